@@ -285,15 +285,18 @@ def test_other_kinds_have_their_defaults():
 @pytest.mark.parametrize(
     ("given", "text"),
     [
-        ("payments.yaml", "definitions 'payments.yaml': this is a name; allowed are a list of what define_tdqueue"),
+        (
+            "payments.yaml",
+            "definitions 'payments.yaml': this is a name; allowed are a list of results of define_tdqueue",
+        ),
         (Path("payments.yaml"), "load_definitions('payments.yaml')"),
         (["payments.yaml"], "definitions 'payments.yaml': this is a name"),
-        ([{"name": "PAYQ"}], "definitions: dict is none; allowed are"),
-        ({"name": "PAYQ"}, "definitions: dict is none"),
-        (5, "definitions: int is none; allowed are a list"),
-        (None, "definitions: NoneType is none; allowed are a list"),
-        (define_tdqueue(name="PAYQ", type="INTRA"), "IntraQueue is none; allowed are a list"),
-        ([None], "NoneType is none"),
+        ([{"name": "PAYQ"}], "definitions: got dict; allowed are"),
+        ({"name": "PAYQ"}, "definitions: got dict"),
+        (5, "definitions: got int; allowed are a list"),
+        (None, "definitions: got NoneType; allowed are a list"),
+        (define_tdqueue(name="PAYQ", type="INTRA"), "got IntraQueue; allowed are a list"),
+        ([None], "got NoneType"),
     ],
 )
 def test_what_is_no_definition_is_refused_with_what_is_allowed(given: Any, text: str) -> None:

@@ -328,8 +328,8 @@ def test_what_is_returned_is_what_the_types_say() -> None:
 def test_editors_show_what_an_attribute_of_a_queue_is() -> None:
     source = attribute_types_source()
     for wanted in (
-        '    triggerlevel: int\n    """How many records are enough; 0 for never."""',
-        '    transid: str\n    """The transaction that a full enough queue starts; empty for none."""',
+        '    triggerlevel: int\n    """The number of records that starts the transaction; 0 for never."""',
+        '    transid: str\n    """The transaction that is started when the trigger level is reached; empty for none."""',
         '    remotesystem: str\n    """The SYSID of the region that has the queue; empty for a queue of this region."""',
     ):
         assert wanted in source

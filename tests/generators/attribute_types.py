@@ -1,8 +1,8 @@
-"""Writes ``definitions/_attributes.py``: what each resource class says of its attributes, for type checkers.
+"""Generates ``definitions/_attributes.py``, the attributes of each resource class as TypedDicts for type checkers.
 
-Type checkers read source and do not run it, so the declarations of the classes are written out as TypedDicts, what
-several classes have alike once:
-``python -m tests.generators.attribute_types``. A test compares the file with the classes.
+Type checkers do not run the code of the classes, so their attributes are written out; attributes that several classes
+share are in a base. Run ``python -m tests.generators.attribute_types`` after a change. A test compares the file with
+the classes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WIDER: Final = {
     "dtimout": 'int | Literal["NO", "no"]',
     "size": 'tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]',
 }
-"""What callers may give where the class has a type of its own. DTIMOUT is mmss as a number: a word is NO."""
+"""The types that callers may pass, where the class converts the value. DTIMOUT is the number mmss, or NO."""
 _KEYWORDS: Final = "DtaqKeywords"
 _NAME: Final = "    dtaq: "
 _LISTED: Final = re.compile(r"^ {8}(\w+(?:, \w+)*): ((?:.*)(?:\n {9,}\S.*)*)", re.MULTILINE)
@@ -45,7 +45,7 @@ _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue"
 
 
 def attribute_types_source() -> str:
-    """The source of the file."""
+    """The source text of the file."""
     classes: list[tuple[str, str, str, type[Resource]]]
     classes = [(f"{_NAMES[kind]}Attributes", "TDQUEUE", kind, each) for kind, each in TDQUEUE_CLASSES.items()]
     classes += [(f"{each.__name__}Attributes", kind, "", each) for kind, each in RESOURCE_CLASSES.items()]
@@ -68,7 +68,7 @@ def attribute_types_source() -> str:
 
 
 class _Base(NamedTuple):
-    """What several kinds of definition have alike."""
+    """The attributes that several kinds of definitions share."""
 
     name: str
     title: str
@@ -102,15 +102,15 @@ def _attributes(kind: str, queue_type: str, resource_class: type[Resource]) -> I
 def _fields(resource_class: type[Resource]) -> Iterator[str]:
     for name, field in resource_class.model_fields.items():
         if name != "without_effect":
-            said = _WIDER.get(name) or _type(field.annotation)
+            hint = _WIDER.get(name) or _type(field.annotation)
             about = _about(resource_class, name)
-            yield f"    {name}: {f'Required[{said}]' if field.is_required() else said}" + (
+            yield f"    {name}: {f'Required[{hint}]' if field.is_required() else hint}" + (
                 f"\n{about}" if about else ""
             )
 
 
 def _about(resource_class: type[Resource], name: str) -> str:
-    """What the docstring of the class, or of one above it, says of an attribute, as a docstring: editors show it."""
+    """The description of an attribute in the docstring of its class or a base class, as a docstring for editors."""
     for each in resource_class.__mro__:
         _, _, listed = (each.__dict__.get("__doc__") or "").partition("Attributes:\n")
         for names, text in _LISTED.findall(listed):
@@ -130,16 +130,16 @@ def _type(annotation: Any) -> str:
         return "str"
     if datetime in (annotation, *get_args(annotation)):
         return "datetime | str | None"
-    raise TypeError(annotation)  # a new kind of attribute: say above how callers may give it
+    raise TypeError(annotation)  # a new kind of attribute needs a type here or in _WIDER
 
 
 def _words(words: tuple[str, ...]) -> str:
-    """The words of a keyword, which may be written in lower case too."""
+    """A Literal of the words of a keyword, in upper and lower case."""
     either = dict.fromkeys(spelt for word in words for spelt in (word, word.lower()))
-    said = ", ".join(f'"{word}"' for word in either)
-    if len(said) < 80:
-        return f"Literal[{said}]"
-    return f"Literal[\n{fill(said, 112, initial_indent=' ' * 8, subsequent_indent=' ' * 8)},\n    ]  # fmt: skip"
+    listed = ", ".join(f'"{word}"' for word in either)
+    if len(listed) < 80:
+        return f"Literal[{listed}]"
+    return f"Literal[\n{fill(listed, 112, initial_indent=' ' * 8, subsequent_indent=' ' * 8)},\n    ]  # fmt: skip"
 
 
 if __name__ == "__main__":

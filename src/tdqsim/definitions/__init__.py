@@ -1,7 +1,7 @@
 """Resource definitions: read from YAML, DFHCSDUP text, listings, DFHDCT macros and CL, checked, and written out again.
 
-The result is always :class:`Definitions`, an immutable value that can be installed into any number of regions or
-systems.
+The result of reading is always :class:`Definitions`, an immutable value that can be installed into any number of
+regions or systems.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ __all__ = [
     "supplied_definitions",
 ]
 
-# A region needs one module of these (maps) and pydantic comes with the others; a command line should begin at once.
+# Most of these modules import pydantic, which is slow. They are loaded on first use, so that commands start quickly and
+# a region that needs only the maps (bms) does not import pydantic.
 __getattr__, __dir__ = load_late(
     __name__,
     {

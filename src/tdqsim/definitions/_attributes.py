@@ -27,15 +27,15 @@ class TdqueueAttributes(TypedDict, total=False):
     """Attributes of a TDQUEUE of any type."""
 
     group: str
-    """The group it belongs to; empty for one that is defined alone."""
+    """The group that it belongs to; empty for none."""
     description: str
-    """Text about it, up to 58 characters."""
+    """A description of up to 58 characters."""
     definetime: datetime | str | None
-    """When it was defined and last changed; the time of installing when not given."""
+    """When it was defined and last changed; by default the time of the install."""
     changetime: datetime | str | None
-    """When it was defined and last changed; the time of installing when not given."""
+    """When it was defined and last changed; by default the time of the install."""
     changeusrid: str
-    """Who changed it last."""
+    """The user who changed it last."""
     changeagent: Literal[
         "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
         "SYSTEM", "system",
@@ -48,24 +48,24 @@ class TdqueueAttributes(TypedDict, total=False):
     remotesystem: str
     """The SYSID of the region that has the queue; empty for a queue of this region."""
     remotename: str
-    """Its name there."""
+    """Its name in that region."""
     remotelength: int
-    """The longest record for function shipping."""
+    """The maximum length of a record for function shipping."""
 
 
 class ResourceAttributes(TypedDict, total=False):
     """Attributes of a definition of any other kind."""
 
     group: str
-    """The group it belongs to; empty for one that is defined alone."""
+    """The group that it belongs to; empty for none."""
     description: str
-    """Text about it, up to 58 characters."""
+    """A description of up to 58 characters."""
     definetime: datetime | str | None
-    """When it was defined and last changed; the time of installing when not given."""
+    """When it was defined and last changed; by default the time of the install."""
     changetime: datetime | str | None
-    """When it was defined and last changed; the time of installing when not given."""
+    """When it was defined and last changed; by default the time of the install."""
     changeusrid: str
-    """Who changed it last."""
+    """The user who changed it last."""
     changeagent: Literal[
         "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
         "SYSTEM", "system", "DREPBATCH", "drepbatch", "AUTOINSTALL", "autoinstall", "TABLE", "table", "DYNAMIC",
@@ -81,21 +81,21 @@ class IntraQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["INTRA", "intra"]]
     atifacility: Literal["FILE", "file", "SYSTEM", "system", "TERMINAL", "terminal"]
-    """What a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM (a session)."""
+    """The principal facility of a triggered task: TERMINAL, FILE (none) or SYSTEM (a session)."""
     recovstatus: Literal["LOGICAL", "logical", "NO", "no", "PHYSICAL", "physical"]
     """NO, PHYSICAL or LOGICAL."""
     facilityid: str
     """The terminal or connection."""
     transid: str
-    """The transaction that a full enough queue starts; empty for none."""
+    """The transaction that is started when the trigger level is reached; empty for none."""
     triggerlevel: int
-    """How many records are enough; 0 for never."""
+    """The number of records that starts the transaction; 0 for never."""
     userid: str
     """The user id of tasks started with ATIFACILITY(FILE)."""
     wait: Literal["YES", "yes", "NO", "no"]
     """Whether an indoubt unit of work waits for its coordinator."""
     waitaction: Literal["QUEUE", "queue", "REJECT", "reject"]
-    """What others get while it waits: REJECT or QUEUE."""
+    """What happens to requests of other tasks while it waits: REJECT or QUEUE."""
 
 
 class ExtraQueueAttributes(TdqueueAttributes, total=False):
@@ -103,7 +103,7 @@ class ExtraQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["EXTRA", "extra"]]
     databuffers: int
-    """How many buffers."""
+    """The number of buffers."""
     ddname: str
     """The DD name."""
     dsname: str
@@ -116,17 +116,17 @@ class ExtraQueueAttributes(TdqueueAttributes, total=False):
     ]  # fmt: skip
     """The SYSOUT class of output to the spool."""
     erroroption: Literal["IGNORE", "ignore", "SKIP", "skip"]
-    """What is done at a damaged block: IGNORE or SKIP."""
+    """The action for a damaged block: IGNORE or SKIP."""
     opentime: Literal["DEFERRED", "deferred", "INITIAL", "initial"]
-    """INITIAL is opened when the region starts, DEFERRED by SET TDQUEUE."""
+    """INITIAL (opened when the region starts) or DEFERRED (opened by SET TDQUEUE)."""
     rewind: Literal["LEAVE", "leave", "REREAD", "reread"]
-    """Of a tape: LEAVE or REREAD."""
+    """The action for a tape: LEAVE or REREAD."""
     typefile: Literal["INPUT", "input", "OUTPUT", "output", "RDBACK", "rdback"]
     """INPUT, OUTPUT, or RDBACK to read from the last record to the first."""
     recordsize: int
-    """Bytes of a record, or of the longest."""
+    """The length of a record in bytes, or the maximum length."""
     blocksize: int
-    """Bytes of a block, or of the longest."""
+    """The size of a block in bytes, or the maximum size."""
     recordformat: Literal["", "FIXED", "fixed", "VARIABLE", "variable"]
     """FIXED, VARIABLE, or empty for that of the data set."""
     blockformat: Literal["", "BLOCKED", "blocked", "UNBLOCKED", "unblocked"]
@@ -134,9 +134,9 @@ class ExtraQueueAttributes(TdqueueAttributes, total=False):
     printcontrol: Literal["", "A", "a", "M", "m"]
     """A, M, or empty for none."""
     disposition: Literal["MOD", "mod", "OLD", "old", "SHR", "shr"]
-    """OLD, SHR, or MOD to write behind the last record."""
+    """OLD, SHR, or MOD to write after the last record."""
     jobuserid: str
-    """The user of jobs given to the internal reader whose JOB statement has no USER."""
+    """The user of jobs written to the internal reader whose JOB statement has no USER."""
 
 
 class IndirectQueueAttributes(TdqueueAttributes, total=False):
@@ -144,7 +144,7 @@ class IndirectQueueAttributes(TdqueueAttributes, total=False):
 
     type: Required[Literal["INDIRECT", "indirect"]]
     indirectname: Required[str]
-    """The queue it stands for; it need not be defined."""
+    """The queue that it refers to; it need not be defined."""
 
 
 class RemoteQueueAttributes(TdqueueAttributes, total=False):
@@ -159,34 +159,34 @@ class TransactionAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     program: str
-    """The program's name, as ASSIGN PROGRAM shows it."""
+    """The program's name, as returned by ASSIGN PROGRAM."""
     handler: str
-    """Import path of the callable that runs, `package.module:function`; ours, not an RDO attribute. Without it the
-    callable is registered in Python under the transaction's name."""
+    """The import path of the callable to run, `package.module:function`; not an RDO attribute. Without it the
+    callable must be registered in Python under the transaction's name."""
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled"]
-    """A DISABLED transaction cannot be started."""
+    """ENABLED, or DISABLED for a transaction that cannot be started."""
     wait: Literal["YES", "yes", "NO", "no"]
     """Whether a unit of work waits when the coordinator is lost while it is indoubt."""
     waittime: str
-    """How long, as dd,hh,mm; 00,00,00 is without limit. See :attr:`waittime_seconds`."""
+    """The maximum of this wait as dd,hh,mm; 00,00,00 means no limit. See :attr:`waittime_seconds`."""
     action: Literal["BACKOUT", "backout", "COMMIT", "commit"]
-    """What is done when it does not wait, or no longer: BACKOUT or COMMIT."""
+    """The action when the unit of work does not wait, or no longer: BACKOUT or COMMIT."""
     dtimout: int | Literal["NO", "no"]
-    """The longest wait of a task as mmss, or NO. See :attr:`dtimout_seconds`."""
+    """The maximum wait of a task as mmss, or NO. See :attr:`dtimout_seconds`."""
     restart: Literal["YES", "yes", "NO", "no"]
     """Whether DFHREST may restart the task after backout."""
     ressec: Literal["YES", "yes", "NO", "no"]
-    """Resource security is checked."""
+    """Whether resource security is checked."""
     cmdsec: Literal["YES", "yes", "NO", "no"]
-    """Command security is checked."""
+    """Whether command security is checked."""
     priority: int
-    """0 to 255."""
+    """The priority, 0 to 255."""
     tranclass: str
-    """The transaction class that limits how many run."""
+    """The transaction class, which limits how many tasks run."""
     remotesystem: str
-    """The SYSID of the region that runs it; empty for this one."""
+    """The SYSID of the region that runs it; empty for this region."""
     remotename: str
-    """Its name there."""
+    """Its name in that region."""
     alias: str | int
     application: str | int
     brexit: str | int
@@ -234,11 +234,11 @@ class TerminalAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     netname: str
-    """Its network name; the terminal's name when not given."""
+    """Its network name; by default the terminal's name."""
     inservice: Literal["YES", "yes", "NO", "no"]
-    """A task for a terminal that is not in service waits until it is."""
+    """With NO, a task for the terminal waits until it is in service."""
     userid: str
-    """The user signed on by the definition itself; empty for the default user."""
+    """The user who is signed on by the definition itself (preset security); empty for the default user."""
     altprintcopy: str | int
     altprinter: str | int
     attachsec: str | int
@@ -275,16 +275,16 @@ class ConnectionAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     netname: str
-    """The APPLID of the other region; the connection's name when not given."""
+    """The APPLID of the other region; by default the connection's name."""
     inservice: Literal["YES", "yes", "NO", "no"]
-    """Requests over a connection that is not in service get SYSIDERR."""
+    """With NO, requests over the connection raise SYSIDERR."""
     securityname: str
-    """The user id of requests that arrive over it; the default user when it is empty or not known."""
+    """The user id for requests that arrive over it; the default user when it is empty or not known."""
     attachsec: Literal[
         "LOCAL", "local", "IDENTIFY", "identify", "VERIFY", "verify", "PERSISTENT", "persistent", "MIXIDPE",
         "mixidpe",
     ]  # fmt: skip
-    """LOCAL takes `securityname`, the others the user id that the other region sends."""
+    """LOCAL uses `securityname`, the others use the user id that the other region sends."""
     accessmethod: str | int
     autoconnect: str | int
     bindpassword: str | int
@@ -310,16 +310,16 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     prefix: Required[str]
-    """What the names begin with, 1 to 16 characters."""
+    """The beginning of the names, 1 to 16 characters."""
     location: Literal["AUXILIARY", "auxiliary", "MAIN", "main"]
-    """AUXILIARY, or MAIN, where no restart finds them."""
+    """AUXILIARY, or MAIN, which does not survive a restart."""
     recovery: Literal["YES", "yes", "NO", "no"]
-    """Whether they are recoverable; not in main storage."""
+    """Whether the queues are recoverable; not allowed in main storage."""
     remotesystem: str
-    """The SYSID of the region that owns them; empty for this one. The models of that region then say what they
-    are."""
+    """The SYSID of the region that owns the queues; empty for this region. The models of the owning region then
+    define the other attributes."""
     remoteprefix: str
-    """What their names begin with there, no longer than the prefix; the same prefix when not given."""
+    """The beginning of the names in the owning region, no longer than the prefix; by default the same."""
     expiryint: str | int
     expiryintmin: str | int
     poolname: str | int
@@ -336,37 +336,37 @@ class FileAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     dsname: str
-    """The data set; one of the file's own name when not given."""
+    """The data set; by default one with the file's own name."""
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled", "UNENABLED", "unenabled"]
-    """ENABLED, DISABLED, or UNENABLED, for which it must be opened first."""
+    """ENABLED, DISABLED, or UNENABLED, for a file that must be opened first."""
     opentime: Literal["FIRSTREF", "firstref", "STARTUP", "startup"]
-    """FIRSTREF, with the first request, or STARTUP."""
+    """FIRSTREF (open with the first request) or STARTUP."""
     add: Literal["YES", "yes", "NO", "no"]
-    """What may be done with it."""
+    """Whether the operation is allowed."""
     browse: Literal["YES", "yes", "NO", "no"]
-    """What may be done with it."""
+    """Whether the operation is allowed."""
     delete: Literal["YES", "yes", "NO", "no"]
-    """What may be done with it."""
+    """Whether the operation is allowed."""
     read: Literal["YES", "yes", "NO", "no"]
-    """What may be done with it."""
+    """Whether the operation is allowed."""
     update: Literal["YES", "yes", "NO", "no"]
-    """What may be done with it."""
+    """Whether the operation is allowed."""
     recordformat: Literal["V", "v", "F", "f"]
-    """V or F: whether all records have RECORDSIZE bytes."""
+    """V, or F if all records have RECORDSIZE bytes."""
     keylength: int
-    """Bytes of the key, 1 to 255."""
+    """The length of the key in bytes, 1 to 255."""
     recordsize: int
-    """The longest record, in bytes."""
+    """The maximum length of a record in bytes."""
     recovery: Literal["NONE", "none", "BACKOUTONLY", "backoutonly", "ALL", "all"]
-    """Whether a backout undoes changes (BACKOUTONLY, ALL), or does not (NONE)."""
+    """NONE, or BACKOUTONLY or ALL if a backout undoes changes."""
     organisation: Literal["", "KSDS", "ksds", "ESDS", "esds", "RRDS", "rrds"]
-    """KSDS, ESDS or RRDS; ours. KSDS when a KEYLENGTH is given."""
+    """KSDS, ESDS or RRDS; by default KSDS if there is a KEYLENGTH; not an RDO attribute."""
     keyposition: int
-    """Where the key begins in the record, from 0; ours."""
+    """The offset of the key in the record, from 0; not an RDO attribute."""
     relate: str
-    """The DSNAME of the data set over whose alternate index the file is a path; ours."""
+    """For a path, the DSNAME of the data set with the alternate index; not an RDO attribute."""
     uniquekey: Literal["YES", "yes", "NO", "no"]
-    """Whether no two records may have the same alternate key; ours."""
+    """Whether alternate keys must be unique; not an RDO attribute."""
     backuptype: str | int
     databuffers: str | int
     disposition: str | int
@@ -405,15 +405,15 @@ class ProgramDefinitionAttributes(ResourceAttributes, total=False):
     name: Required[str]
     """The resource's name."""
     status: Literal["ENABLED", "enabled", "DISABLED", "disabled"]
-    """A DISABLED program cannot be run."""
+    """ENABLED, or DISABLED for a program that cannot be run."""
     executionset: Literal["FULLAPI", "fullapi", "DPLSUBSET", "dplsubset"]
-    """DPLSUBSET: LINK runs it here with the commands only that it could issue in another region."""
+    """FULLAPI, or DPLSUBSET to restrict it in this region to the commands allowed in a remote region."""
     remotesystem: str
-    """The SYSID of the region that runs it; empty for this one."""
+    """The SYSID of the region that runs it; empty for this region."""
     remotename: str
-    """Its name there; its own name when not given."""
+    """Its name in that region; by default its own name."""
     transid: str
-    """The transaction under which it runs there; CSMI when not given."""
+    """The transaction under which it runs in that region; by default CSMI."""
     api: str | int
     application: str | int
     cedf: str | int
@@ -443,25 +443,25 @@ class DtaqKeywords(ResourceAttributes, total=False):
     """Attributes of a DTAQ without its name."""
 
     type: Literal["*STD", "*std", "*DDM", "*ddm"]
-    """`*STD`, or `*DDM` for a name for a queue of another system."""
+    """`*STD`, or `*DDM` for a queue that refers to one on another system."""
     maxlen: int
-    """The longest entry in bytes, 1 to 64512; 0 stands for not given, as with `*DDM`."""
+    """The maximum length of an entry in bytes, 1 to 64512; 0 if omitted, as with `*DDM`."""
     force: Literal["*NO", "*no", "*YES", "*yes"]
     """Whether each entry is written to disk before the send ends."""
     seq: Literal["*FIFO", "*fifo", "*LIFO", "*lifo", "*KEYED", "*keyed"]
     """`*FIFO`, `*LIFO` or `*KEYED`."""
     keylen: int
-    """Bytes of the key, 1 to 256; 0 without keys."""
+    """The length of the key in bytes, 1 to 256; 0 for a queue without keys."""
     senderid: Literal["*NO", "*no", "*YES", "*yes"]
-    """Whether the sender's identity goes with each entry."""
+    """Whether each entry contains the sender ID."""
     size: tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]
-    """Most entries (-1 for `*MAX16MB`, -2 for `*MAX2GB`) and the initial number."""
+    """The maximum number of entries (-1 for `*MAX16MB`, -2 for `*MAX2GB`) and the initial number."""
     autorcl: Literal["*NO", "*no", "*YES", "*yes"]
-    """Whether storage is reclaimed when the queue is empty."""
+    """Whether storage is reclaimed when the queue becomes empty."""
     rmtdtaq: str
-    """Of `*DDM`: the queue on the other system, `LIBRARY/NAME`."""
+    """For `*DDM`, the queue on the other system, `LIBRARY/NAME`."""
     rmtlocname: str
-    """Of `*DDM`: the other system's location name, or `*RDB`."""
+    """For `*DDM`, the location name of the other system, or `*RDB`."""
     rdb: str
     """The relational database entry, with `*RDB`."""
     dev: str
@@ -482,4 +482,4 @@ class DtaqAttributes(DtaqKeywords, total=False):
     """Attributes of a DTAQ."""
 
     dtaq: Required[str]
-    """`LIBRARY/NAME` or `NAME`, which is created in the current library."""
+    """`LIBRARY/NAME`, or `NAME` for a queue in the current library."""

@@ -1,4 +1,4 @@
-"""From attributes as written to validated resources, with every problem found."""
+"""Builds validated resources from attributes as written, and reports all problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "re
 
 
 class _Classes(Mapping[str, type[Resource]]):
-    """Classes by kind, each imported when it is asked for: few files have definitions of every kind."""
+    """Classes by kind, each imported on first use, because few files have definitions of every kind."""
 
     _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "FILE", "PROGRAM", "DTAQ")
 
@@ -27,8 +27,8 @@ class _Classes(Mapping[str, type[Resource]]):
         if kind not in self._NAMES:
             raise KeyError(kind)
         name = "ProgramDefinition" if kind == "PROGRAM" else kind.capitalize()
-        found: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), name)
-        return found
+        class_: type[Resource] = getattr(import_module(f"tdqsim.definitions.{kind.lower()}"), name)
+        return class_
 
     def __contains__(self, kind: object) -> bool:
         return kind in self._NAMES
@@ -41,18 +41,18 @@ class _Classes(Mapping[str, type[Resource]]):
 
 
 RESOURCE_CLASSES: Final = _Classes()
-"""The class of each kind that has one class; TDQUEUE has one for each TYPE."""
+"""The class of each kind, except TDQUEUE, which has a class for each TYPE."""
 
 
 _STAND_INS = {"name": "A", "indirectname": "B", "dtaq": "A"}
-"""Required attributes that are missing or wrong, so that the rest can still be checked."""
+"""Values for required attributes that are missing or wrong, so that the rest can still be checked."""
 
 
 _UNPRINTABLE = "must be printable characters on one line"
 
 
 class ResourceFault(NamedTuple):
-    """One thing wrong with a resource: the attribute in lower case (or empty), its value, and what is allowed."""
+    """One error in a resource: the attribute in lower case (or empty), its value, and the allowed values."""
 
     attribute: str
     value: str
@@ -61,79 +61,81 @@ class ResourceFault(NamedTuple):
 
 @cache
 def resource_types() -> Mapping[str, int]:
-    """The resource types that a group may hold, with the longest name of each; not DTAQ, which is no CICS resource."""
+    """The resource types of a group with the maximum length of their names; without DTAQ, which is not a CICS type."""
     return {row["name"]: int(row["name_length"]) for row in table("resource_types")}
 
 
 @cache
 def _without_effect() -> Mapping[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    names: dict[str, set[str]] = {}
     for row in table("attributes_without_effect"):
-        found.setdefault(row["resource"], set()).add(row["name"].lower())
-    return {kind: frozenset(names) for kind, names in found.items()}
+        names.setdefault(row["resource"], set()).add(row["name"].lower())
+    return {kind: frozenset(of_kind) for kind, of_kind in names.items()}
 
 
 @cache
 def known_attributes(kind: str, queue_type: str = "") -> frozenset[str]:
-    """The attributes, in lower case, that a definition of this kind (of this TYPE of queue) may have."""
+    """The attributes, in lower case, that a definition of a kind (for a TDQUEUE of a TYPE) may have."""
     resource_class = TDQUEUE_CLASSES[queue_type] if kind == "TDQUEUE" else RESOURCE_CLASSES[kind]
     own = frozenset(resource_class.model_fields) - {"group", "without_effect"}
     return own | _without_effect().get(kind, frozenset()) | ({"type"} if kind == "TDQUEUE" else frozenset())
 
 
 def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Resource | None, list[ResourceFault]]:
-    """The resource, or None and everything that is wrong with it.
+    """Build a resource; returns it, or None and all its errors.
 
     Args:
         kind: ``TDQUEUE``, a kind of :data:`RESOURCE_CLASSES`, or another type.
-        attributes: lower-case attribute names to values as written; None and empty text count as not given.
+        attributes: values as written, by lower-case attribute name; None and empty text count as omitted.
         group: the group's name.
     """
-    given = {name: value for name, value in attributes.items() if value is not None and value != ""}
+    written = {name: value for name, value in attributes.items() if value is not None and value != ""}
     if kind == "TDQUEUE":
-        return _build_tdqueue(given, group)
+        return _build_tdqueue(written, group)
     if kind in RESOURCE_CLASSES:
-        return _build_one(kind, RESOURCE_CLASSES[kind], given, group)
-    return _build_other(kind, given, group)
+        return _build_one(kind, RESOURCE_CLASSES[kind], written, group)
+    return _build_other(kind, written, group)
 
 
-def _build_tdqueue(given: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
-    written = given.pop("type", "")
+def _build_tdqueue(attributes: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
+    written = attributes.pop("type", "")
     queue_type = written.upper() if isinstance(written, str) else "?"
     if queue_type not in TDQUEUE_CLASSES:
         fault = ResourceFault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}")
-        return None, [fault, *_faults_whatever_type(given)]
-    if not queue_type and "remotesystem" not in given:
+        return None, [fault, *_faults_without_type(attributes)]
+    if not queue_type and "remotesystem" not in attributes:
         message = (
             f"is required ({spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}) unless remotesystem says where the queue is"
         )
-        return None, [ResourceFault("type", "", message), *_faults_whatever_type(given)]
-    return _build_one("TDQUEUE", TDQUEUE_CLASSES[queue_type], given, group)
+        return None, [ResourceFault("type", "", message), *_faults_without_type(attributes)]
+    return _build_one("TDQUEUE", TDQUEUE_CLASSES[queue_type], attributes, group)
 
 
-def _faults_whatever_type(given: dict[str, Any]) -> list[ResourceFault]:
-    """The faults of single attributes of a queue whose TYPE is not known."""
+def _faults_without_type(attributes: dict[str, Any]) -> list[ResourceFault]:
+    """The errors in single attributes of a queue whose TYPE is not known."""
     faults = []
-    for name, value in given.items():
+    for name, value in attributes.items():
         owner = next((t for t in TDQUEUE_CLASSES if name in TDQUEUE_CLASSES[t].model_fields), None)
         if owner is None:
             faults.append(ResourceFault(name, _shown(value), _unknown("TDQUEUE", name)))
             continue
         fields = TDQUEUE_CLASSES[owner].model_fields
-        _, found = _validate(TDQUEUE_CLASSES[owner], {each: given[each] for each in given if each in fields})
-        faults += [fault for fault in found if fault.attribute == name and fault.message != "is required"]
+        _, of_type = _validate(
+            TDQUEUE_CLASSES[owner], {each: attributes[each] for each in attributes if each in fields}
+        )
+        faults += [fault for fault in of_type if fault.attribute == name and fault.message != "is required"]
     return faults
 
 
 def _build_one(
-    kind: str, resource_class: type[Resource], given: dict[str, Any], group: str
+    kind: str, resource_class: type[Resource], attributes: dict[str, Any], group: str
 ) -> tuple[Resource | None, list[ResourceFault]]:
     idle = _without_effect().get(kind)
     values: dict[str, Any] = {"group": group}
     kept: dict[str, str] = {}
     faults: list[ResourceFault] = []
     fields = resource_class.model_fields
-    for name, value in given.items():
+    for name, value in attributes.items():
         if name in fields and name not in ("group", "without_effect"):
             values[name] = value
         elif idle and name in idle and not str(value).isprintable():
@@ -144,25 +146,26 @@ def _build_one(
             faults.append(ResourceFault(name, _shown(value), _not_here(kind, resource_class, name)))
     if kept:
         values["without_effect"] = kept
-    resource, found = _validate(resource_class, values)
-    return (None, faults + found) if faults else (resource, found)
+    resource, more = _validate(resource_class, values)
+    return (None, faults + more) if faults else (resource, more)
 
 
-def _build_other(kind: str, given: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
+def _build_other(kind: str, attributes: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
     from tdqsim.definitions.other import OtherResource  # noqa: PLC0415  (few files have any)
 
     values: dict[str, Any] = {"group": group, "resource_type": kind}
-    named = {name: given.pop(name) for name in list(given) if name in OtherResource.model_fields}
+    named = {name: attributes.pop(name) for name in list(attributes) if name in OtherResource.model_fields}
     values.update((name, value) for name, value in named.items() if name not in values)
-    groups = [name for name in given if "group".startswith(name)]  # CSD text would take it for GROUP
-    values["without_effect"] = {name: str(value) for name, value in given.items() if name not in groups}
+    groups = [name for name in attributes if "group".startswith(name)]  # in CSD text it would abbreviate GROUP
+    values["without_effect"] = {name: str(value) for name, value in attributes.items() if name not in groups}
     resource, faults = _validate(OtherResource, values)
     wrong = [
-        ResourceFault(name, _shown(given[name]), "is written once for all resources of the group") for name in groups
+        ResourceFault(name, _shown(attributes[name]), "is written once for all resources of the group")
+        for name in groups
     ]
     wrong += [
         ResourceFault(name, _shown(value), _UNPRINTABLE)
-        for name, value in given.items()
+        for name, value in attributes.items()
         if not str(value).isprintable()
     ]
     if wrong:
@@ -179,10 +182,10 @@ def _validate(resource_class: type[Resource], values: dict[str, Any]) -> tuple[R
     except ValidationError as error:
         faults = list(_faults(error))
     wrong = {fault.attribute for fault in faults if fault.attribute in values or fault.attribute in _STAND_INS}
-    if wrong:  # what is right by itself may still clash with the rest
+    if wrong:  # pydantic checks conflicts between attributes only when each of them is valid
         remaining = {name: value for name, value in values.items() if name not in wrong}
         remaining |= {name: _STAND_INS[name] for name in wrong if name in _STAND_INS}
-        # A queue may have the name of a stand-in, and then names itself with it.
+        # A stand-in may cause a conflict itself, as an indirect queue with its own name; such errors are dropped.
         more = _validate(resource_class, remaining)[1] if remaining != values else []
         faults += [fault for fault in more if fault.attribute not in wrong and fault not in faults]
     return None, faults

@@ -1,7 +1,8 @@
-"""The kinds of attribute that resource definitions are made of, as annotations for pydantic.
+"""The kinds of attributes of resource definitions, as annotations for pydantic.
 
-``Annotated[int, Number(0, 32767)]``, ``Annotated[Literal["YES", "NO"], Keyword()]`` and so on. Each accepts what people
-write in YAML (always text here) and what Python callers pass, and refuses the rest in words that say what is allowed.
+Examples are ``Annotated[int, Number(0, 32767)]`` and ``Annotated[Literal["YES", "NO"], Keyword()]``. Each accepts the
+values of YAML files (always text here) and those of Python callers, and refuses others with a message that names the
+allowed values.
 """
 
 from __future__ import annotations
@@ -21,32 +22,32 @@ __all__ = ["Dtimout", "JsonSchema", "Keyword", "Name", "Number", "Text", "Timest
 
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, or a part of one."""
-_PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # what an editor's YAML makes of 0010, NO and NULL
+_PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # the types that an editor gives to 0010, NO, NULL
 
 
 def refuse(message: str) -> PydanticCustomError:
-    """The error that a validator raises; its message is shown as it is."""
+    """The error for a validator to raise; its message is shown unchanged."""
     return PydanticCustomError("tdq", "{message}", {"message": message})
 
 
 def spoken(values: Sequence[str]) -> str:
-    """``A, B or C``; no value at all is called blank."""
+    """Join words: ``A, B or C``; an empty value is called blank."""
     words = [value or "blank" for value in values]
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
 @cache
 def _characters(kind: str) -> tuple[re.Pattern[str], str]:
-    """Which characters a kind of name has, as a pattern and in words."""
+    """The characters allowed in a kind of name, as a pattern and in words."""
     row = next(row for row in table("name_characters") if row["kind"] == kind)
     return re.compile(row["pattern"], re.ASCII), row["words"]
 
 
 class _Kind:
-    """An annotation whose ``check`` does all the work."""
+    """The base of the annotations, which pydantic uses through ``check`` and ``schema``."""
 
     def __repr__(self) -> str:
-        """What ``help()`` of a definition shows: ``Number(0, 255)``, ``Name(8)``."""
+        """``Number(0, 255)`` or ``Name(8)``, as shown by ``help()`` of a definition."""
         bounds = [str(value) for value in vars(self).values() if isinstance(value, int) and not isinstance(value, bool)]
         return f"{type(self).__name__}({', '.join(bounds)})"
 
@@ -68,7 +69,7 @@ class _Kind:
 
 
 class Number(_Kind):
-    """A whole number in a range, given as int or as decimal digits."""
+    """A whole number in a range, as an int or as text of decimal digits."""
 
     def __init__(self, minimum: int, maximum: int) -> None:
         self.minimum = minimum
@@ -101,12 +102,12 @@ class Keyword(_Kind):
         def check(value: object) -> object:
             if not isinstance(value, str):
                 raise refuse(message)
-            found = allowed.get(value)
-            if found is None:
-                found = allowed.get(value.upper())
-            if found is None:
+            word = allowed.get(value)
+            if word is None:
+                word = allowed.get(value.upper())
+            if word is None:
                 raise refuse(message)
-            return found
+            return word
 
         return check
 
@@ -116,11 +117,11 @@ class Keyword(_Kind):
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchema:
         words = schema["metadata"]["tdq_words"]
-        return {"enum": list(dict.fromkeys([*words, *(word.lower() for word in words), *self.also_said(words)]))}
+        return {"enum": list(dict.fromkeys([*words, *(word.lower() for word in words), *self.synonyms(words)]))}
 
     @staticmethod
-    def also_said(_words: Sequence[str]) -> list[str]:
-        """What else means one of the words."""
+    def synonyms(_words: Sequence[str]) -> list[str]:
+        """Other spellings of the words."""
         return []
 
 
@@ -128,10 +129,10 @@ class Name(_Kind):
     """A name of some kind (see ``facts/name_characters.tsv``) of 1 to ``maximum`` characters.
 
     Attributes:
-        maximum: most characters.
-        kind: which characters.
-        blank: no name at all is allowed too.
-        also: special values beside names, such as ``*LOC``.
+        maximum: the maximum number of characters.
+        kind: the kind of name, which determines the characters.
+        blank: whether an empty name is allowed.
+        also: special values in addition to names, such as ``*LOC``.
     """
 
     def __init__(self, maximum: int, kind: str = "object", blank: bool = False, also: tuple[str, ...] = ()) -> None:
@@ -151,7 +152,7 @@ class Name(_Kind):
         raise refuse(f"must be {special}1 to {self.maximum} characters ({words})")
 
     def accepts(self, value: object) -> bool:
-        """Whether ``check`` would pass it."""
+        """Whether ``check`` accepts the value."""
         try:
             self.check(value)
         except PydanticCustomError:
@@ -160,15 +161,15 @@ class Name(_Kind):
 
     def schema(self) -> JsonSchema:
         longest = max(self.maximum, *(len(word) for word in self.also), 0)
-        said = {"type": _PLAIN_SCALARS, "maxLength": longest, "pattern": f"^(?:{self.pattern()})$"}
+        schema = {"type": _PLAIN_SCALARS, "maxLength": longest, "pattern": f"^(?:{self.pattern()})$"}
         characters = _characters(self.kind)[0]
         if not characters.fullmatch("0"):
-            return said | {"type": [kind for kind in _PLAIN_SCALARS if kind not in ("integer", "number")]}
+            return schema | {"type": [kind for kind in _PLAIN_SCALARS if kind not in ("integer", "number")]}
         least = 1 - 10 ** (self.maximum - 1) if characters.fullmatch("-1") else 0
-        return said | {"minimum": least, "maximum": 10**self.maximum - 1}
+        return schema | {"minimum": least, "maximum": 10**self.maximum - 1}
 
     def pattern(self) -> str:
-        """A regular expression for all that is right but for its length, as JSON schemas have them."""
+        """A regular expression for the allowed values, without their length, for a JSON schema."""
         special = ("", *self.also) if self.blank else self.also
         return "|".join([_characters(self.kind)[0].pattern, *(re.escape(word) for word in special)])
 
@@ -203,7 +204,7 @@ class Timestamp(_Kind):
             try:
                 return datetime.fromisoformat(f"{year}-{match['rest']}".replace("/", "-").replace("T", " "))
             except ValueError:
-                pass  # the thirtieth of February is refused below
+                pass  # a date such as 30 February, which is refused below
         raise refuse("must be a date and time such as 2024-05-31 12:00:00, without a time zone")
 
     def schema(self) -> JsonSchema:
@@ -211,7 +212,7 @@ class Timestamp(_Kind):
 
 
 class WaitTime(_Kind):
-    """``dd,hh,mm``: days 0 to 93, hours 0 to 23, minutes 0 to 59. Kept as six digits with commas."""
+    """``dd,hh,mm``: days 0 to 93, hours 0 to 23, minutes 0 to 59; normalized to two digits each."""
 
     def check(self, value: object) -> str:
         parts = value.split(",") if isinstance(value, str) and len(value) <= 16 else []

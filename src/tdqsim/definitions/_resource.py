@@ -1,6 +1,7 @@
-"""What every resource definition has: name, group, description and the marks of its definition.
+"""The attributes of every resource definition: name, group, description and definition signature.
 
-The modules of models that every region needs do without postponed annotations: pydantic would compile each one again.
+The modules of models that every region needs do not use postponed annotations, because pydantic would have to compile
+each of them again.
 """
 
 from collections.abc import Mapping
@@ -21,30 +22,30 @@ ChangeAgent = Annotated[
     Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "DREPBATCH", "AUTOINSTALL", "TABLE", "DYNAMIC"],
     Keyword(),
 ]
-"""What INQUIRE of any resource may say; a TDQUEUE, which is never autoinstalled, has fewer."""
+"""The change agents of any resource; a TDQUEUE, which is never autoinstalled, has fewer."""
 Conflict = tuple[str, str]
-"""An attribute in lower case, and what is wrong with its being there (or missing) beside the others."""
+"""An attribute in lower case, and the reason why its value (or its absence) does not agree with other attributes."""
 
 SIGNATURE_ATTRIBUTES = ("definetime", "changetime", "changeusrid", "changeagent", "changeagrel")
 
 
 class Resource(BaseModel):
-    """One definition as it would stand in the CSD. Immutable; attributes have the RDO names in lower case.
+    """One definition as in a CSD. Immutable; attributes have the RDO names in lower case.
 
-    An attribute that is not given has its default; ``model_fields_set`` tells which were given. Text that is not given
-    is empty. The marks of definition are what a CSD keeps beside a definition; without them the time of installing and
-    the region's own values count.
+    An omitted attribute has its default value (empty for text); ``model_fields_set`` contains those that were
+    specified. The definition signature (the attributes from definetime to changeagrel) is what a CSD stores with a
+    definition; if it is omitted, the time of the install and the region's own values are used.
 
     Attributes:
         kind: the resource type, such as ``TDQUEUE``.
         name: the resource's name.
-        group: the group it belongs to; empty for one that is defined alone.
-        description: text about it, up to 58 characters.
-        definetime, changetime: when it was defined and last changed; the time of installing when not given.
-        changeusrid: who changed it last.
+        group: the group that it belongs to; empty for none.
+        description: a description of up to 58 characters.
+        definetime, changetime: when it was defined and last changed; by default the time of the install.
+        changeusrid: the user who changed it last.
         changeagent: how it was changed last.
         changeagrel: the CICS release with which it was changed last.
-        without_effect: attributes that were accepted and kept, and that change nothing.
+        without_effect: attributes that were accepted, but are not simulated.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -64,24 +65,24 @@ class Resource(BaseModel):
 
     @property
     def resource_name(self) -> str:
-        """The name under which it is installed; unique within its kind."""
+        """The name under which it is installed, unique within its kind."""
         return str(getattr(self, "name", ""))
 
     @property
     def title(self) -> str:
-        """``TDQUEUE(PAYQ)``."""
+        """The type and the name, such as ``TDQUEUE(PAYQ)``."""
         return f"{self.kind}({self.resource_name})"
 
     def given(self, attribute: str) -> bool:
-        """Whether the attribute was written, rather than left to its default."""
+        """Whether the attribute was specified, instead of having its default."""
         return attribute in self.model_fields_set
 
     def conflicts(self) -> list[Conflict]:
-        """What is wrong between attributes that are right by themselves."""
+        """Conflicts between attributes that are valid individually."""
         return []
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes that are not blank: name, description, the kind's own attributes, marks of definition."""
+        """The specified attributes that are not blank: name, description, the kind's own, definition signature."""
         chosen = self.model_fields_set
         values = {name: getattr(self, name) for name in self.attribute_order() if name in chosen}
         return {name: value for name, value in values.items() if value not in ("", None)}
@@ -89,13 +90,13 @@ class Resource(BaseModel):
     @classmethod
     @cache
     def attribute_order(cls) -> tuple[str, ...]:
-        """The attributes in the order in which definitions are written out; no group."""
+        """The attributes, without the group, in the order in which definitions are written out."""
         own = [name for name in cls.model_fields if name not in Resource.model_fields]
         return (*own[:1], "description", *own[1:], *SIGNATURE_ATTRIBUTES)
 
     @model_validator(mode="after")
     def _no_conflicts(self) -> Self:
-        found = self.conflicts()
-        if found:
-            raise PydanticCustomError("tdq_conflicts", "{text}", {"text": found[0][1], "conflicts": found})
+        conflicts = self.conflicts()
+        if conflicts:
+            raise PydanticCustomError("tdq_conflicts", "{text}", {"text": conflicts[0][1], "conflicts": conflicts})
         return self

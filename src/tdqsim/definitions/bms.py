@@ -1,9 +1,9 @@
-"""BMS map definitions: DFHMSD, DFHMDI and DFHMDF macros read into mapsets, and the symbolic maps that COBOL copies.
+"""BMS map definitions: parses DFHMSD, DFHMDI and DFHMDF macros to mapsets, and generates symbolic maps for COBOL.
 
-The source is assembler: a name in column 1, the macro, operands up to the first blank outside quotes; a mark in column
-72 continues a statement at column 16 of the next line; ``*`` in column 1 is a comment. An operand that a field does not
-have is the map's, one that the map does not have is the mapset's. Source: DFHMSD, DFHMDI, DFHMDF, Using complex fields
-(IBM Docs); the layout of symbolic maps as the macros print it.
+The source is assembler: a name in column 1, the macro, and operands up to the first blank outside quotes. A mark in
+column 72 continues a statement at column 16 of the next line; ``*`` in column 1 begins a comment. A field inherits an
+operand from its map, and a map from its mapset. Source: DFHMSD, DFHMDI, DFHMDF, Using complex fields (IBM Docs); the
+layout of symbolic maps is that of the macros' output.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row[
 _SUFFIXES: Final = {
     row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")
 }
-"""DSATTS word -> the suffix of its byte, in the fixed order in which they stand."""
+"""The suffix of the byte for each word of DSATTS, in the fixed order of the bytes."""
 _EXTATT: Final = ("COLOR", "HILIGHT", "PS", "VALIDN")
 _STATEMENT: Final = re.compile(r"^(?P<name>\S*)\s+(?P<macro>DFHMSD|DFHMDI|DFHMDF)(?:\s+(?P<rest>.*))?$", re.DOTALL)
 
 
 def _width(columns: int) -> int:
-    """Columns of a line: of a map without a size those of the screen."""
+    """The columns of a line; for a map without a size those of the screen."""
     return columns or _BOUNDS["columns"]
 
 
@@ -37,16 +37,16 @@ class BmsField:
     """One field of a map.
 
     Attributes:
-        name: the name, empty for a field that programs do not see.
-        line, column: where its attribute byte is, from 1, within the map.
-        length: bytes of data, 0 to 256.
+        name: its name; empty for a field that programs cannot access.
+        line, column: the position of its attribute byte in the map, from 1.
+        length: the bytes of data, 0 to 256.
         attributes: the words of ATTRB.
-        initial: INITIAL, the text that it shows when the program gives nothing.
-        xinit: XINIT, the same as bytes in the page of the screen.
-        occurs: how often it is there under one name; 0 for a single field.
+        initial: INITIAL, the text that is displayed when the program supplies none.
+        xinit: XINIT, the same as bytes in the screen's code page.
+        occurs: OCCURS, the number of consecutive fields with this name; 0 for a single field.
         group: GRPNAME.
         picin, picout: pictures of the symbolic map; empty for X(length).
-        color, hilight: as given, or by the map; empty for none.
+        color, hilight: COLOR and HILIGHT of the field, map or mapset; empty for none.
     """
 
     name: str
@@ -75,8 +75,8 @@ class BmsMap:
 
     Attributes:
         name: 1 to 7 characters.
-        lines, columns: its size; 0 for that of the screen.
-        line, column: where it stands on the screen, from 1.
+        lines, columns: its size; 0 for the size of the screen.
+        line, column: its position on the screen, from 1.
         control: the words of CTRL.
         attributes: the words of DSATTS, in the order of their bytes.
         fields: its fields in the order of the source.
@@ -105,7 +105,7 @@ class Mapset:
         name: 1 to 7 characters.
         mode: IN, OUT or INOUT.
         tioapfx: whether the symbolic maps begin with 12 bytes for CICS.
-        storage: what STORAGE= says: empty, AUTO or BASE=name.
+        storage: the operand STORAGE or BASE: empty, AUTO or BASE=name.
         maps: its maps.
     """
 
@@ -179,19 +179,19 @@ def _macros(text: str, file: str, problems: list[Problem]) -> Iterator[_Macro]:
             statement = lines[at]
             at += 1
             joined = _joined(joined, statement)
-        found = _STATEMENT.match(joined)
-        if found is None:
+        match = _STATEMENT.match(joined)
+        if match is None:
             continue
         try:
-            operands = _operands(found["rest"] or "")
+            operands = _operands(match["rest"] or "")
         except ValueError as error:
-            problems.append(Problem(file, number, found["macro"], "operands", joined[:60], str(error)))
+            problems.append(Problem(file, number, match["macro"], "operands", joined[:60], str(error)))
             continue
-        yield _Macro(found["name"].upper(), found["macro"], operands, number)
+        yield _Macro(match["name"].upper(), match["macro"], operands, number)
 
 
 def _joined(before: str, line: str) -> str:
-    """A statement with its continuation; operands that ended before column 72 go on without the blanks."""
+    """Join a statement with its continuation line, without the blanks after operands that end before column 72."""
     rest = line[15:71]
     return (before if _in_quotes(before) else before.rstrip()) + (rest if len(line) > 71 else rest.rstrip())
 
@@ -201,12 +201,12 @@ def _in_quotes(text: str) -> bool:
 
 
 def _operands(text: str) -> dict[str, str]:
-    """``A=1,B=(X,Y),C='it''s'``; ends at the first blank outside quotes."""
-    found: dict[str, str] = {}
+    """Parse operands such as ``A=1,B=(X,Y),C='it''s'``, which end at the first blank outside quotes."""
+    operands: dict[str, str] = {}
     for part in _parts(text.lstrip()):
         word, _, value = part.partition("=")
-        found[word.strip().upper()] = value.strip()
-    return found
+        operands[word.strip().upper()] = value.strip()
+    return operands
 
 
 def _parts(text: str) -> list[str]:
@@ -246,7 +246,7 @@ def _xinit(value: str) -> bytes:
         raise ValueError(f"XINIT={value}: allowed are pairs of hexadecimal digits") from None
 
 
-# -- meaning ----------------------------------------------------------------------------------------------------------
+# -- maps and fields --------------------------------------------------------------------------------------------------
 
 
 def _inherited(word: str, *macros: _Macro) -> str:
@@ -261,20 +261,21 @@ def _add_field(macro: _Macro, building: _Building, mapset: _Macro, file: str, pr
 
 
 def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
-    given = macro.operands
-    line, column = _position(given.get("POS", ""), _width(_size(building.macro)[1]), building.fields)
-    picture = given.get("PICIN") or given.get("PICOUT") or ""
-    initial, xinit = _initial(given.get("INITIAL", "")), _xinit(given.get("XINIT", ""))
+    operands = macro.operands
+    line, column = _position(operands.get("POS", ""), _width(_size(building.macro)[1]), building.fields)
+    picture = operands.get("PICIN") or operands.get("PICOUT") or ""
+    initial, xinit = _initial(operands.get("INITIAL", "")), _xinit(operands.get("XINIT", ""))
     if initial and xinit:
         raise ValueError("INITIAL and XINIT exclude each other")
-    length = (
-        _number("LENGTH", given["LENGTH"]) if "LENGTH" in given else _picture_size(picture) or len(initial or xinit)
-    )
+    if "LENGTH" in operands:
+        length = _number("LENGTH", operands["LENGTH"])
+    else:
+        length = _picture_size(picture) or len(initial or xinit)
     if not 0 <= length <= _BOUNDS["longest"]:
         raise ValueError(f"LENGTH={length}: allowed are 1 to {_BOUNDS['longest']}")
-    if "OCCURS" in given and "GRPNAME" in given:
+    if "OCCURS" in operands and "GRPNAME" in operands:
         raise ValueError("OCCURS and GRPNAME exclude each other")
-    words = _words(given["ATTRB"]) if "ATTRB" in given else ("ASKIP", "NORM")
+    words = _words(operands["ATTRB"]) if "ATTRB" in operands else ("ASKIP", "NORM")
     return BmsField(
         macro.name,
         line,
@@ -283,10 +284,10 @@ def _field(macro: _Macro, building: _Building, mapset: _Macro) -> BmsField:
         words,
         initial,
         xinit,
-        _number("OCCURS", given["OCCURS"]) if "OCCURS" in given else 0,
-        given.get("GRPNAME", "").upper(),
-        given.get("PICIN", "").strip("'"),
-        given.get("PICOUT", "").strip("'"),
+        _number("OCCURS", operands["OCCURS"]) if "OCCURS" in operands else 0,
+        operands.get("GRPNAME", "").upper(),
+        operands.get("PICIN", "").strip("'"),
+        operands.get("PICOUT", "").strip("'"),
         _inherited("COLOR", macro, building.macro, mapset),
         _inherited("HILIGHT", macro, building.macro, mapset),
     )
@@ -303,7 +304,7 @@ def _number(word: str, value: str) -> int:
 
 
 def _position(value: str, columns: int, before: Sequence[BmsField]) -> tuple[int, int]:
-    """Line and column of the attribute byte; a single number counts positions from 0, none follows the last field."""
+    """Line and column of the attribute byte. A single number counts from 0; by default it follows the last field."""
     if not value:
         if not before:
             return 1, 1
@@ -369,8 +370,8 @@ def _dsatts(macro: _Macro, mapset: _Macro) -> tuple[str, ...]:
 def symbolic_map(mapset: Mapset) -> str:
     """The copybook of a mapset: the input and output records of its maps.
 
-    Every field that has a name takes three bytes, its attribute bytes and its data, in both records. A map without such
-    fields has records of one byte where TIOAPFX gives them none: COBOL knows no group without items.
+    In both records each named field consists of three bytes, its attribute bytes and its data. A map without named
+    fields and without TIOAPFX gets records of one byte, because a COBOL group must have an item.
     """
     lines: list[str] = []
     for number, each in enumerate(mapset.maps):
@@ -425,7 +426,7 @@ def _input(each: BmsMap) -> list[str]:
 
 
 def _group(one: BmsField, group: str, lines: list[str]) -> tuple[str, bool]:
-    """The level of a field's items, and whether it has an attribute of its own: the first of a group does."""
+    """The level of a field's items, and whether it has its own attribute byte, as only the first of a group does."""
     if not one.group:
         return "02", True
     if one.group != group:

@@ -1,10 +1,10 @@
-"""CL source in: CRTDTAQ and DLTDTAQ commands, as they stand in programs and job streams.
+"""Import of CL source: the CRTDTAQ and DLTDTAQ commands in programs and job streams.
 
-A command ends with its line unless a ``+`` or ``-`` at its end continues it (``-`` keeps the blanks that begin the next
-line); ``/* */`` is a comment; text stands in apostrophes, an apostrophe in it is written twice. Keywords are not
-abbreviated in CL; the first parameters may be given by position. A command with an error is not run, so it is skipped,
-with the diagnostic's id where it is known. A variable stands for the value that DCL or an earlier CHGVAR gives it, as
-far as it is a constant; the source is read from top to bottom, whatever its IFs and GOTOs say.
+A command ends with its line unless a ``+`` or ``-`` at the end continues it (``-`` keeps the blanks at the beginning of
+the next line). ``/* */`` is a comment. Text is enclosed in apostrophes, and an apostrophe in it is doubled. CL keywords
+cannot be abbreviated; the first parameters may be positional. A command with an error would not run, so it is skipped
+and reported, with the id of the diagnostic if that is known. A variable is replaced by the constant of its DCL or of an
+earlier CHGVAR. The source is read from top to bottom; IF and GOTO are ignored.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _LABEL = re.compile(r"[A-Za-z@#$][\w@#$]*:", re.ASCII)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*", re.ASCII)
 _VARIABLE = re.compile(r"&[A-Z@#$][A-Z0-9@#$_]*", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"[^\s()']+")
-_PROMPT = re.compile(r"\?[?*<&%/!-]?")  # in front of a command or keyword: ask the user, which an import cannot
-_LISTED = re.compile(r"[0-9]{12}")  # sequence number and date, as source listings have them before each line
+_PROMPT = re.compile(r"\?[?*<&%/!-]?")  # selective prompting before a command or keyword, which an import ignores
+_LISTED = re.compile(r"[0-9]{12}")  # sequence number and date at the beginning of a line in source listings
 _SETTERS = {"DCL": ("var", "type", "len", "value"), "CHGVAR": ("var", "value")}
 _POSITIONAL = {"CRTDTAQ": ("dtaq", "maxlen"), "DLTDTAQ": ("dtaq",)}
 _SPECIAL = [one.keyword.lower() for one in COMMANDS["CRTDTAQ"] if one.kind == "word"]
@@ -45,7 +45,7 @@ class _Command(NamedTuple):
 
 
 class _State:
-    """What is known while a source is read: queues made so far, and variables that have a constant."""
+    """The state while a source is read: the queues created so far, and the variables with a constant value."""
 
     def __init__(self, importer: Importer) -> None:
         self.importer = importer
@@ -59,9 +59,9 @@ class _Parameter(NamedTuple):
 
 
 def parse_cl(text: str, *, file: str = "<cl>") -> Imported:
-    """The data queues that CRTDTAQ commands in CL source would make, and reports about everything that is not used.
+    """Import the data queues that the CRTDTAQ commands in CL source would create; the rest is reported.
 
-    A DLTDTAQ takes away a queue that an earlier command of the same source makes; any other is reported.
+    A DLTDTAQ removes a queue that an earlier command of the same source creates; any other DLTDTAQ is reported.
     """
     importer = Importer(file)
     state = _State(importer)
@@ -102,11 +102,11 @@ def _run(command: _Command, state: _State) -> None:
 
 
 def _set_variable(name: str, parameters: list[_Parameter], state: _State) -> None:
-    """Remember the constant that DCL or CHGVAR gives a variable, or forget what it was."""
+    """Record the constant that DCL or CHGVAR assigns to a variable; another value makes it unknown."""
     positional = iter(_SETTERS[name])
-    given = {parameter.keyword or next(positional, ""): parameter.values for parameter in parameters}
-    variable = "".join(given.get("var", ()))
-    value = given.get("value", [])
+    by_keyword = {parameter.keyword or next(positional, ""): parameter.values for parameter in parameters}
+    variable = "".join(by_keyword.get("var", ()))
+    value = by_keyword.get("value", [])
     if len(value) == 1 and not _VARIABLE.search(value[0]):
         state.variables[variable] = value[0]
     elif value or name == "DCL":
@@ -114,7 +114,7 @@ def _set_variable(name: str, parameters: list[_Parameter], state: _State) -> Non
 
 
 def _with_constants(name: str, tokens: list[str], command: _Command, state: _State) -> list[str] | None:
-    """The tokens with their variables replaced; None when one of them has no constant value. Quoted text stays."""
+    """Replace the variables in the tokens, except in quoted text; None when one has no constant value."""
     unknown: set[str] = set()
     used: dict[str, str] = {}
 
@@ -141,7 +141,7 @@ def _with_constants(name: str, tokens: list[str], command: _Command, state: _Sta
 
 
 def _commands(text: str) -> Iterator[_Command]:
-    """Commands with their continuations joined and their comments gone."""
+    """The commands, with continuation lines joined and comments removed."""
     parts: list[str] = []
     begun = 0
     in_comment = False
@@ -167,7 +167,7 @@ def _commands(text: str) -> Iterator[_Command]:
 
 
 def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:
-    """The line without what stands between ``/*`` and ``*/``, and whether a comment is still open at its end."""
+    """The line without comments, and whether a comment is still open at its end."""
     kept: list[str] = []
     position = 0
     while position < len(line):
@@ -195,8 +195,8 @@ def _tokens(text: str) -> Iterator[str]:
 
 
 def _parameters(tokens: list[str]) -> list[_Parameter] | None:
-    """``KEYWORD(values)`` and values by position; None when parentheses do not match."""
-    found: list[_Parameter] = []
+    """Parse ``KEYWORD(values)`` and positional values; None when parentheses do not match."""
+    parameters: list[_Parameter] = []
     index = 0
     while index < len(tokens):
         piece = _unprompted(tokens[index])
@@ -207,20 +207,20 @@ def _parameters(tokens: list[str]) -> list[_Parameter] | None:
             values, index = _values(tokens, index + 2)
             if index < 0:
                 return None
-            found.append(_Parameter(piece.lower(), values))
+            parameters.append(_Parameter(piece.lower(), values))
         elif piece == "(":
             values, index = _values(tokens, index + 1)
             if index < 0:
                 return None
-            found.append(_Parameter("", values))
+            parameters.append(_Parameter("", values))
         else:
-            found.append(_Parameter("", [_unquoted(piece)]))
+            parameters.append(_Parameter("", [_unquoted(piece)]))
             index += 1
-    return found
+    return parameters
 
 
 def _values(tokens: list[str], index: int) -> tuple[list[str], int]:
-    """The values up to the closing parenthesis, those of inner lists among them, and the index behind it; -1: none."""
+    """The values up to the closing parenthesis, with those of inner lists, and the index after it; -1 if missing."""
     values: list[str] = []
     depth = 1
     while index < len(tokens):
@@ -235,7 +235,7 @@ def _values(tokens: list[str], index: int) -> tuple[list[str], int]:
 
 
 def _unprompted(piece: str) -> str:
-    """The word without the prompt characters that may stand before it."""
+    """The word without the prompt characters that may precede it."""
     match = _PROMPT.match(piece)
     return piece[match.end() :] if match else piece
 
@@ -249,7 +249,7 @@ def _unquoted(piece: str) -> str:
 def _by_keyword(
     name: str, parameters: list[_Parameter], command: _Command, importer: Importer
 ) -> dict[str, object] | None:
-    """The parameters by keyword; None when one is not the command's, or comes twice."""
+    """The parameters by keyword; None when one is not known, or specified twice."""
     positional = iter(_POSITIONAL[name])
     known = _KEYWORDS if name == "CRTDTAQ" else {"dtaq"}
     values: dict[str, object] = {}

@@ -1,13 +1,13 @@
-"""One CL command: its text taken apart, and its parameters checked against the command's definition.
+"""Parsing of one CL command, and checking of its parameters against the command's definition.
 
-What a CL command processor looks at before it calls anything: that there is such a command, that its parentheses and
-apostrophes match, that each keyword is one of the command's and comes once, that positional parameters stand in front
-of those with keywords and are not too many, that what is required is there, and that each value is of its parameter's
-kind. It reports everything that it finds, each as a diagnostic message with its id, keyword and value; a command with a
-diagnostic is not run. The definitions are the rows of ``facts/ibmi_cl.tsv``.
+These are the checks of a CL command processor before it runs a command: the command exists; parentheses and apostrophes
+match; each keyword belongs to the command and occurs once; positional parameters precede those with keywords and are
+not too many; required parameters are present; each value is valid for its parameter. All errors are reported, each as a
+diagnostic message with its id, keyword and value; a command with a diagnostic is not run. The command definitions are
+the rows of ``facts/ibmi_cl.tsv``.
 
-Words are upper-cased, quoted text stays as it is; expressions of them are put together first
-(:mod:`~tdqsim.definitions.cl_expression`). Special values have their asterisk, keywords are not abbreviated.
+Words are converted to upper case, quoted text is not changed. Expressions are evaluated first
+(:mod:`~tdqsim.definitions.cl_expression`). Special values need their asterisk, and keywords cannot be abbreviated.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
 
 
 class ClCommand(NamedTuple):
-    """A command taken apart.
+    """A parsed command.
 
     Attributes:
-        name: its name in capitals, empty when the text has none.
-        library: the library written before it, ``*LIBL`` unless there is one.
-        parameters: keyword (empty for one given by position) and values of each, in order.
-        faults: what was wrong with the text.
+        name: its name in upper case; empty when the text has none.
+        library: the library that qualifies the name, or ``*LIBL``.
+        parameters: keyword (empty for a positional parameter) and values of each, in order.
+        faults: the errors in the text.
     """
 
     name: str
@@ -79,7 +79,7 @@ class ClParameter(NamedTuple):
 
 
 class Checked(NamedTuple):
-    """A command that was checked: its values by keyword in lower case, and what was wrong."""
+    """A checked command: its values by keyword in lower case, and the errors."""
 
     name: str
     values: Mapping[str, object]
@@ -88,40 +88,40 @@ class Checked(NamedTuple):
 
 @cache
 def _definitions() -> Mapping[str, tuple[ClParameter, ...]]:
-    found: dict[str, list[ClParameter]] = {}
+    definitions: dict[str, list[ClParameter]] = {}
     for row in table("ibmi_cl"):
         kind, *limits = row["kind"].split()
-        found.setdefault(row["command"], []).append(
+        definitions.setdefault(row["command"], []).append(
             ClParameter(
                 row["keyword"], int(row["position"]), row["required"] == "yes", kind, tuple(map(int, limits)),
                 int(row["most"]), frozenset(row["values"].split()),
             )
         )  # fmt: skip
-    return {name: tuple(parameters) for name, parameters in found.items()}
+    return {name: tuple(parameters) for name, parameters in definitions.items()}
 
 
 _CONTINUED = re.compile(r"\+[ \t]*\r?\n[ \t]*|-[ \t]*\r?\n")
-"""The end of a line that goes on with the next: + without the blanks that begin that, - with them."""
+"""A continuation: + without the blanks at the beginning of the next line, - with them."""
 
 COMMANDS = _definitions()
-"""The parameters of every known command, by its name."""
+"""The parameters of every known command, by command name."""
 
 _NAME = re.compile({row["kind"]: row["pattern"] for row in table("name_characters")}["ibmi"], re.ASCII)
 
 
-# -- taking a text apart ----------------------------------------------------------------------------------------------
+# -- parsing ----------------------------------------------------------------------------------------------------------
 
 
 def joined_lines(text: str) -> str:
-    """A command that was written on several lines, as one."""
+    """Join the lines of a command."""
     return _CONTINUED.sub("", text)
 
 
 def read_command(text: str) -> ClCommand:
-    """Take one command apart.
+    """Parse one command.
 
-    A word, a blank and a left parenthesis are a keyword with its values where the command has that keyword; else the
-    word is a value by position, as in ``CALL PGM1 ('A' 'B')``.
+    A word followed by a blank and a left parenthesis is a keyword only if the command has this keyword; otherwise it is
+    a positional value, as in ``CALL PGM1 ('A' 'B')``.
     """
     if len(text) > LONGEST_COMMAND:
         return ClCommand("", "*LIBL", (), (Diagnostic("CPD0103", (len(text), LONGEST_COMMAND)),))
@@ -135,11 +135,11 @@ def read_command(text: str) -> ClCommand:
 
 
 class _Reader:
-    """Tokens from left to right."""
+    """A parser of tokens from left to right."""
 
     def __init__(self, tokens: Sequence[str], apart: Container[int]) -> None:
         self.tokens = tokens
-        self.apart = apart  # those with a blank before them
+        self.apart = apart  # the indexes of tokens that follow a blank
         self.at = 0
         self.faults: list[Diagnostic] = []
 
@@ -151,39 +151,39 @@ class _Reader:
         return self.tokens[0].upper()
 
     def _is_keyword(self, keywords: Container[str], *, first: bool) -> bool:
-        """Whether the next word is one; ``first`` says that there was none before it."""
+        """Whether the next word is a keyword; ``first`` means that no keyword precedes it."""
         word, behind = self.tokens[self.at].upper(), self.at + 1
         if self.tokens[behind : behind + 1] != ["("] or not _KEYWORD.fullmatch(word):
             return False
         return not first or behind not in self.apart or word in keywords
 
     def parameters(self, keywords: Container[str]) -> list[tuple[str, list[object]]]:
-        """What follows the name of a command that has these keywords."""
-        found: list[tuple[str, list[object]]] = []
+        """Parse the parameters of a command that has these keywords."""
+        parameters: list[tuple[str, list[object]]] = []
         while self.at < len(self.tokens):
             piece = self.tokens[self.at]
-            if self._is_keyword(keywords, first=not any(keyword for keyword, _ in found)):
+            if self._is_keyword(keywords, first=not any(keyword for keyword, _ in parameters)):
                 self.at += 2
-                found.append((piece.upper(), self.values(1)))
+                parameters.append((piece.upper(), self.values(1)))
             elif piece == "(":
                 self.at += 1
-                found.append(("", self.values(1)))
+                parameters.append(("", self.values(1)))
             elif piece == ")":
                 self.faults.append(Diagnostic("CPD0013", ()))
-                return found
+                return parameters
             else:
-                found.append(("", [self.word()]))
-        return found
+                parameters.append(("", [self.word()]))
+        return parameters
 
     def word(self) -> ClWord:
-        """One word, its apostrophes taken off."""
+        """Parse one word, and remove its apostrophes."""
         piece = self.tokens[self.at]
         self.at += 1
         if piece[:2].upper() == "X'":
-            found = _HEXADECIMAL.fullmatch(piece)
-            if found is None:
+            match = _HEXADECIMAL.fullmatch(piece)
+            if match is None:
                 self.faults.append(Diagnostic("CPD0014", ()))
-            raw = bytes.fromhex(found[1]) if found is not None else b""
+            raw = bytes.fromhex(match[1]) if match is not None else b""
             return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
             return ClWord(capitals(piece), quoted=False)
@@ -192,54 +192,54 @@ class _Reader:
         return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
 
     def values(self, depth: int) -> list[object]:
-        """The values up to the closing parenthesis."""
-        found: list[object] = []
+        """Parse the values up to the closing parenthesis."""
+        values: list[object] = []
         while self.at < len(self.tokens):
             piece = self.tokens[self.at]
             if piece == ")":
                 self.at += 1
-                return found
+                return values
             if piece == "(" and depth < _DEEPEST:
                 self.at += 1
-                found.append(self.values(depth + 1))
+                values.append(self.values(depth + 1))
             elif piece == "(":
                 break
             else:
-                found.append(self.word())
+                values.append(self.word())
         self.faults.append(Diagnostic("CPD0013", ()))
         self.at = len(self.tokens)
-        return found
+        return values
 
 
 # -- checking ---------------------------------------------------------------------------------------------------------
 
-_OF_FORM = frozenset({"CPD0013", "CPD0014", "CPD0030"})
-"""Faults after which a command ends before its parameters are looked at."""
+_SYNTAX_ERRORS = frozenset({"CPD0013", "CPD0014", "CPD0030"})
+"""Errors that end a command before its parameters are checked."""
 
 
 def escape_of(name: str, faults: Sequence[Diagnostic]) -> tuple[str, ...]:
-    """The id and the values of the escape message that follows the faults of a command.
+    """The id and the values of the escape message that ends a command after its diagnostics.
 
-    CPF0001 ends a command that is not known or not well formed, with its name or ``*N``; CPF0006 one whose parameters
-    are wrong.
+    CPF0001, with the command's name or ``*N``, if the command is not known or has a syntax error; CPF0006 if its
+    parameters are wrong.
     """
-    if any(fault.message_id in _OF_FORM for fault in faults):
+    if any(fault.message_id in _SYNTAX_ERRORS for fault in faults):
         return "CPF0001", (name or "*N")[:10]
     return ("CPF0006",)
 
 
 def check_command(command: ClCommand) -> Checked:
-    """Check a command against its definition; every fault that is found, not just the first."""
+    """Check a command against its definition, and report all errors, not just the first."""
     definition = COMMANDS.get(command.name)
     if command.faults:
         return Checked(command.name, {}, command.faults)
     if definition is None or command.library not in ("*LIBL", "QSYS"):
         return Checked(command.name, {}, (Diagnostic("CPD0030", (command.name[:10], command.library[:10])),))
-    given, faults = _by_keyword(command, definition)
+    written, faults = _by_keyword(command, definition)
     values: dict[str, object] = {}
     for parameter in definition:
-        if parameter.keyword in given:
-            value, wrong = _checked(parameter, given[parameter.keyword])
+        if parameter.keyword in written:
+            value, wrong = _checked(parameter, written[parameter.keyword])
             faults.extend(wrong)
             values[parameter.keyword.lower()] = value
         elif parameter.required:
@@ -252,7 +252,7 @@ def _by_keyword(
 ) -> tuple[dict[str, list[object]], list[Diagnostic]]:
     positional = sorted((one.position, one.keyword) for one in definition if one.position)
     known = {one.keyword for one in definition}
-    given: dict[str, list[object]] = {}
+    by_keyword: dict[str, list[object]] = {}
     faults: list[Diagnostic] = []
     after_keyword = False
     for place, (written, values) in enumerate(command.parameters):
@@ -269,15 +269,15 @@ def _by_keyword(
             keyword = positional[place][1]
         if keyword not in known:
             faults.append(Diagnostic("CPD0043", (keyword,), keyword))
-        elif keyword in given:
+        elif keyword in by_keyword:
             faults.append(Diagnostic("CPD0044", (keyword,), keyword))
         else:
-            given[keyword] = values
-    return given, faults
+            by_keyword[keyword] = values
+    return by_keyword, faults
 
 
 def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list[Diagnostic]]:
-    """The value of a parameter, and what is wrong with it."""
+    """The value of a parameter, and its errors."""
     keyword = parameter.keyword
     if parameter.kind == "command":
         return values, _too_many(parameter, values)
@@ -293,9 +293,9 @@ def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list
         values = values[0]
     checked: list[object] = []
     for value in values:
-        found, fault = _one(parameter, value)
-        checked.append(found)
-        faults.extend(fault)
+        converted, more = _one(parameter, value)
+        checked.append(converted)
+        faults.extend(more)
     return (checked if parameter.most > 1 else checked[0]), faults
 
 
@@ -364,7 +364,7 @@ def _qualified(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diag
 
 
 def _job(parameter: ClParameter, value: ClWord) -> tuple[object, list[Diagnostic]]:
-    """A job name: ``number/user/name``, the number and the user left out or not."""
+    """A job name: ``number/user/name``, ``user/name`` or ``name``."""
     *before, name = value.split("/")
     if len(before) > _JOB_PARTS or (len(before) == _JOB_PARTS and not _JOB_NUMBER.fullmatch(before[0])):
         return "", [_not_valid(parameter, value)]

@@ -1,8 +1,8 @@
-"""Character expressions in the parameters of CL commands: ``'It''s ' *CAT Q``, joined from left to right.
+"""Character expressions in the parameters of CL commands, such as ``'It''s ' *CAT Q``, evaluated from left to right.
 
-``*CAT`` (``||``) joins two strings as they are, ``*TCAT`` (``|<``) without the blanks at the end of the first,
-``*BCAT`` (``|>``) with one blank in their place. Operands are strings in apostrophes or not, or an expression in
-parentheses; numbers are none. In a list of values an expression stands in parentheses of its own.
+``*CAT`` (``||``) concatenates two strings. ``*TCAT`` (``|<``) first removes the blanks at the end of the first string,
+``*BCAT`` (``|>``) replaces them by one blank. Operands are strings, with or without apostrophes, or expressions in
+parentheses, but not numbers. In a list of values an expression must be in parentheses.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ _NUMBER = re.compile(r"[+-]?(?=[.,]?[0-9])[0-9]*(?:[.,][0-9]*)?", re.ASCII)
 
 
 class ClWord(str):
-    """A value as it was written; ``quoted`` when it stood in apostrophes; ``raw`` the bytes of ``X'...'``."""
+    """A value as written; ``quoted`` tells whether it was in apostrophes, ``raw`` are the bytes of ``X'...'``."""
 
     __slots__ = ("quoted", "raw")
     quoted: bool
     raw: bytes | None
 
     def __new__(cls, text: str, *, quoted: bool, raw: bytes | None = None) -> Self:
-        """A word."""
+        """Create a word."""
         made = super().__new__(cls, text)
         made.quoted, made.raw = quoted, raw
         return made
 
 
 class Diagnostic(NamedTuple):
-    """One thing wrong with a command: a message id, its values, and the keyword that it is about."""
+    """One error in a command: a message id, the message's values, and the keyword concerned."""
 
     message_id: str
     values: tuple[str | int, ...]
     keyword: str = ""
 
 
-_AS_THEY_ARE, _ONE_BLANK = ("*CAT", "||"), ("*BCAT", "|>")
-_OPERATORS = frozenset((*_AS_THEY_ARE, *_ONE_BLANK, "*TCAT", "|<"))
+_CAT, _BCAT = ("*CAT", "||"), ("*BCAT", "|>")
+_OPERATORS = frozenset((*_CAT, *_BCAT, "*TCAT", "|<"))
 
 
 def _is_operator(value: object) -> bool:
@@ -52,17 +52,17 @@ def _is_operator(value: object) -> bool:
 
 
 def evaluated(values: Sequence[object]) -> tuple[list[object], list[Diagnostic]]:
-    """The values of a parameter with what their expressions give in place of them, and what is wrong with these."""
+    """Replace the expressions in the values of a parameter by their results; returns the values and the errors."""
     faults: list[Diagnostic] = []
-    found = _evaluated(values, faults)
-    return ([found] if isinstance(found, ClWord) else found), faults
+    result = _evaluated(values, faults)
+    return ([result] if isinstance(result, ClWord) else result), faults
 
 
 def _evaluated(values: Sequence[object], faults: list[Diagnostic]) -> ClWord | list[object]:
-    found = [_evaluated(value, faults) if isinstance(value, list) else value for value in values]
-    if not any(map(_is_operator, found)):
-        return found
-    result, wrong = _joined(found)
+    evaluated = [_evaluated(value, faults) if isinstance(value, list) else value for value in values]
+    if not any(map(_is_operator, evaluated)):
+        return evaluated
+    result, wrong = _joined(evaluated)
     faults += wrong
     return result
 
@@ -80,8 +80,8 @@ def _joined(values: Sequence[object]) -> tuple[ClWord, list[Diagnostic]]:
         return nothing, [Diagnostic("CPD0128", (shown([value]),)) for value in wrong]
     signs = list(map(str, operators))
     if not raw:
-        return ClWord(_put_together(list(map(str, words)), signs, " "), quoted=True), []
-    data = _put_together([_bytes(word) for word in words], signs, _SHOWN.encode(" "))
+        return ClWord(_concatenated(list(map(str, words)), signs, " "), quoted=True), []
+    data = _concatenated([_bytes(word) for word in words], signs, _SHOWN.encode(" "))
     return ClWord(_SHOWN.printable(data), quoted=True, raw=data), []
 
 
@@ -90,26 +90,26 @@ def _is_string(value: object) -> TypeIs[ClWord]:
 
 
 def _bytes(word: ClWord) -> bytes:
-    """Beside ``X'...'`` characters are those of CCSID 37."""
+    """The bytes of an operand in an expression with ``X'...'``, where characters are encoded in CCSID 37."""
     return _SHOWN.encode(word) if word.raw is None else word.raw
 
 
-def _put_together(operands: Sequence[AnyStr], operators: Sequence[str], blank: AnyStr) -> AnyStr:
-    """Each operator trims all that stands before it; in parts, so that it is not copied for each."""
+def _concatenated(operands: Sequence[AnyStr], operators: Sequence[str], blank: AnyStr) -> AnyStr:
+    """Apply the operators to a list of parts, so that the result so far is not copied for each operator."""
     parts: list[AnyStr] = []
     for operand, operator in zip(operands, operators, strict=False):
         parts.append(operand)
-        if operator in _AS_THEY_ARE:
+        if operator in _CAT:
             continue
-        while parts and not (kept := parts.pop().rstrip(blank)):  # blanks of what was joined before are at its end too
+        while parts and not (kept := parts.pop().rstrip(blank)):  # the blanks may extend over several parts
             pass
         parts.append(kept)
-        if operator in _ONE_BLANK:
+        if operator in _BCAT:
             parts.append(blank)
     parts.append(operands[-1])
     return blank[:0].join(parts)
 
 
 def shown(values: Sequence[object]) -> str:
-    """Values as messages have them."""
+    """The text of values for a message."""
     return " ".join(f"({shown(value)})" if isinstance(value, list) else str(value) for value in values)

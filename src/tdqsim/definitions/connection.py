@@ -11,13 +11,13 @@ __all__ = ["Connection"]
 
 
 class Connection(Resource):
-    """A remote system, under the SYSID by which this region knows it.
+    """A connection to another region; its name is the SYSID that this region uses for the other one.
 
     Attributes:
-        netname: the APPLID of the other region; the connection's name when not given.
-        inservice: requests over a connection that is not in service get SYSIDERR.
-        securityname: the user id of requests that arrive over it; the default user when it is empty or not known.
-        attachsec: LOCAL takes ``securityname``, the others the user id that the other region sends.
+        netname: the APPLID of the other region; by default the connection's name.
+        inservice: with NO, requests over the connection raise SYSIDERR.
+        securityname: the user id for requests that arrive over it; the default user when it is empty or not known.
+        attachsec: LOCAL uses ``securityname``, the others use the user id that the other region sends.
     """
 
     kind: ClassVar[str] = "CONNECTION"

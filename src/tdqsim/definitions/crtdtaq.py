@@ -1,4 +1,4 @@
-"""CL source out: a CRTDTAQ command for each IBM i data queue of definitions."""
+"""Export as CL source: a CRTDTAQ command for each IBM i data queue."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _OURS: Final = frozenset({
 
 
 def export_cl(definitions: Definitions) -> tuple[str, list[str]]:
-    """CRTDTAQ commands in order, and a sentence for each resource that is no data queue.
+    """Write CRTDTAQ commands in order; returns them, and a remark for each resource that is not a data queue.
 
     Args:
-        definitions: what to write.
+        definitions: the definitions to write.
     """
     lines: list[str] = []
     remarks: list[str] = []

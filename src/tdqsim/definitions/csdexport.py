@@ -1,6 +1,6 @@
-"""DFHCSDUP DEFINE statements out: what a real CSD, or :func:`~tdqsim.definitions.parse_csd`, can read.
+"""Export as DFHCSDUP DEFINE statements, for a real CSD or for :func:`~tdqsim.definitions.parse_csd`.
 
-Only what the CSD knows is written: a transaction's ``handler`` is ours and stays behind, as do IBM i data queues.
+Only attributes that exist in a CSD are written: not a transaction's ``handler``, and no IBM i data queues.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _OURS = frozenset({"name", "handler", "resource_type"})
 
 
 def export_csd(definitions: Definitions, *, group: str = "TDQSIM") -> str:
-    """DEFINE statements for all definitions, in order.
+    """Write DEFINE statements for all definitions, in order.
 
     Args:
-        definitions: what to write.
-        group: the group of resources that have none.
+        definitions: the definitions to write.
+        group: the group for resources that have none.
     """
     lines: list[str] = []
     for entry in definitions.entries:
@@ -56,7 +56,7 @@ def _text(value: object) -> str:
 
 
 def _operand(name: str, value: str) -> list[str]:
-    """``NAME(value)`` on as few lines as it takes, each within the columns that are read."""
+    """``NAME(value)`` on as few lines as possible, each within columns 1 to 72."""
     if _NEEDS_QUOTES.match(value) or not _balanced(value):
         value = f"""'{value.replace("'", "''")}'"""
     operand = f"{name}({value})"
@@ -64,11 +64,11 @@ def _operand(name: str, value: str) -> list[str]:
         lines = _broken(f"{'':{indent}}{operand}")
         if lines:
             return lines
-    return [operand.rjust(_WIDTH + 9)]  # no card image any more, which the import reads whole
+    return [operand.rjust(_WIDTH + 9)]  # longer than a card image, so that the import reads the whole line
 
 
 def _broken(line: str) -> list[str]:
-    """The line cut after each column 72, or nothing when it would not come together again there."""
+    """The line split after each column 72; an empty list when joining the parts would not restore it."""
     parts = [line[start : start + _WIDTH] for start in range(0, len(line), _WIDTH)]
     cuts = all(not part.endswith(" ") for part in parts[:-1])
     return parts if cuts and not any(_CANNOT_BEGIN_LINE.match(part) for part in parts[1:]) else []

@@ -1,7 +1,7 @@
-"""DFHCSDUP listings in: what LIST ... OBJECTS prints, with the definition signature of each resource.
+"""Import of DFHCSDUP listings: the output of LIST with OBJECTS, including each resource's definition signature.
 
 A listing is a stream of ``NAME(value)`` pairs under headings. A resource begins on a new line with its type and name,
-followed by its GROUP; headings and page heads have no parentheses and are passed over.
+followed by its GROUP. Headings and page headers have no parentheses and are ignored.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ __all__ = ["parse_csd_listing"]
 _DEFINE = re.compile(
     r"^[ \d+-]*+(?:USERDEFINE|DEFINE|DEFIN|DEFI|DEF)\s++[A-Za-z_]\w*+\s*+\(", re.ASCII | re.IGNORECASE | re.MULTILINE
 )
-_PASSED_OVER = re.compile(r"^(?:\*|.*\bPAGE +\d+\s*$).*", re.MULTILINE)  # comments and page heads
+_IGNORED = re.compile(r"^(?:\*|.*\bPAGE +\d+\s*$).*", re.MULTILINE)  # comments and page headers
 _PAIR = re.compile(r"(?<![\w-])(?P<name>[A-Za-z][\w-]*+)[ \t]*+\(|(?P<close>\))|(?P<open>\()", re.ASCII)
 _CARRIAGE = " \t\r\f01+-"
 
 
 def parse_csd_listing(text: str, *, file: str = "<listing>") -> Imported:
-    """The definitions in the output of DFHCSDUP LIST or EXTRACT, and reports about everything that is not used.
+    """Import the definitions in the output of DFHCSDUP LIST or EXTRACT; everything that is not used is reported.
 
-    Text in which no line begins a resource as a listing does is taken for commands.
+    Text in which no line begins a resource in the form of a listing is parsed as commands.
     """
-    seen = _PASSED_OVER.sub("", text)
-    if _DEFINE.search(seen):
+    listing = _IGNORED.sub("", text)
+    if _DEFINE.search(listing):
         return parse_csd(text, file=file)
     importer = Importer(file)
-    pairs = list(_pairs(seen))
+    pairs = list(_pairs(listing))
     starts = [index for index in range(len(pairs) - 1) if _begins(pairs, index)]
     if not starts:
         return parse_csd(text, file=file)
@@ -47,13 +47,13 @@ def parse_csd_listing(text: str, *, file: str = "<listing>") -> Imported:
 
 
 def _begins(pairs: list[Operand], index: int) -> bool:
-    """A resource begins where a name at the beginning of a line is followed by the group."""
+    """Whether a resource begins here: a name at the beginning of a line, followed by GROUP."""
     name, group = pairs[index], pairs[index + 1]
     return bool(name.value) and name.leads and name.name.upper() != "GROUP" and group.name.upper() == "GROUP"
 
 
 def _pairs(text: str) -> Iterator[Operand]:
-    """Every ``NAME(value)`` with nothing open around it; a value keeps the parentheses inside it."""
+    """Every ``NAME(value)`` outside other parentheses; a value includes its inner parentheses."""
     depth = 0
     name = ""
     start = 0

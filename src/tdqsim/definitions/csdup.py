@@ -1,10 +1,10 @@
-"""DFHCSDUP command text in: DEFINE statements, as they stand in files, jobs and the output of EXTRACT.
+"""Import of DFHCSDUP commands: DEFINE statements in files, jobs and the output of EXTRACT.
 
-Only columns 1 to 72 of card images (lines of at most 80) are read; longer lines come from elsewhere and are read whole.
-A ``*`` in column 1 makes a comment, also within a command. When the text is a job (there is a line beginning with
-``//``) only its in-stream data is read. A command ends where the next command's verb begins, that is a word of
-``facts/csd_commands.tsv`` without a parenthesis behind it; any other such word at the beginning of a line that the
-command has no use for is taken for a verb that is not known.
+Only columns 1 to 72 of card images (lines of at most 80 characters) are read; longer lines are not card images and are
+read completely. A ``*`` in column 1 begins a comment, also within a command. If the text is a job (a line begins with
+``//``), only its in-stream data is read. A command ends at the verb of the next command: a word of
+``facts/csd_commands.tsv`` that is not followed by a parenthesis. Any other such word at the beginning of a line, if it
+cannot belong to the command, is treated as an unknown verb.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _SPACES = re.compile(r"\s*+")
 class _Line(NamedTuple):
     text: str
     number: int
-    full: bool  # the text reaches the last column that is read, so a value goes on without a blank
+    full: bool  # the text fills all columns that are read, so a value continues without a blank
 
 
 def parse_csd(text: str, *, file: str = "<csd>") -> Imported:
-    """The definitions in DFHCSDUP command text, and reports about everything that is not used."""
+    """Import the definitions in DFHCSDUP commands; everything that is not used is reported."""
     importer = Importer(file)
     lines = list(_command_lines(text, importer))
     for segment in _segments(lines):
@@ -49,7 +49,7 @@ def parse_csd(text: str, *, file: str = "<csd>") -> Imported:
 
 
 def _command_lines(text: str, importer: Importer) -> Iterator[_Line]:
-    """The lines that hold commands: no comments, no job control, no sequence numbers."""
+    """The lines with commands, without comments, job control and sequence numbers."""
     raw = text.removeprefix("\ufeff").split("\n")
     is_job = any(line.startswith("//") for line in raw)
     stream = _instream(raw, importer) if is_job else enumerate(raw, 1)
@@ -92,7 +92,7 @@ def _instream(raw: list[str], importer: Importer) -> Iterator[tuple[int, str]]:
 
 
 def _data_ends(line: str) -> tuple[str, ...]:
-    """What ends the in-stream data that this statement begins; empty when it begins none."""
+    """The delimiters that end the in-stream data beginning with this statement; empty when it begins none."""
     match = _INSTREAM.match(line.rstrip())
     if match is None:
         return ()
@@ -103,7 +103,7 @@ def _data_ends(line: str) -> tuple[str, ...]:
 
 
 def _segments(lines: list[_Line]) -> Iterator[list[_Line]]:
-    """Lines up to the next one that surely begins a definition: an open parenthesis then spoils one definition only."""
+    """Split the lines before each certain beginning of a definition, so that an open parenthesis spoils only one."""
     segment: list[_Line] = []
     for line in lines:
         if segment and _DEFINE_LINE.match(line.text):
@@ -121,12 +121,12 @@ def _verbs() -> frozenset[str]:
 
 @cache
 def _words_of() -> Mapping[str, frozenset[str]]:
-    """The words without a value that a command may have."""
+    """The words without a value that each command may have."""
     return {row["name"]: frozenset(row["words"].split()) for row in table("csd_commands")}
 
 
 def _verb(word: str) -> str | None:
-    """The command that a word is; DEF and longer beginnings are DEFINE, and so is USERDEFINE."""
+    """The command for a verb, or None; DEF and longer abbreviations, and USERDEFINE, are DEFINE."""
     upper = word.upper()
     if (len(upper) >= 3 and "DEFINE".startswith(upper)) or upper == "USERDEFINE":
         return "DEFINE"
@@ -134,7 +134,7 @@ def _verb(word: str) -> str | None:
 
 
 class _Segment:
-    """One or more commands as one text, with the way back to line numbers."""
+    """One or more commands as one text, with the line numbers."""
 
     def __init__(self, lines: list[_Line], importer: Importer) -> None:
         self.importer = importer
@@ -149,21 +149,21 @@ class _Segment:
         self.at_line = 0
 
     def line_at(self, position: int) -> int:
-        """The line number of a position; positions only ever grow."""
+        """The line number of a position; positions must be passed in ascending order."""
         while self.at_line + 1 < len(self.starts) and self.starts[self.at_line + 1] <= position:
             self.at_line += 1
         return self.lines[self.at_line].number
 
     def read(self) -> None:
-        """Split the text into commands and hand each one over."""
+        """Split the text into commands and process each."""
         verb = ""
         begun = self.lines[0].number
         operands: list[Operand] = []
         for operand in self.operands():
-            found = _verb(operand.name) if operand.value is None else None
-            if found:
+            next_verb = _verb(operand.name) if operand.value is None else None
+            if next_verb:
                 self.command(verb, operands, begun)
-                verb, operands, begun = found, [], operand.line
+                verb, operands, begun = next_verb, [], operand.line
             elif operand.value is None and operand.leads and not self.belongs(verb, operands, operand):
                 self.command(verb, operands, begun)
                 verb, operands, begun = "", [operand], operand.line
@@ -172,15 +172,15 @@ class _Segment:
         self.command(verb, operands, begun)
 
     def belongs(self, verb: str, operands: list[Operand], word: Operand) -> bool:
-        """Whether a word that begins a line can be part of the command; if not it is meant as a verb."""
+        """Whether a word that begins a line can be part of the command; otherwise it must be a verb."""
         if verb == "DEFINE":
             kind = self.importer.resource_type(operands[0].name) if operands else None
             return kind is not None and is_attribute(kind, word.name)
         return word.name.upper() in _words_of().get(verb, ())
 
     def operands(self) -> Iterator[Operand]:
-        """The words of the text, each with the value behind it."""
-        position = behind = 0  # behind the last thing that is not blank
+        """The words of the text, each with the value in the parentheses after it."""
+        position = behind = 0  # behind: the end of the last text that is not blank
         text = self.text
         while position < len(text):
             word = _WORD.match(text, position)
@@ -206,19 +206,19 @@ class _Segment:
         return match.end() if match else position
 
     def strange(self, position: int) -> int:
-        """Pass over what is no word; report it unless it is blank, a comma, a period or a semicolon."""
+        """Skip text that is not a word; report it unless it is blank or punctuation. Returns the position after it."""
         match = _STRANGE.match(self.text, position)
         end = match.end() if match else position + 1
-        found = self.text[position:end].strip(" \n,.;)-+")
-        if found:
-            self.importer.skipped(self.line_at(position), found[:40], "is not understood")
+        skipped = self.text[position:end].strip(" \n,.;)-+")
+        if skipped:
+            self.importer.skipped(self.line_at(position), skipped[:40], "is not understood")
         return end
 
     def value(self, opening: int) -> tuple[str, int]:
-        """The value in the parentheses that open here, and the position behind it."""
+        """The value in the parentheses that open here, and the position after it."""
         quoted = _QUOTED.match(self.text, opening + 1)
-        if quoted:
-            return self.joined(quoted[1], quoted.start(1)).replace("''", "'"), quoted.end()  # its blanks are meant
+        if quoted:  # blanks in a quoted value are significant
+            return self.joined(quoted[1], quoted.start(1)).replace("''", "'"), quoted.end()
         closing = self.closing.get(opening)
         if closing is None:
             end = self.text.find("\n", opening)
@@ -229,7 +229,7 @@ class _Segment:
         return self.joined(self.text[opening + 1 : closing], opening + 1).strip(), closing + 1
 
     def joined(self, value: str, start: int) -> str:
-        """A value without its line breaks: one blank for each, or none where the line was full."""
+        """A value with its line breaks replaced by a blank, or by nothing if the line was full."""
         if "\n" not in value:
             return value
         parts = value.split("\n")
@@ -241,7 +241,7 @@ class _Segment:
         return result
 
     def command(self, verb: str, operands: list[Operand], line: int) -> None:
-        """Use one command, or report that it is not used."""
+        """Process one command, or report that it is not used."""
         if not verb:
             if operands:
                 self.importer.skipped(line, operands[0].name, "is not a command of DFHCSDUP")
@@ -271,7 +271,7 @@ class _Segment:
         self.importer.define(kind, first.value or "", group, attributes, line)
 
     def rehosted(self, title: str, attributes: list[Operand]) -> list[Operand]:
-        """TYPE(INTRDR) of rehosting products: an extrapartition queue for output on an internal reader."""
+        """Replace TYPE(INTRDR), which rehosting products use for an output queue on an internal reader."""
         written = next(
             (item for item in attributes if item.name.upper() == "TYPE" and (item.value or "").upper() == "INTRDR"),
             None,
@@ -290,12 +290,12 @@ def _is_group(operand: Operand) -> bool:
 
 
 def _closing_parentheses(text: str) -> dict[int, int]:
-    """Where each parenthesis that opens is closed; one that is never closed is missing."""
-    found: dict[int, int] = {}
+    """The position of the closing parenthesis for each opening one that is closed."""
+    closing: dict[int, int] = {}
     opened: list[int] = []
     for match in re.finditer(r"[()]", text):
         if match[0] == "(":
             opened.append(match.start())
         elif opened:
-            found[opened.pop()] = match.start()
-    return found
+            closing[opened.pop()] = match.start()
+    return closing

@@ -1,8 +1,8 @@
-"""The operands of DFHDCT and the attributes of a TDQUEUE that they stand for, for reading and writing macros.
+"""The operands of DFHDCT and the corresponding attributes of a TDQUEUE, for reading and writing macros.
 
-Entries are those of TYPE=INTRA, EXTRA, INDIRECT, REMOTE and SDSCI. ``DESTFAC`` (ATIFACILITY and FACILITYID) and
-``RECFORM`` (RECORDFORMAT, BLOCKFORMAT and PRINTCONTROL) stand for several attributes, which the modules that read and
-write them take apart and put together.
+The entries are those of TYPE=INTRA, EXTRA, INDIRECT, REMOTE and SDSCI. ``DESTFAC`` (ATIFACILITY and FACILITYID) and
+``RECFORM`` (RECORDFORMAT, BLOCKFORMAT and PRINTCONTROL) correspond to several attributes; the modules that read and
+write macros split and combine them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WRITTEN: Final[Mapping[str, Mapping[str, str]]] = {
         "REWIND": "rewind", "TYPEFLE": "typefile",
     },
 }  # fmt: skip
-"""By entry: operand and attribute, in the order in which they are written."""
+"""For each type of entry the attribute of each operand, in the order in which they are written."""
 READ: Final[Mapping[str, Mapping[str, str]]] = {
     "INTRA": {**WRITTEN["INTRA"], **_REMOTE_READ, "DESTFAC": "atifacility"},
     "EXTRA": {**WRITTEN["EXTRA"], **_REMOTE_READ, "FILE": "ddname", "TYPEFIL": "typefile", "DSCNAME": "ddname"},
@@ -34,8 +34,8 @@ READ: Final[Mapping[str, Mapping[str, str]]] = {
     "REMOTE": _REMOTE_READ,
     "SDSCI": {**WRITTEN["SDSCI"], "TYPEFILE": "typefile", "RECFORM": "recordformat"},
 }
-"""The same with the operands that are read too."""
+"""The same, with operands that are only read."""
 RECOVERY: Final = {"NO": "NO", "PHYSICAL": "PH", "LOGICAL": "LG"}
-"""RECOVSTATUS as DESTRCV has it."""
+"""The value of DESTRCV for each RECOVSTATUS."""
 FORMATS: Final = {"FIXED": "FIX", "VARIABLE": "VAR", "BLOCKED": "BLK", "UNBLOCKED": "UNB"}
-"""RECORDFORMAT and BLOCKFORMAT as RECFORM has them."""
+"""The part of RECFORM for each RECORDFORMAT and BLOCKFORMAT."""

@@ -1,7 +1,7 @@
-"""DFHDCT macro source out: the queues of definitions as entries of a destination control table.
+"""Export as DFHDCT macro source: queues as entries of a destination control table.
 
-What a macro cannot say (WAIT, DESCRIPTION and the rest that came after the macros) is reported, never dropped silently.
-The data set attributes of an extrapartition queue go to an SDSCI entry, which has the queue's DD name.
+Attributes that have no macro operand (WAIT, DESCRIPTION and others that are newer than the macros) are reported. The
+data set attributes of an extrapartition queue are written as an SDSCI entry with the queue's DD name.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _CONTINUE: Final = " " * 15
 
 
 def export_dct(definitions: Definitions) -> tuple[str, list[str]]:
-    """Macro source for the queues, in order, and a sentence for each thing that it does not say.
+    """Write macro source for the queues, in order; returns it, and a remark for everything that was left out.
 
     Args:
-        definitions: what to write; resources that are no queues are reported.
+        definitions: the definitions to write; resources that are not queues are reported.
     """
     lines: list[str] = []
     remarks: list[str] = []
@@ -68,7 +68,7 @@ def _queue(queue: Tdqueue, remarks: list[str], described: set[str]) -> Iterator[
 
 
 def _taken(values: dict[str, Any], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The operands for these attributes, which are taken out of the values."""
+    """The operands for these attributes, which are removed from the values."""
     for operand, attribute in names.items():
         value = values.pop(attribute, "")
         if value == "":
@@ -90,7 +90,7 @@ def _facility(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _record_format(values: dict[str, Any]) -> list[tuple[str, str]]:
-    """RECFORM, which says the formats of records and blocks in one word; UNB where nothing says how blocks are."""
+    """RECFORM, which combines record and block format in one word; UNB if there is no block format."""
     record = FORMATS.get(str(values.get("recordformat") or ""))
     if record is None:
         return []
@@ -101,7 +101,7 @@ def _record_format(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _macro(operands: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A statement on as many lines as it takes, broken between operands, with a mark in column 72."""
+    """A statement on as many lines as needed, split between operands, with a mark in column 72."""
     line = "         DFHDCT "
     pieces = [f"{name}={value}" for name, value in operands]
     for at, piece in enumerate(pieces):

@@ -49,8 +49,8 @@ __all__ = [
 _SUPPLIED_GROUP = "DFHDCTG"
 
 
-def _define(kind: str, given: Mapping[str, Any]) -> Resource:
-    attributes = dict(given)
+def _define(kind: str, written: Mapping[str, Any]) -> Resource:
+    attributes = dict(written)
     group = attributes.pop("group", "") or ""
     resource, faults = build(kind, attributes, group)
     if resource is None or faults:
@@ -71,25 +71,25 @@ def define_tdqueue(**attributes: Unpack[IndirectQueueAttributes]) -> IndirectQue
 @overload
 def define_tdqueue(**attributes: Unpack[RemoteQueueAttributes]) -> RemoteQueue: ...
 def define_tdqueue(**attributes: Any) -> Tdqueue:
-    """A TDQUEUE definition from its attributes, as DEFINE TDQUEUE has them, in lower case.
+    """Make a TDQUEUE definition from the attributes of DEFINE TDQUEUE, in lower case.
 
     ``define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=5)``
 
     Args:
-        attributes: ``name`` and ``type`` (INTRA, EXTRA, INDIRECT; without it, ``remotesystem``), and what the type has:
-            ``help(tdqsim.definitions.IntraQueue)`` and the like tell each attribute. Keywords may be in lower case.
+        attributes: ``name``, ``type`` (INTRA, EXTRA or INDIRECT) or else ``remotesystem``, and the attributes of the
+            type: see ``help(tdqsim.definitions.IntraQueue)`` and so on. Keywords may be in lower case.
 
     Returns:
         An IntraQueue, ExtraQueue, IndirectQueue or RemoteQueue; immutable, for any number of regions.
 
     Raises:
-        DefinitionError: an attribute is unknown, out of range, missing, or at odds with another; all are listed.
+        DefinitionError: an attribute is unknown, out of range, missing, or in conflict with another; all are listed.
     """
     return cast("Tdqueue", _define("TDQUEUE", attributes))
 
 
 def define_transaction(**attributes: Unpack[TransactionAttributes]) -> Transaction:
-    """A TRANSACTION definition from its attributes in lower case; ``help(tdqsim.definitions.Transaction)`` tells them.
+    """Make a TRANSACTION definition from its attributes in lower case; see ``help(tdqsim.definitions.Transaction)``.
 
     Raises:
         DefinitionError: as :func:`define_tdqueue`.
@@ -98,7 +98,7 @@ def define_transaction(**attributes: Unpack[TransactionAttributes]) -> Transacti
 
 
 def define_terminal(**attributes: Unpack[TerminalAttributes]) -> Terminal:
-    """A TERMINAL definition from its attributes in lower case; ``help(tdqsim.definitions.Terminal)`` tells them.
+    """Make a TERMINAL definition from its attributes in lower case; see ``help(tdqsim.definitions.Terminal)``.
 
     Raises:
         DefinitionError: as :func:`define_tdqueue`.
@@ -107,7 +107,7 @@ def define_terminal(**attributes: Unpack[TerminalAttributes]) -> Terminal:
 
 
 def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
-    """A CONNECTION definition from its attributes in lower case; ``help(tdqsim.definitions.Connection)`` tells them.
+    """Make a CONNECTION definition from its attributes in lower case; see ``help(tdqsim.definitions.Connection)``.
 
     Raises:
         DefinitionError: as :func:`define_tdqueue`.
@@ -116,7 +116,7 @@ def define_connection(**attributes: Unpack[ConnectionAttributes]) -> Connection:
 
 
 def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
-    """A TSMODEL definition from its attributes in lower case; ``help(tdqsim.definitions.Tsmodel)`` tells them.
+    """Make a TSMODEL definition from its attributes in lower case; see ``help(tdqsim.definitions.Tsmodel)``.
 
     Raises:
         DefinitionError: as :func:`define_tdqueue`.
@@ -136,12 +136,16 @@ def define_program(**attributes: Unpack[ProgramDefinitionAttributes]) -> Program
 
 
 def define_file(**attributes: Unpack[FileAttributes]) -> File:
-    """A FILE definition from its attributes in lower case; ``help(tdqsim.definitions.File)`` tells them."""
+    """Make a FILE definition from its attributes in lower case; see ``help(tdqsim.definitions.File)``.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
     return cast("File", _define("FILE", attributes))
 
 
 def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:
-    """A data queue from the keywords of CRTDTAQ in lower case; ``help(tdqsim.definitions.Dtaq)`` tells them.
+    """Make a data queue definition from the keywords of CRTDTAQ in lower case; see ``help(tdqsim.definitions.Dtaq)``.
 
     Raises:
         DefinitionError: as :func:`define_tdqueue`.
@@ -150,7 +154,7 @@ def define_dtaq(**attributes: Unpack[DtaqAttributes]) -> Dtaq:
 
 
 def supplied_definitions() -> Definitions:
-    """The queues of the supplied group DFHDCTG."""
+    """The definitions of the queues in DFHDCTG, the group that CICS supplies."""
     return Definitions.of(_supplied(queue) for queue in SUPPLIED_QUEUES.values())
 
 

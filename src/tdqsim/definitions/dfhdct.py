@@ -1,8 +1,9 @@
-"""DFHDCT macro source in: the destination control table of older releases, and KICKS' KIKDCT, which is like it.
+"""Import of DFHDCT macro source: the destination control table of older releases, and the similar KIKDCT of KICKS.
 
-Assembler rules: a ``*`` in column 1 is a comment; the operand field ends at the first blank outside quotes; any
-character in column 72 continues the statement at column 16 of the next line. A trailing comma in a file whose column 72
-got lost is taken for a continuation too. SDSCI entries and the EXTRA entries that name them become one definition.
+Assembler rules apply: a ``*`` in column 1 begins a comment; the operand field ends at the first blank outside quotes;
+any character in column 72 continues the statement at column 16 of the next line. A trailing comma also counts as a
+continuation, because some files have lost column 72. An SDSCI entry and the EXTRA entry that names it become one
+definition.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from tdqsim.definitions.imports import Imported, Importer, Operand
 __all__ = ["parse_dct"]
 
 _MACROS = ("DFHDCT", "KIKDCT")
-_TEXT = 71  # the last column of a statement; what follows marks a continuation
+_TEXT = 71  # the last column of a statement; the next one marks a continuation
 _CONTINUE_AT = 15
 _STATEMENT = re.compile(r"(?P<label>\S*)\s+(?P<operation>\S+)(\s+(?P<rest>.*))?", re.ASCII)
 _MACRO_LINE = re.compile(r"\S*\s+(DFHDCT|KIKDCT|END)\b", re.ASCII | re.IGNORECASE)
@@ -38,12 +39,12 @@ class _Statement(NamedTuple):
 
 
 def parse_dct(text: str, *, group: str = "", file: str = "<dct>") -> Imported:
-    """The queues in DFHDCT or KIKDCT macro source, and reports about everything that is not used.
+    """Import the queues in DFHDCT or KIKDCT macro source; everything that is not used is reported.
 
     Args:
         text: the source.
-        group: the group to put the queues into; else that of a TYPE=GROUP entry, else ``DCT`` and the SUFFIX.
-        file: the name that entries give as their place.
+        group: the group for the queues; by default that of a TYPE=GROUP entry, or else ``DCT`` and the SUFFIX.
+        file: the file name for the place of entries.
     """
     importer = Importer(file)
     table = _Table(importer, group)
@@ -71,7 +72,7 @@ def _statements(text: str, importer: Importer) -> Iterator[_Statement]:
 
 
 def _logical_lines(text: str, importer: Importer) -> Iterator[tuple[int, str]]:
-    """Statements on one line each, with the number of their first line; remarks of continued lines are cut off."""
+    """Statements joined to one line each, without remarks, with the number of their first line."""
     collected: list[str] = []
     begun = 0
     open_quote = False
@@ -101,7 +102,7 @@ def _logical_lines(text: str, importer: Importer) -> Iterator[tuple[int, str]]:
 
 
 def _operand_field(body: str, *, begun: bool, open_quote: bool, marked: bool) -> tuple[str, bool]:
-    """What of a line belongs to the statement: up to the end of the operand field; and whether a quote is open."""
+    """The part of a line up to the end of the operand field, and whether a quote is still open."""
     start = 0
     if begun:
         match = re.match(r"\S*\s+\S+\s*", body, re.ASCII)
@@ -118,7 +119,7 @@ def _operand_field(body: str, *, begun: bool, open_quote: bool, marked: bool) ->
 
 
 def _operands(field: str, line: int) -> Iterator[Operand]:
-    """``NAME=VALUE`` separated by commas outside parentheses and quotes."""
+    """The operands ``NAME=VALUE``, separated by commas outside parentheses and quotes."""
     depth = 0
     quoted = False
     start = 0
@@ -135,24 +136,24 @@ def _operands(field: str, line: int) -> Iterator[Operand]:
 
 
 class _Table:
-    """One table on its way to definitions."""
+    """Converts the entries of one table to definitions."""
 
     def __init__(self, importer: Importer, group: str) -> None:
         self.importer = importer
-        self.given_group = group
+        self.fixed_group = group
         self.group = group or "DCT"
         self.sdsci: dict[str, _Statement] = {}
         self.unused: dict[str, _Statement] = {}
 
     def takes(self, statement: _Statement) -> bool:
-        """Whether the statement is a macro of the table; anything else is reported."""
+        """Whether the statement is a macro of the table; other statements are reported."""
         if statement.operation in _MACROS:
             return True
         self.importer.skipped(statement.line, statement.operation, f"is none of {' and '.join(_MACROS)}")
         return False
 
     def collect(self, statements: list[_Statement]) -> None:
-        """Note the SDSCI entries, which EXTRA entries may name before or after them."""
+        """Collect the SDSCI entries first, because EXTRA entries before or after them may name them."""
         for statement in statements:
             if _type(statement) == "SDSCI":
                 name = statement.value("DSCNAME")
@@ -160,7 +161,7 @@ class _Table:
                 self.unused[name] = statement
 
     def define(self, statement: _Statement) -> None:
-        """Turn one entry into a definition."""
+        """Convert one entry to a definition."""
         kind = _type(statement)
         if kind in {"SDSCI", "FINAL"}:
             return
@@ -172,7 +173,7 @@ class _Table:
             self.importer.skipped(statement.line, f"TYPE={kind}", "is not an entry of a destination control table")
 
     def frame(self, statement: _Statement) -> None:
-        if not self.given_group:
+        if not self.fixed_group:
             suffix = statement.value("SUFFIX")
             self.group = statement.value("GROUP") or (f"DCT{suffix}" if suffix else self.group)
 
@@ -204,7 +205,7 @@ class _Table:
                 yield from self.described(title, operand)
 
     def described(self, title: str, operand: Operand) -> Iterator[Operand]:
-        """The attributes that the SDSCI entry of this name gives."""
+        """The attributes from the SDSCI entry that the operand names."""
         name = operand.value or ""
         self.unused.pop(name, None)
         entry = self.sdsci.get(name)
@@ -218,7 +219,7 @@ class _Table:
                 self.importer.skipped(item.line, f"SDSCI {name} {item.name}", "has no counterpart in a TDQUEUE")
 
     def translated(self, title: str, attribute: str, operand: Operand) -> Iterator[Operand]:
-        """One operand in the words of a TDQUEUE definition."""
+        """Convert one operand to operands of a TDQUEUE definition."""
         value = operand.value or ""
         if attribute == "recordformat":
             yield from self.record_format(title, operand)

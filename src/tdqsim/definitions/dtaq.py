@@ -1,8 +1,8 @@
-"""IBM i data queues: what CRTDTAQ takes, keyword by keyword, with its checks between keywords.
+"""Definitions of IBM i data queues: the keywords of CRTDTAQ, with its checks between keywords.
 
-Special values may be written without their asterisk where no name could be meant (``seq: KEYED``), because a plain YAML
-value cannot begin with one. Messages of the inter-parameter checks begin with the id of the diagnostic that CRTDTAQ
-sends (CPDnnnn).
+A special value may be written without its asterisk if it cannot be confused with a name (``seq: KEYED``), because a
+plain YAML value cannot begin with an asterisk. The messages of checks between keywords begin with the id of the
+diagnostic that CRTDTAQ sends (CPDnnnn).
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ _RESERVED_MODES = ("SNASVCMG", "CPSVCMG")
 
 
 class _StarKeyword(Keyword):
-    """A special value such as ``*FIFO``; ``FIFO`` means the same."""
+    """A special value such as ``*FIFO``, also accepted as ``FIFO``."""
 
     def bound(self, source: object) -> Callable[[object], object]:
         words: tuple[str, ...] = get_args(source)
         allowed = {word.lstrip("*"): word for word in words}
 
         def check(value: object) -> object:
-            found = allowed.get(value.upper().removeprefix("*")) if isinstance(value, str) else None
-            if found is None:
+            word = allowed.get(value.upper().removeprefix("*")) if isinstance(value, str) else None
+            if word is None:
                 raise refuse(f"must be {spoken(words)}")
-            return found
+            return word
 
         return check
 
     @staticmethod
-    def also_said(words: Sequence[str]) -> list[str]:
+    def synonyms(words: Sequence[str]) -> list[str]:
         bare = [word.removeprefix("*") for word in words]
         return [*bare, *(word.lower() for word in bare)]
 
 
-_SMALL_TOO = next(row["pattern"] for row in table("name_characters") if row["kind"] == "ibmi").replace("A-Z", "A-Za-z")
+_ANY_CASE = next(row["pattern"] for row in table("name_characters") if row["kind"] == "ibmi").replace("A-Z", "A-Za-z")
 
 
 class _SystemName(Name):
-    """A name; small letters count as capitals, as everywhere on the system."""
+    """A name, which is converted to upper case, as everywhere on the system."""
 
     def check(self, value: object) -> str:
         return Name.check(self, capitals(value) if isinstance(value, str) else value)
 
     def pattern(self) -> str:
         special = [re.escape(word) for each in self.also for word in (each, each.lower())]
-        return "|".join([_SMALL_TOO, *special, *([""] if self.blank else [])])
+        return "|".join([_ANY_CASE, *special, *([""] if self.blank else [])])
 
 
 class _QualifiedName(Name):
-    """``NAME`` or ``LIBRARY/NAME``; ``also`` are the special values of the library."""
+    """``NAME`` or ``LIBRARY/NAME``; ``also`` contains the special values for the library."""
 
     def check(self, value: object) -> str:
         value = capitals(value) if isinstance(value, str) else value
@@ -85,7 +85,7 @@ class _QualifiedName(Name):
         return f"{library}{slash}{name}"
 
     def pattern(self) -> str:
-        one = f"{_SMALL_TOO.removesuffix('*')}{{0,{self.maximum - 1}}}"
+        one = f"{_ANY_CASE.removesuffix('*')}{{0,{self.maximum - 1}}}"
         library = "|".join([one, *(re.escape(word) for each in self.also for word in (each, each.lower()))])
         return f"(?:(?:{library})/)?{one}{'|' * self.blank}"
 
@@ -95,7 +95,7 @@ class _QualifiedName(Name):
 
 
 class _Size(Keyword):
-    """``*MAX16MB``, ``*MAX2GB`` or a number of entries, and after it the initial number."""
+    """``*MAX16MB``, ``*MAX2GB`` or a number of entries, optionally followed by the initial number."""
 
     def bound(self, _source: object) -> Callable[[object], object]:
         return _check_size
@@ -124,7 +124,7 @@ def _check_size(value: object) -> tuple[int, int]:
 
 
 class _Description(Text):
-    """TEXT, for which ``*BLANK`` stands for none."""
+    """TEXT, for which ``*BLANK`` means none."""
 
     def check(self, value: object) -> str:
         return "" if value == "*BLANK" else super().check(value)
@@ -134,25 +134,25 @@ _YesNoStar = Annotated[Literal["*NO", "*YES"], _StarKeyword()]
 
 
 class Dtaq(Resource):
-    """One data queue as CRTDTAQ would make it; keywords in lower case.
+    """One data queue, with the keywords of CRTDTAQ in lower case.
 
     Attributes:
-        dtaq: ``LIBRARY/NAME`` or ``NAME``, which is created in the current library.
-        type: ``*STD``, or ``*DDM`` for a name for a queue of another system.
-        maxlen: the longest entry in bytes, 1 to 64512; 0 stands for not given, as with ``*DDM``.
+        dtaq: ``LIBRARY/NAME``, or ``NAME`` for a queue in the current library.
+        type: ``*STD``, or ``*DDM`` for a queue that refers to one on another system.
+        maxlen: the maximum length of an entry in bytes, 1 to 64512; 0 if omitted, as with ``*DDM``.
         force: whether each entry is written to disk before the send ends.
         seq: ``*FIFO``, ``*LIFO`` or ``*KEYED``.
-        keylen: bytes of the key, 1 to 256; 0 without keys.
-        senderid: whether the sender's identity goes with each entry.
-        autorcl: whether storage is reclaimed when the queue is empty.
-        rmtdtaq: of ``*DDM``: the queue on the other system, ``LIBRARY/NAME``.
-        rmtlocname: of ``*DDM``: the other system's location name, or ``*RDB``.
+        keylen: the length of the key in bytes, 1 to 256; 0 for a queue without keys.
+        senderid: whether each entry contains the sender ID.
+        autorcl: whether storage is reclaimed when the queue becomes empty.
+        rmtdtaq: for ``*DDM``, the queue on the other system, ``LIBRARY/NAME``.
+        rmtlocname: for ``*DDM``, the location name of the other system, or ``*RDB``.
         rdb: the relational database entry, with ``*RDB``.
         dev: the APPC device.
         lcllocname: the local location name.
         mode: the mode of the session.
         rmtnetid: the remote network identifier.
-        size: most entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
+        size: the maximum number of entries (-1 for ``*MAX16MB``, -2 for ``*MAX2GB``) and the initial number.
         text: the description, at most 50 characters; ``*BLANK`` for none.
         aut: public authority.
     """
@@ -182,7 +182,7 @@ class Dtaq(Resource):
 
     @property
     def library(self) -> str:
-        """The library, ``*CURLIB`` when none is written."""
+        """The library; ``*CURLIB`` when none is specified."""
         return self.dtaq.rpartition("/")[0] or "*CURLIB"
 
     @property
@@ -196,35 +196,35 @@ class Dtaq(Resource):
         return f"{self.library}/{self.name}"
 
     def conflicts(self) -> list[Conflict]:
-        """The inter-parameter checks of CRTDTAQ."""
+        """The checks between parameters of CRTDTAQ."""
         return self._ddm_conflicts() if self.type == "*DDM" else self._std_conflicts()
 
     def _std_conflicts(self) -> list[Conflict]:
-        found = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if self.given(name)]
+        conflicts = [(name, "CPD9263: is allowed with type *DDM only") for name in _DDM_ONLY if self.given(name)]
         if not self.maxlen:
-            found.append(("maxlen", "CPD9267: is required with type *STD"))
+            conflicts.append(("maxlen", "CPD9267: is required with type *STD"))
         if self.keylen and self.seq != "*KEYED":
-            found.append(("keylen", "CPD9501: is allowed with seq *KEYED only"))
+            conflicts.append(("keylen", "CPD9501: is allowed with seq *KEYED only"))
         if self.seq == "*KEYED" and not self.keylen:
-            found.append(("keylen", "CPD9502: is required with seq *KEYED"))
-        return found
+            conflicts.append(("keylen", "CPD9502: is required with seq *KEYED"))
+        return conflicts
 
     def _ddm_conflicts(self) -> list[Conflict]:
-        found = [(name, "CPD9266: is not allowed with type *DDM") for name in _STD_ONLY if self.given(name)]
-        found += [
+        conflicts = [(name, "CPD9266: is not allowed with type *DDM") for name in _STD_ONLY if self.given(name)]
+        conflicts += [
             (name, "CPD9268: is required with type *DDM")
             for name in ("rmtdtaq", "rmtlocname")
             if not getattr(self, name)
         ]
         is_database = self.rmtlocname == "*RDB"
         if is_database and not self.rdb:
-            found.append(("rdb", "CPD9191: is required with rmtlocname *RDB"))
+            conflicts.append(("rdb", "CPD9191: is required with rmtlocname *RDB"))
         if self.rdb and not is_database:
-            found.append(("rdb", "CPD9192: is allowed with rmtlocname *RDB only"))
+            conflicts.append(("rdb", "CPD9192: is allowed with rmtlocname *RDB only"))
         if is_database:
-            found += [
+            conflicts += [
                 (name, "CPD9266: is not allowed with rmtlocname *RDB") for name in _DEVICE_ONLY if self.given(name)
             ]
         if self.mode in _RESERVED_MODES:
-            found.append(("mode", "CPD2707: SNASVCMG and CPSVCMG are reserved for the system"))
-        return found
+            conflicts.append(("mode", "CPD2707: SNASVCMG and CPSVCMG are reserved for the system"))
+        return conflicts

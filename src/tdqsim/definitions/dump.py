@@ -1,4 +1,4 @@
-"""Definitions written out as YAML that loads again to the same definitions."""
+"""Export as YAML, which loads again as the same definitions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tdqsim.definitions.other import OtherResource
 __all__ = ["dump_definitions"]
 
 _PLAIN = re.compile(r"[A-Za-z$][A-Za-z0-9 _./$@()%+-]*(?<! )|[0-9]{1,9}", re.ASCII)
-# What another YAML reader, or a reader's eye, would take for something else than a name.
+# Text that other YAML parsers, or people, would read as a number, a boolean or null.
 _LOOKS_OTHERWISE = re.compile(r"y|n|yes|no|on|off|true|false|null|[0-9].*", re.IGNORECASE)
 
 
 def dump_definitions(definitions: Definitions) -> str:
-    """The definitions as YAML text, one mapping for one group, a list under ``groups:`` for several.
+    """Write definitions as YAML text: one mapping for one group, a list under ``groups:`` for several.
 
-    Only attributes that were given are written, so that defaults stay defaults.
+    Only attributes that were specified are written, so that defaults remain defaults.
     """
     groups: dict[str, list[Resource]] = {}
     for entry in definitions.entries:
@@ -68,12 +68,12 @@ def _value(name: str, value: object) -> str:
         return f"[{', '.join(special.get(item, str(item)) for item in value)}]"
     text = str(value)
     if text in ("YES", "NO") and "name" not in name:
-        return text  # the vendor's keywords, which every definition is full of
+        return text  # not quoted, because these vendor keywords are very frequent
     return _text(text)
 
 
 def _text(text: str) -> str:
-    """One YAML value that reads back as exactly this text."""
+    """A YAML value that is read as exactly this text."""
     if _PLAIN.fullmatch(text) and not _LOOKS_OTHERWISE.fullmatch(text):
         return text
     if text.isprintable():

@@ -11,25 +11,25 @@ __all__ = ["File"]
 
 
 class File(Resource):
-    """A file of file control: which data set it stands for, and what may be done with it.
+    """A file of file control: its data set, and the operations that are allowed.
 
-    In CICS the catalogue of data sets says how the records of one are kept. Here the definition may say it itself, by
-    KEYLENGTH and RECORDSIZE and by four attributes of ours, called as IDCAMS calls them: organisation, keyposition,
-    relate and uniquekey. Files with the same DSNAME are files of one data set.
+    In real CICS the organisation of a data set is in the VSAM catalogue. Here the definition may contain it: KEYLENGTH,
+    RECORDSIZE and four additional attributes with the names of IDCAMS (organisation, keyposition, relate, uniquekey).
+    Files with the same DSNAME share one data set.
 
     Attributes:
-        dsname: the data set; one of the file's own name when not given.
-        status: ENABLED, DISABLED, or UNENABLED, for which it must be opened first.
-        opentime: FIRSTREF, with the first request, or STARTUP.
-        add, browse, delete, read, update: what may be done with it.
-        recordformat: V or F: whether all records have RECORDSIZE bytes.
-        keylength: bytes of the key, 1 to 255.
-        recordsize: the longest record, in bytes.
-        recovery: whether a backout undoes changes (BACKOUTONLY, ALL), or does not (NONE).
-        organisation: KSDS, ESDS or RRDS; ours. KSDS when a KEYLENGTH is given.
-        keyposition: where the key begins in the record, from 0; ours.
-        relate: the DSNAME of the data set over whose alternate index the file is a path; ours.
-        uniquekey: whether no two records may have the same alternate key; ours.
+        dsname: the data set; by default one with the file's own name.
+        status: ENABLED, DISABLED, or UNENABLED, for a file that must be opened first.
+        opentime: FIRSTREF (open with the first request) or STARTUP.
+        add, browse, delete, read, update: whether the operation is allowed.
+        recordformat: V, or F if all records have RECORDSIZE bytes.
+        keylength: the length of the key in bytes, 1 to 255.
+        recordsize: the maximum length of a record in bytes.
+        recovery: NONE, or BACKOUTONLY or ALL if a backout undoes changes.
+        organisation: KSDS, ESDS or RRDS; by default KSDS if there is a KEYLENGTH; not an RDO attribute.
+        keyposition: the offset of the key in the record, from 0; not an RDO attribute.
+        relate: for a path, the DSNAME of the data set with the alternate index; not an RDO attribute.
+        uniquekey: whether alternate keys must be unique; not an RDO attribute.
     """
 
     kind: ClassVar[str] = "FILE"
@@ -54,20 +54,20 @@ class File(Resource):
 
     @property
     def dataset(self) -> str:
-        """The name of its data set."""
+        """The name of the data set."""
         return self.dsname or self.name
 
     def conflicts(self) -> list[Conflict]:
-        """A key is inside the record; a path has a key and is over another data set."""
-        found = []
+        """Check that the key is inside the record, and that a path has a key and another data set."""
+        conflicts = []
         if (self.organisation == "KSDS" or self.relate) and not self.keylength:
-            found.append(("keylength", "must be 1 to 255 for a KSDS or a path"))
+            conflicts.append(("keylength", "must be 1 to 255 for a KSDS or a path"))
         if self.keylength and self.keyposition + self.keylength > self.recordsize:
-            found.append(("keyposition", f"must leave room for the key in {self.recordsize} bytes"))
+            conflicts.append(("keyposition", f"must leave room for the key in {self.recordsize} bytes"))
         if self.relate and self.organisation:
-            found.append(("relate", "cannot be given together with organisation"))
+            conflicts.append(("relate", "cannot be given together with organisation"))
         if self.relate == self.dataset:
-            found.append(("relate", "must name another data set"))
+            conflicts.append(("relate", "must name another data set"))
         if self.uniquekey == "YES" and not self.relate:
-            found.append(("uniquekey", "needs relate"))
-        return found
+            conflicts.append(("uniquekey", "needs relate"))
+        return conflicts

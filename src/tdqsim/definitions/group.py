@@ -1,6 +1,6 @@
-"""Definition files: groups of resources in YAML, loaded whole or not at all.
+"""Definition files: groups of resources in YAML, loaded completely or not at all.
 
-A file holds one group ::
+A file contains one group ::
 
     group: PAYMENTS
     tdqueue:
@@ -13,10 +13,9 @@ A file holds one group ::
         program: PAYPROG
         handler: payments:post
 
-or several, as a list under ``groups:``. The sections are resource types in lower case; the attributes are the RDO names
-in lower case, with ``name`` for the resource's own. Every value is the text as written: ``NO``, ``0010`` and ``1E05``
-are names and words, never booleans or numbers. A section ``dtaq`` holds IBM i data queues, with the keywords of
-CRTDTAQ.
+or several, as a list under ``groups:``. The sections are resource types in lower case. The attributes are the RDO names
+in lower case, with ``name`` for the resource's name. Every value is text: ``NO``, ``0010`` and ``1E05`` are never
+booleans or numbers. A section ``dtaq`` contains IBM i data queues, with the keywords of CRTDTAQ.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
-if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
+if TYPE_CHECKING:  # at run time the class of a kind is imported when the first resource of this kind is made
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.file import File
@@ -53,9 +52,9 @@ _TOP = "group, groups, description and resource types in lower case such as tdqu
 
 
 class GroupEntry(NamedTuple):
-    """One resource and the place where it is written; ``line`` is 0 when there is none.
+    """One resource and the place of its definition; ``line`` is 0 when there is none.
 
-    ``empty`` are the attributes that are written without a value.
+    ``empty`` contains the attributes that are written without a value.
     """
 
     resource: Resource
@@ -65,18 +64,18 @@ class GroupEntry(NamedTuple):
 
 
 NO_EFFECT: Final = "is accepted and has no effect"
-"""The message of a note about an attribute, or a resource of a kind, that is not simulated."""
+"""The message of a note about an attribute, or a kind of resource, that is not simulated."""
 
 
 class Note(NamedTuple):
-    """Something that was accepted and has no effect, for the user to know.
+    """A note to the user about input that was accepted but has no effect.
 
     Attributes:
-        file: where.
-        line: from 1; 0 for none.
-        resource: such as ``TRANSACTION(PAYP)``.
-        attribute: the attribute without effect; empty when it is the whole resource.
-        message: what happens instead.
+        file: the file.
+        line: the line, from 1; 0 for none.
+        resource: the resource, such as ``TRANSACTION(PAYP)``.
+        attribute: the attribute without effect; empty when the whole resource has none.
+        message: the reason, in words.
     """
 
     file: str
@@ -103,15 +102,15 @@ class Definitions:
 
     @cached_property
     def resources(self) -> tuple[Resource, ...]:
-        """What there is to install, in order. When two groups define one name the first wins, as in a group list."""
-        found: dict[tuple[str, str], Resource] = {}
+        """The resources to install, in order. If two groups define the same name the first wins, as in a group list."""
+        first: dict[tuple[str, str], Resource] = {}
         for entry in self.entries:
-            found.setdefault((entry.resource.kind, entry.resource.resource_name), entry.resource)
-        return tuple(resource for resource in found.values() if resource.kind)
+            first.setdefault((entry.resource.kind, entry.resource.resource_name), entry.resource)
+        return tuple(resource for resource in first.values() if resource.kind)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
-        """What is accepted and has no effect, in the order written."""
+        """Notes about input that was accepted but has no effect, in the order written."""
         return tuple(_notes(self.entries))
 
     @cached_property
@@ -163,15 +162,15 @@ class Definitions:
         return tuple(resource for resource in self.resources if resource.kind == kind)
 
     def __add__(self, other: Definitions) -> Definitions:
-        """These definitions followed by those."""
+        """These definitions followed by the others."""
         return Definitions(self.entries + other.entries)
 
     @classmethod
     def of(cls, resources: Iterable[Resource]) -> Definitions:
-        """Definitions made in Python, in this order.
+        """Combine definitions made in Python, in this order.
 
         Raises:
-            TypeError: something is no definition, such as the name of a file.
+            TypeError: an item is not a definition, but for instance the name of a file.
         """
         if isinstance(resources, str | bytes | Path | Resource | Mapping) or not isinstance(resources, Iterable):
             raise TypeError(_not_definitions(resources))
@@ -183,16 +182,16 @@ class Definitions:
         return cls(tuple(entries))
 
     def place_of(self, title: str) -> tuple[str, int]:
-        """File and line of the first definition with a title such as ``TDQUEUE(PAYQ)``; an empty name for none."""
-        found = (entry for entry in self.entries if entry.resource.title == title)
-        return next(((entry.file, entry.line) for entry in found), ("", 0))
+        """File and line of the first definition with a title such as ``TDQUEUE(PAYQ)``; ``("", 0)`` for none."""
+        entries = (entry for entry in self.entries if entry.resource.title == title)
+        return next(((entry.file, entry.line) for entry in entries), ("", 0))
 
 
-def _not_definitions(given: object) -> str:
-    allowed = "a list of what define_tdqueue() and its like give, or what load_definitions(FILE) gives"
-    if isinstance(given, str | Path):
-        return f"definitions {str(given)!r}: this is a name; allowed are {allowed}: load_definitions({str(given)!r})"
-    return f"definitions: {type(given).__name__} is none; allowed are {allowed}"
+def _not_definitions(value: object) -> str:
+    allowed = "a list of results of define_tdqueue() and similar functions, or the result of load_definitions(FILE)"
+    if isinstance(value, str | Path):
+        return f"definitions {str(value)!r}: this is a name; allowed are {allowed}: load_definitions({str(value)!r})"
+    return f"definitions: got {type(value).__name__}; allowed are {allowed}"
 
 
 def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
@@ -220,14 +219,14 @@ def _notes(entries: Iterable[GroupEntry]) -> Iterator[Note]:
 
 @explains_wrong_types
 def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
-    """The definitions in YAML text.
+    """Parse definitions in YAML text.
 
     Args:
-        text: the YAML; ``help('tdqsim.definitions.group')`` tells its form.
-        file: the name that messages give as the place.
+        text: the YAML; ``help('tdqsim.definitions.group')`` describes its form.
+        file: the file name for messages.
 
     Raises:
-        DefinitionError: anything is wrong; all problems of the text are listed, and nothing is defined.
+        DefinitionError: there are errors in the text; all are listed, and nothing is defined.
     """
     reader = _FileReader(file)
     root = read_yaml(text, file)
@@ -239,10 +238,10 @@ def parse_definitions(text: str, *, file: str = "<text>") -> Definitions:
 
 
 def load_definitions(*paths: Path | str) -> Definitions:
-    """The definitions in files, in this order; a folder stands for its ``*.yaml`` and ``*.yml`` files by name.
+    """Load definitions from files, in this order; for a folder, from its ``*.yaml`` and ``*.yml`` files, sorted.
 
     Raises:
-        DefinitionError: anything is wrong in any file; all problems of all files are listed.
+        DefinitionError: there are errors in a file; all errors of all files are listed.
     """
     entries: list[GroupEntry] = []
     problems: list[Problem] = []
@@ -266,17 +265,17 @@ def _load_one(file: Path, problems: list[Problem]) -> tuple[GroupEntry, ...]:
 
 
 def _files(path: Path) -> list[Path]:
-    """The file itself, or the YAML files of a folder; a folder without any is a mistake."""
+    """The file itself, or the YAML files in a folder, which must contain at least one."""
     if not path.is_dir():
         return [path]
-    found = sorted(child for child in path.iterdir() if child.suffix in _YAML_SUFFIXES and child.is_file())
-    if not found:
+    files = sorted(child for child in path.iterdir() if child.suffix in _YAML_SUFFIXES and child.is_file())
+    if not files:
         raise FileNotFoundError(ENOENT, f"it holds no {' or '.join(_YAML_SUFFIXES)} file", str(path))
-    return found
+    return files
 
 
 def read_text(path: Path) -> str:
-    """The text of a user's file, UTF-8 with or without a byte order mark.
+    """Read a user's file: UTF-8 text, with or without a byte order mark.
 
     Raises:
         DefinitionError: it cannot be read, is too long, or is not UTF-8.
@@ -379,7 +378,7 @@ class _FileReader:
         self.entries.append(GroupEntry(resource, self.file, node.line, empty))
 
     def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], bool]:
-        """The attributes as text and lists of text, and whether all of them were."""
+        """The attributes as text or lists of text, and whether all of them have this form."""
         right = True
         values: dict[str, Any] = {}
         for name, value in node.items.items():

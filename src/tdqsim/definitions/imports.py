@@ -1,7 +1,7 @@
-"""What every import gives back, and the way from an operand list to a resource.
+"""The result of an import, and the conversion of a list of operands to a resource.
 
-Imports read text that was made for another program, often for another machine. What they cannot use is reported with
-its line and skipped, and the rest is kept: an import is the one place where half is better than nothing.
+Imports read text that was written for another program, often on another machine. Anything that they cannot use is
+reported with its line and skipped, and the rest is kept: unlike elsewhere, a partial result is better than none.
 """
 
 from __future__ import annotations
@@ -26,13 +26,14 @@ _ATTRIBUTE_NAME = re.compile(r"[A-Z][A-Z0-9]{0,31}", re.ASCII)
 
 
 class ImportReport(NamedTuple):
-    """Something in the text that the reader of the result should know.
+    """A report about a part of the text.
 
     Attributes:
-        line: from 1.
-        subject: what it is about, such as ``TDQUEUE(PAYQ) FOO``.
-        action: ``skipped``: it is not in the result; ``kept``: it is, as described; ``changed``: it is, altered.
-        message: why.
+        line: the line, from 1.
+        subject: the part concerned, such as ``TDQUEUE(PAYQ) FOO``.
+        action: ``skipped``: it is not in the result; ``kept``: it is in the result, but needs a check; ``changed``: it
+            is in the result in another form.
+        message: the reason.
     """
 
     line: int
@@ -46,14 +47,14 @@ class ImportReport(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """What an import found, and what it could not use."""
+    """The result of an import: the definitions, and reports about everything else."""
 
     definitions: Definitions
     reports: tuple[ImportReport, ...]
 
 
 class Operand(NamedTuple):
-    """``NAME(value)`` with its line; ``value`` is None for a word alone; ``leads``: nothing stands before it there."""
+    """``NAME(value)`` with its line; ``value`` is None for a single word; ``leads``: it is the first on its line."""
 
     name: str
     value: str | None
@@ -62,54 +63,54 @@ class Operand(NamedTuple):
 
 
 def expand(word: str, names: Collection[str]) -> str | None:
-    """The name that the word is, or is a unique abbreviation of; None when there is no such name, or several."""
+    """The name that a word equals or uniquely abbreviates; None when there is no such name, or more than one."""
     if word in names:
         return word
-    found = [name for name in names if name.startswith(word)] if word else []
-    return found[0] if len(found) == 1 else None
+    matching = [name for name in names if name.startswith(word)] if word else []
+    return matching[0] if len(matching) == 1 else None
 
 
 def unexpanded(word: str, names: Collection[str], what: str) -> str:
-    """Why :func:`expand` found nothing: ``is not ...``, or which names the word may be."""
-    found = sorted(name for name in names if name.startswith(word)) if word else []
-    return f"may be {spoken([name.upper() for name in found])}; write more of it" if found else f"is not {what}"
+    """The reason why :func:`expand` returned None: ``is not ...``, or the names that the word may abbreviate."""
+    matching = sorted(name for name in names if name.startswith(word)) if word else []
+    return f"may be {spoken([name.upper() for name in matching])}; write more of it" if matching else f"is not {what}"
 
 
 @cache
 def _keyword_values(kind: str) -> dict[str, tuple[str, ...]]:
-    """The words that each keyword attribute of a kind may be, by lower-case attribute."""
+    """The allowed words of each keyword attribute of a kind, by lower-case attribute name."""
     classes = list(TDQUEUE_CLASSES.values()) if kind == "TDQUEUE" else [RESOURCE_CLASSES[kind]]
-    found = {}
+    values = {}
     for resource_class in classes:
         for name, info in resource_class.model_fields.items():
             words = get_args(info.annotation)
             if words and all(isinstance(word, str) for word in words):
-                found[name] = tuple(word for word in words if word)
+                values[name] = tuple(word for word in words if word)
     if kind == "TDQUEUE":
-        found["type"] = tuple(queue_type for queue_type in TDQUEUE_CLASSES if queue_type)
-    return found
+        values["type"] = tuple(queue_type for queue_type in TDQUEUE_CLASSES if queue_type)
+    return values
 
 
 def _printable(text: str) -> str:
-    """Text of a stranger's file as a terminal may be given it."""
+    """Text from an untrusted file, made safe for a terminal."""
     return text if text.isprintable() else "".join(each if each.isprintable() else "?" for each in text)
 
 
 @cache
 def _upper_case_names(kind: str) -> Mapping[str, Name]:
-    """The attributes of a kind that are names in which lower case means nothing."""
+    """The attributes of a kind that are names."""
     classes = TDQUEUE_CLASSES.values() if kind == "TDQUEUE" else [RESOURCE_CLASSES.get(kind, Resource)]
-    found = {}
+    names = {}
     for resource_class in classes:
         for attribute, info in resource_class.model_fields.items():
             name = next((item for item in info.metadata if isinstance(item, Name)), None)
             if name is not None:
-                found[attribute] = name
-    return found
+                names[attribute] = name
+    return names
 
 
 def _folded(kind: str, attribute: str, value: str) -> str:
-    """The value in upper case where lower case would be no name, as DFHCSDUP folds what is not mixed-case."""
+    """Convert a name to upper case if lower case is not allowed in it, as DFHCSDUP does."""
     name = _upper_case_names(kind).get(attribute)
     if name is None or value.isupper() or not value.isascii() or name.accepts(value):
         return value
@@ -124,18 +125,18 @@ def _all_attributes(kind: str) -> frozenset[str]:
 
 
 def is_attribute(kind: str, word: str) -> bool:
-    """Whether the word is an attribute of a resource type that has classes of its own, or begins one."""
+    """Whether the word is an attribute, or the beginning of one, of a resource type that has its own class."""
     known = kind in RESOURCE_CLASSES or kind == "TDQUEUE"
     return known and any(name.startswith(word.lower()) for name in _all_attributes(kind))
 
 
 def _is_default(kind: str, attribute: str, value: str | None) -> bool:
-    """Whether the value is the attribute's default: listings show it even where it does not apply."""
+    """Whether the value is the attribute's default, which listings contain even if the attribute does not apply."""
     if value is None:
         return False
     number = (value.lstrip("0") or "0") if value.isascii() and value.isdigit() else None
     if number == "0":
-        return True  # a listing's way to say that there is none
+        return True  # a listing has 0 for an omitted number
     classes = TDQUEUE_CLASSES.values() if kind == "TDQUEUE" else filter(None, [RESOURCE_CLASSES.get(kind)])
     fields = (resource_class.model_fields.get(attribute) for resource_class in classes)
     return any(info is not None and str(info.default) in {value, number} for info in fields)
@@ -143,10 +144,10 @@ def _is_default(kind: str, attribute: str, value: str | None) -> bool:
 
 @dataclass(slots=True)
 class Importer:
-    """Collects resources and reports of one text.
+    """Collects the resources and reports of one text.
 
     Attributes:
-        file: the name that entries give as their place.
+        file: the file name for the place of entries.
     """
 
     file: str
@@ -155,20 +156,20 @@ class Importer:
     seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def result(self) -> Imported:
-        """What was collected; reports in line order."""
+        """The collected definitions, and the reports sorted by line."""
         reports = sorted(self.reports, key=lambda report: report.line)
         return Imported(Definitions(tuple(self.entries)), tuple(reports))
 
     def skipped(self, line: int, subject: str, message: str) -> None:
-        """Report something that is not in the result."""
+        """Report a part of the text that is not in the result."""
         self._report(line, subject, "skipped", message)
 
     def kept(self, line: int, subject: str, message: str) -> None:
-        """Report something that is in the result and needs a look."""
+        """Report a part of the text that is in the result but needs a check."""
         self._report(line, subject, "kept", message)
 
     def changed(self, line: int, subject: str, message: str) -> None:
-        """Report something that is in the result in another form."""
+        """Report a part of the text that is in the result in another form."""
         self._report(line, subject, "changed", message)
 
     def _report(self, line: int, subject: str, action: Literal["skipped", "kept", "changed"], message: str) -> None:
@@ -176,14 +177,14 @@ class Importer:
             self.reports.append(ImportReport(line, _printable(subject[:80]), action, _printable(message)))
 
     def define(self, kind: str, name: str, group: str, operands: Iterable[Operand], line: int) -> Resource | None:
-        """Make a resource of the operands, leaving out with a report what cannot be used.
+        """Make a resource from operands; those that cannot be used are reported and left out.
 
         Args:
-            kind: the resource type, in full.
+            kind: the resource type, not abbreviated.
             name: the resource's name as written.
             group: the group's name as written.
-            operands: its attributes as written, full names or abbreviations, any case.
-            line: where the definition begins.
+            operands: its attributes as written: full names or abbreviations, in any case.
+            line: the line where the definition begins.
         """
         title = f"{kind}({name})"
         operands = list(operands)
@@ -225,13 +226,13 @@ class Importer:
 
     @staticmethod
     def _full_value(kind: str, attribute: str, value: str) -> str:
-        """The value with a keyword written out in full."""
+        """The value, with an abbreviated keyword completed."""
         if kind not in RESOURCE_CLASSES and kind != "TDQUEUE":
             return value
         return expand(value.upper(), _keyword_values(kind).get(attribute, ())) or value
 
     def _national(self, title: str, line: int, value: str) -> str:
-        """X'5B' is $ in one code page and the pound sign in another: the same character to CICS."""
+        """Replace the pound sign by $: both are X'5B', in different code pages, and so the same character to CICS."""
         if "£" not in value:
             return value
         self.changed(line, title, "the pound sign is taken for $, the same character X'5B'")
@@ -240,7 +241,7 @@ class Importer:
     def _built(
         self, kind: str, title: str, group: str, values: dict[str, Any], lines: dict[str, int]
     ) -> Resource | None:
-        """Try, leave out what is wrong, try again: at most once for each attribute."""
+        """Build the resource; as long as there are errors, remove the wrong attributes and try again."""
         line = lines[""]
         for _ in range(len(values) + 1):
             resource, faults = build(kind, values, group)
@@ -263,10 +264,10 @@ class Importer:
 
     def _note_placeholders(self, title: str, values: dict[str, Any], lines: dict[str, int], line: int) -> None:
         for attribute, value in values.items():
-            found = _PLACEHOLDER.search(value) if attribute != "description" else None
-            if found:
+            match = _PLACEHOLDER.search(value) if attribute != "description" else None
+            if match:
                 where = lines.get(attribute, line)
-                self.kept(where, f"{title} {attribute}", f"{found[0]} looks like a placeholder; it is kept as text")
+                self.kept(where, f"{title} {attribute}", f"{match[0]} looks like a placeholder; it is kept as text")
 
     def _keep(self, kind: str, resource: Resource, line: int) -> None:
         key = (resource.group, kind, resource.resource_name)
@@ -284,5 +285,5 @@ class Importer:
 
     @staticmethod
     def resource_type(word: str) -> str | None:
-        """The resource type that a word is or begins."""
+        """The resource type that a word equals or abbreviates, or None."""
         return expand(word.upper(), resource_types().keys())

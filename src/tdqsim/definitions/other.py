@@ -1,4 +1,4 @@
-"""Resources that a group may hold and that change nothing here: MAPSET, PROFILE and the rest."""
+"""Resources of a group that are not simulated, such as MAPSET and PROFILE."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OtherResource(Resource):
 
     Attributes:
         name: the resource's name.
-        resource_type: ``MAPSET``, ``PROFILE``, ...
+        resource_type: the type, such as ``MAPSET`` or ``PROFILE``.
     """
 
     name: Annotated[str, Text(32)]
@@ -23,5 +23,5 @@ class OtherResource(Resource):
 
     @property
     def title(self) -> str:
-        """``MAPSET(PAYMAPS)``."""
+        """The type and the name, such as ``MAPSET(PAYMAPS)``."""
         return f"{self.resource_type}({self.name})"

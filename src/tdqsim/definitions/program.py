@@ -11,16 +11,16 @@ __all__ = ["ProgramDefinition"]
 
 
 class ProgramDefinition(Resource):
-    """A program that LINK runs here, or in the region that REMOTESYSTEM names.
+    """A program that LINK runs in this region, or in the region that REMOTESYSTEM names.
 
-    A program needs no definition: one that has none is found by its name, as with autoinstall.
+    A definition is optional: without one a program is found by its name, as with autoinstall.
 
     Attributes:
-        status: a DISABLED program cannot be run.
-        executionset: DPLSUBSET: LINK runs it here with the commands only that it could issue in another region.
-        remotesystem: the SYSID of the region that runs it; empty for this one.
-        remotename: its name there; its own name when not given.
-        transid: the transaction under which it runs there; CSMI when not given.
+        status: ENABLED, or DISABLED for a program that cannot be run.
+        executionset: FULLAPI, or DPLSUBSET to restrict it in this region to the commands allowed in a remote region.
+        remotesystem: the SYSID of the region that runs it; empty for this region.
+        remotename: its name in that region; by default its own name.
+        transid: the transaction under which it runs in that region; by default CSMI.
     """
 
     kind: ClassVar[str] = "PROGRAM"
@@ -33,5 +33,5 @@ class ProgramDefinition(Resource):
     transid: Annotated[str, Name(4, "transaction", blank=True)] = ""
 
     def conflicts(self) -> list[Conflict]:
-        """REMOTENAME goes with REMOTESYSTEM."""
+        """REMOTENAME requires REMOTESYSTEM."""
         return [("remotename", "needs remotesystem")] if self.remotename and not self.remotesystem else []

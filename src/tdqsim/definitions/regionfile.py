@@ -1,4 +1,4 @@
-"""A region directory's ``region.yaml``: everything that ``tdq run`` needs to know besides the definitions.
+"""The ``region.yaml`` of a region directory: the settings for ``tdq run`` other than definitions.
 
 ::
 
@@ -21,7 +21,7 @@
     security:
       queues: {PAYTEAM: {"PAY*": UPDATE, "*": READ}}
 
-Every key may be left out. Paths are relative to the directory of the file. As in definition files, every value is text.
+All keys are optional. Paths are relative to the directory of the file. As in definition files, every value is text.
 """
 
 import re
@@ -126,24 +126,24 @@ class _Lrecl(Number):
 
 
 class DdCard(_Strict):
-    """One DD statement: which file a DD name stands for, and its record format where no definition says it.
+    """One DD statement: the file for a DD name, and its record format if no definition specifies it.
 
     Attributes:
         path: the file, absolute once loaded; empty with dsname, sysout or dummy.
-        dsname: a data set name under the data set directory.
-        sysout: a SYSOUT class; writer and form of INTRDR as ``A,INTRDR``.
-        dummy: YES for no data set at all.
+        dsname: a data set name in the data set directory.
+        sysout: a SYSOUT class; for the internal reader ``A,INTRDR``.
+        dummy: YES for no data set.
         disp: OLD, SHR, MOD or NEW.
-        recfm: F, FB, V, VB, VBS, U, RDW, LF and the like; the definition's when not given.
-        blksize: bytes of a block.
-        bufno: how many buffers.
-        lrecl: 0 when it is not given; ``X`` in the file is 32768.
-        rdwpos: where the length stands in the descriptor of a file of RECFM RDW or RDWLE.
-        rdwincl: whether that length includes the descriptor.
-        space: as JCL writes it, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
-        free: CLOSE makes the DD go away when the data set is closed.
-        detect: YES detects the format of a file, where none is given, when it is opened for input; NO does not refuse
-            fixed records where the file has descriptor words.
+        recfm: F, FB, V, VB, VBS, U, RDW, LF and so on; by default that of the definition.
+        blksize: the block size in bytes.
+        bufno: the number of buffers.
+        lrecl: the record length; 0 if omitted; ``X`` in the file is 32768.
+        rdwpos: the position of the length in the record descriptor word of a file of RECFM RDW or RDWLE.
+        rdwincl: whether that length includes the descriptor word.
+        space: the space in JCL notation, ``(TRK,(10,5))``, or a number of bytes; empty for no limit.
+        free: CLOSE removes the DD when the data set is closed.
+        detect: with YES, the format of a file opened for input is detected if none is specified; with NO, fixed records
+            are accepted even if the file has descriptor words.
         concatenation: data sets that are read after this one, each as a card without a name.
     """
 
@@ -165,7 +165,7 @@ class DdCard(_Strict):
 
     @property
     def dcb(self) -> str:
-        """The DCB parameters as JCL writes them, ``RECFM=FB,LRECL=80``; only those that were given."""
+        """The specified DCB parameters in JCL notation, ``RECFM=FB,LRECL=80``."""
         parts: dict[str, str | int] = {
             "RECFM": self.recfm,
             "LRECL": self.lrecl,
@@ -179,11 +179,11 @@ class DdCard(_Strict):
 
 
 class Dfhintra(_Strict):
-    """The intrapartition data set: how long a record can be, and how much all queues hold together.
+    """The intrapartition data set, which limits the length of a record and the total size of all queues.
 
     Attributes:
-        ci_size: bytes of a control interval; a record can have 32 less.
-        control_intervals: how many there are.
+        ci_size: the size of a control interval in bytes; a record may have 32 bytes less.
+        control_intervals: the number of control intervals.
     """
 
     ci_size: Annotated[int, Number(LIMITS["ci_size_minimum"], LIMITS["ci_size_maximum"])] = int(
@@ -193,11 +193,11 @@ class Dfhintra(_Strict):
 
 
 class RecordLayout(_Strict):
-    """What the records of a queue are shown by.
+    """The layout with which the records of a queue are displayed.
 
     Attributes:
         path: a COBOL copybook, or a layout in YAML (``.yaml``, ``.yml``); absolute once loaded.
-        record: which level 01 of a copybook with several; empty for the one there is.
+        record: the name of the level 01, if the copybook has more than one.
     """
 
     path: Annotated[str, _PATH]
@@ -225,14 +225,14 @@ _Levels = Mapping[
 
 
 class Security(_Strict):
-    """Who may do what: the lists of a security policy. A user without an entry has that of its groups.
+    """The lists of a security policy. A user without an entry has the access of the user's groups.
 
     Attributes:
-        queues: of a user or group, the level of access to queues by their names; of names with ``*`` and ``?`` the
-            first that fits. Without it resources are not checked.
-        commands: the same by resource type, such as TDQUEUE; without it commands are not checked.
-        surrogates: the users in whose name a user or group may act; without it in anybody's.
-        users: those that there are; without it anybody.
+        queues: for a user or group, the level of access to queues by name; names may contain ``*`` and ``?``, and the
+            first one that matches is used. If omitted, resources are not checked.
+        commands: the same by resource type, such as TDQUEUE; if omitted, commands are not checked.
+        surrogates: the users for whom a user or group may act; if omitted, for any user.
+        users: the user ids that exist; if omitted, all.
     """
 
     queues: Mapping[_Who, _Levels] | None = None
@@ -245,19 +245,19 @@ _Policy = Annotated[Literal["OFF", "WARN", "ABEND"], Keyword()]
 
 
 class Cobol(_Strict):
-    """Where a region's COBOL programs are.
+    """The settings for a region's COBOL programs.
 
     Attributes:
-        sources: folders of sources; a program is the file that is called as it is.
-        copybooks: folders of copybooks, and of BMS sources, which are their symbolic maps.
-        cache: the folder for compiled programs; the user's own when empty.
-        ssrange: OFF, WARN or ABEND: what to do about a subscript or reference modification that is out of range.
-        numcheck: the same for an item of arithmetic or a comparison that holds no number of its class.
-        zoned_move: the same for a zoned sender of MOVE.
-        code_pages: the code page of the records of a queue or file by its name, or of all others (``*``).
-        layouts: copybooks of those whose records have fields that are no text.
+        sources: folders with sources; a file has the name of its program.
+        copybooks: folders with copybooks, and with BMS sources, from which symbolic maps are generated.
+        cache: the folder for compiled programs; by default the user's cache.
+        ssrange: OFF, WARN or ABEND: the action for a subscript or reference modification that is out of range.
+        numcheck: the action for an operand of arithmetic or a comparison that does not contain a number of its class.
+        zoned_move: the action for such a zoned sender of MOVE.
+        code_pages: the code page of records by the name of the queue or file, or ``*`` for all others.
+        layouts: copybooks for queues and files whose records contain fields other than text.
         runaway: milliseconds of processor time without a command after which a task abends; 0 for never.
-        cwa: bytes of the common work area.
+        cwa: the size of the common work area in bytes.
     """
 
     sources: tuple[Annotated[str, _PATH], ...] = ()
@@ -273,35 +273,36 @@ class Cobol(_Strict):
 
 
 class RegionFile(_Strict):
-    """What region.yaml says; ``help('tdqsim.definitions.regionfile')`` shows one.
+    """The settings in a region.yaml; ``help('tdqsim.definitions.regionfile')`` shows an example.
 
     Attributes:
         directory: the directory that paths are relative to.
         applid: APPLID, 1 to 8 characters.
         sysid: SYSIDNT, 1 to 4 characters.
         definitions: definition files, in the order in which their groups are installed.
-        handlers: Python modules to import. ``tdq``, the fixtures and the server look for them in the directory first;
-            ``Region.from_directory`` where Python does.
+        handlers: Python modules to import. ``tdq``, the fixtures and the server search the region directory first;
+            ``Region.from_directory`` uses Python's path.
         datasets: the data set directory, absolute once loaded; empty for none.
-        gdg: generation groups that keep so many generations and no more.
+        gdg: generation data groups with the maximum number of generations that they keep.
         dd: DD cards by DD name.
-        default_user: DFLTUSER, the user of tasks that have none.
+        default_user: DFLTUSER, the user of tasks without a user.
         code_page: the code page of text, such as 037 or 1140.
         time_zone: UTC or the IANA name of the region's time zone.
-        release: the release that the region says it is.
-        seed: the seed of the order of ready tasks; 0 is CICS order.
+        release: the release that the region reports.
+        seed: the seed for the order of ready tasks; 0 is CICS order.
         supplied: whether the supplied queues (group DFHDCTG) are installed first.
-        layouts: by queue, what its records are shown by to people and to clients; the region knows nothing of it.
-        start: transactions to start once the region is up, by ``tdq run`` and ``tdq serve``.
-        job: the class that ``tdq run`` asks for inputs, progress and figures, as ``module:Class``; empty for none.
+        layouts: by queue, the layout with which its records are displayed to people and clients; the region itself does
+            not use it.
+        start: transactions that ``tdq run`` and ``tdq serve`` start when the region is up.
+        job: the job class of ``tdq run``, for inputs, progress and results, as ``module:Class``; empty for none.
         start_type: START of the system initialization table.
-        tdintra: EMPTY begins with empty intrapartition queues.
+        tdintra: EMPTY starts with empty intrapartition queues.
         dfhintra: the intrapartition data set.
-        cobol: where COBOL programs are; without it there are none.
+        cobol: the settings for COBOL programs; if omitted, there are none.
         region_user: the user of the region's own job, who installs the group list.
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
-        ressec: the same for the queues that they use and RESSEC(YES).
-        security: who may do what; without it nothing is checked, whatever CMDSEC and RESSEC say.
+        ressec: ALWAYS checks the queues that all transactions use, ASIS those of transactions with RESSEC(YES).
+        security: the security policy; if omitted, nothing is checked, even with CMDSEC or RESSEC.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -332,23 +333,23 @@ class RegionFile(_Strict):
 
     @property
     def zone(self) -> ZoneInfo:
-        """The time zone, for ABSTIME and all else that is local time."""
+        """The time zone, for ABSTIME and other local times."""
         return ZoneInfo(self.time_zone)
 
     def load_definitions(self) -> Definitions:
-        """The definitions of all files named.
+        """Load the definitions of all definition files.
 
         Raises:
-            DefinitionError: anything is wrong in any of them.
+            DefinitionError: there are errors in the files; all are listed.
         """
         return load_definitions(*(self.directory / path for path in self.definitions))
 
 
 def load_region_file(path: Path | str) -> RegionFile:
-    """The region file at ``path``, or ``region.yaml`` in the directory at ``path``.
+    """Load the region file at ``path``, or ``region.yaml`` in the directory at ``path``.
 
     Raises:
-        DefinitionError: it is missing or anything in it is wrong; all problems are listed, with lines.
+        DefinitionError: it is missing or has errors; all are listed, with lines.
     """
     file = Path(path)
     if file.is_dir():
@@ -368,16 +369,16 @@ def load_region_file(path: Path | str) -> RegionFile:
             Problem(str(file), root.lines["gdg"], "", "gdg", "", "needs datasets, the directory of the files")
         )
     try:
-        found = RegionFile.model_validate(values)
+        settings = RegionFile.model_validate(values)
     except ValidationError as error:
         problems += [_problem(str(file), root, item) for item in error.errors(include_url=False)]
     if problems:
         raise DefinitionError(sorted(problems, key=lambda problem: problem.line))
-    return _with_paths(found, file.parent.resolve())
+    return _with_paths(settings, file.parent.resolve())
 
 
 def line_of(path: Path, key: str, value: str = "") -> int:
-    """The line in a region file of a key, or of one of its values; 0 where it has no such key."""
+    """The line of a key in a region file, or of one of the key's values; 0 when there is no such key."""
     root = read_yaml(read_text(path), str(path))
     if not isinstance(root, MapNode) or key not in root.items:
         return 0
@@ -388,7 +389,7 @@ def line_of(path: Path, key: str, value: str = "") -> int:
     return next((each.line for each in items if isinstance(each, ScalarNode) and each.value == value), root.lines[key])
 
 
-def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
+def _with_paths(settings: RegionFile, directory: Path) -> RegionFile:
     def absolute(path: str) -> str:
         return str(directory / path) if path else ""
 
@@ -396,17 +397,17 @@ def _with_paths(found: RegionFile, directory: Path) -> RegionFile:
         update = {"path": absolute(card.path), "concatenation": tuple(map(placed, card.concatenation))}
         return card.model_copy(update=update)
 
-    cards = {name: placed(card) for name, card in found.dd.items()}
-    layouts = {name: each.model_copy(update={"path": absolute(each.path)}) for name, each in found.layouts.items()}
-    update = {"directory": directory, "dd": cards, "datasets": absolute(found.datasets), "layouts": layouts}
-    return found.model_copy(update=update)
+    cards = {name: placed(card) for name, card in settings.dd.items()}
+    layouts = {name: each.model_copy(update={"path": absolute(each.path)}) for name, each in settings.layouts.items()}
+    update = {"directory": directory, "dd": cards, "datasets": absolute(settings.datasets), "layouts": layouts}
+    return settings.model_copy(update=update)
 
 
 _LISTS = ("definitions", "handlers", "start")
 
 
 def _plain(name: str, node: Node) -> Any:
-    """Text, lists of it and mappings of it; a single value where a list may stand is a list of one."""
+    """Convert a node to text, lists and mappings; where a list is allowed, a single value becomes a list."""
     if isinstance(node, ScalarNode):
         return [node.value] if name in _LISTS and node.value else node.value
     if isinstance(node, ListNode):
@@ -415,7 +416,7 @@ def _plain(name: str, node: Node) -> Any:
 
 
 def _dd_problems(file: str, root: MapNode) -> list[Problem]:
-    """DD names that are none, and cards that name no data set or several."""
+    """Report DD names that are not valid, and cards with no data set or more than one."""
     cards = root.items.get("dd")
     problems = []
     for name, card in cards.items.items() if isinstance(cards, MapNode) else ():
@@ -430,10 +431,10 @@ def _dd_problems(file: str, root: MapNode) -> list[Problem]:
 
 
 def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[Problem]:
-    given = [key for key in ("path", "dsname", "sysout") if key in card.items]
+    data_sets = [key for key in ("path", "dsname", "sysout") if key in card.items]
     dummy = card.items.get("dummy")
     is_dummy = isinstance(dummy, ScalarNode) and dummy.value.upper() == "YES"
-    if len(given) + is_dummy != 1:
+    if len(data_sets) + is_dummy != 1:
         yield Problem(file, line, title, "", "", "needs one of path, dsname, sysout or dummy: YES")
     rest = card.items.get("concatenation")
     for each in rest.items if isinstance(rest, ListNode) else ():
@@ -445,8 +446,8 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
                 )
 
 
-def _meant(place: tuple[int | str, ...]) -> str:
-    """What a key that is not known may have been meant for; else what is allowed there."""
+def _suggestion(place: tuple[int | str, ...]) -> str:
+    """A similar key for an unknown one, or otherwise the allowed keys, as the end of a message."""
     models: dict[str, type[_Strict]] = {
         "dd": DdCard, "dfhintra": Dfhintra, "layouts": RecordLayout, "cobol": Cobol, "security": Security,
     }  # fmt: skip
@@ -460,7 +461,7 @@ def _not_a_key(file: str, root: MapNode) -> Problem:
 
 
 def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
-    """A pydantic error as a problem with the line of the value, or of its key."""
+    """Convert a pydantic error to a problem with the line of the value or its key."""
     node: Node = root
     line = root.line
     for step in item["loc"]:
@@ -471,7 +472,7 @@ def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
             node = node.items[step]
             line = node.line
     message = {
-        "extra_forbidden": f"is not known in a region file{_meant(item['loc'])}",
+        "extra_forbidden": f"is not known in a region file{_suggestion(item['loc'])}",
         "missing": "is required",
         "tuple_type": "must be a list",
         "mapping_type": "must be a mapping",

@@ -1,4 +1,4 @@
-"""The JSON schemas of definition files, so that editors complete and check them."""
+"""The JSON schemas of definition files, with which editors complete and check them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tdqsim.facts import LIMITS
 __all__ = ["described_schema", "json_schema", "pipeline_json_schema", "region_json_schema"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_TYPE_SAID = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
+_TYPE_TEXT = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
 
 
 def json_schema() -> JsonSchema:
-    """The schema of a definition file (JSON Schema 2020-12); of what can be said in a schema, everything is."""
+    """The schema of a definition file (JSON Schema 2020-12), with all rules that a schema can express."""
     sections = {kind.lower(): _section(kind) for kind in (*resource_types(), "DTAQ")}
     group: JsonSchema = {
         "type": "object",
@@ -59,15 +59,15 @@ def region_json_schema() -> JsonSchema:
     """The schema of a ``region.yaml`` (JSON Schema 2020-12)."""
     schema = described_schema(RegionFile, "tdqsim region file", (DdCard, Dfhintra, Cobol, RecordLayout, Security))
     schema["properties"].pop("directory")
-    for name in ("definitions", "handlers", "start"):  # one value may stand for a list of one
-        many = schema["properties"][name]
-        said = many.pop("description", "")
-        schema["properties"][name] = {"anyOf": [many, many["items"]], "description": said}
+    for name in ("definitions", "handlers", "start"):  # a single value means a list with one item
+        items = schema["properties"][name]
+        description = items.pop("description", "")
+        schema["properties"][name] = {"anyOf": [items, items["items"]], "description": description}
     return schema
 
 
 def described_schema(model: type[BaseModel], title: str, parts: Iterable[type[BaseModel]] = ()) -> JsonSchema:
-    """The schema of a file that a model reads, with what docstrings say of its attributes and those of its parts."""
+    """The schema of a file that a model reads, with descriptions from the docstrings of the model and its parts."""
     schema = model.model_json_schema()
     for each, own in ((model, schema), *((part, schema["$defs"][part.__name__]) for part in parts)):
         described = _descriptions(each)
@@ -85,13 +85,13 @@ def pipeline_json_schema() -> JsonSchema:
     spread = {
         "type": "string",
         "pattern": "^[^:]+:[^:]+$",
-        "description": "module:Class of the job, in the region directory; it says how the work is spread over regions",
+        "description": "module:Class of the job, in the region directory; it divides the work between regions",
         "examples": ["card_pipeline:SpreadPosting"],
     }
     return {
         "$schema": _DIALECT,
         "title": "tdqsim pipeline file",
-        "description": "What tdq pipeline run needs to know of a region directory beside its region.yaml.",
+        "description": "The settings of a region directory for tdq pipeline run, in addition to its region.yaml.",
         "type": "object",
         "properties": {"spread": spread},
         "required": ["spread"],
@@ -103,17 +103,17 @@ _ATTRIBUTE = re.compile(r"^    (\w+(?:, \w+)*): (.+(?:\n      .+)*)", re.MULTILI
 
 
 def _descriptions(model: type[BaseModel]) -> dict[str, str]:
-    """What the docstrings of a model and of those that it is made from say of each attribute."""
-    found: dict[str, str] = {}
+    """The description of each attribute in the docstrings of a model and its bases."""
+    descriptions: dict[str, str] = {}
     for each in reversed(model.__mro__):
         text = inspect.cleandoc(each.__doc__ or "") if issubclass(each, BaseModel) else ""
-        for names, said in _ATTRIBUTE.findall(text):
-            found |= dict.fromkeys(names.split(", "), _plain(said))
-    return found
+        for names, description in _ATTRIBUTE.findall(text):
+            descriptions |= dict.fromkeys(names.split(", "), _plain(description))
+    return descriptions
 
 
 def _plain(text: str) -> str:
-    """Words of a docstring on one line, without its marks."""
+    """Text of a docstring on one line, without markup."""
     return re.sub(r":\w+:`([^`]*)`", r"\1", " ".join(text.replace("``", "").split()))
 
 
@@ -133,11 +133,11 @@ def _resource(kind: str) -> JsonSchema:
 
 
 def _by_type() -> JsonSchema:
-    """A queue: TYPE says which attributes it may have, so that what is wrong is named within its own type."""
+    """A queue: TYPE determines its attributes, with if and then, so that editors report errors for this type only."""
     known = [each for each in TDQUEUE_CLASSES if each]
     described = _descriptions(TDQUEUE_CLASSES[""])
     words = [word for each in known for word in (each, each.lower())]
-    common = {"name": {"description": described["name"]}, "type": {"enum": words, "description": _TYPE_SAID}}
+    common = {"name": {"description": described["name"]}, "type": {"enum": words, "description": _TYPE_TEXT}}
     rules = [
         {"if": {"properties": {"type": {"enum": [each, each.lower()]}}, "required": ["type"]}, "then": _tdqueue(each)}
         for each in known
@@ -152,7 +152,7 @@ def _tdqueue(queue_type: str) -> JsonSchema:
     if queue_type:
         schema["properties"]["type"] = {
             "enum": [queue_type, queue_type.lower()],
-            "description": _TYPE_SAID,
+            "description": _TYPE_TEXT,
         }
         schema["required"] = [*schema["required"], "type"]
     else:

@@ -1,8 +1,8 @@
-"""TDQUEUE definitions: one class for each type, because each type has attributes of its own.
+"""TDQUEUE definitions, with a class for each type, because each type has its own attributes.
 
 A definition with a TYPE and remote attributes is dual-purpose: in the region that REMOTESYSTEM names it is a local
-queue of that TYPE, elsewhere it is remote. One without TYPE is remote only. Ranges, values and defaults are those of
-``facts/tdqueue_attributes.tsv``.
+queue of that TYPE, in other regions it is remote. A definition without TYPE is remote only. Ranges, values and defaults
+are in ``facts/tdqueue_attributes.tsv``.
 """
 
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -21,7 +21,7 @@ _Sysoutclass = Literal[
 ]  # fmt: skip
 
 _ChangeAgent = Annotated[Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM"], Keyword()]
-"""What INQUIRE TDQUEUE may say: a queue is never autoinstalled, and comes from no table."""
+"""The change agents of a TDQUEUE, which is never autoinstalled and never comes from a table."""
 
 
 def _number(attribute: str) -> Number:
@@ -38,15 +38,15 @@ def _default(attribute: str) -> int:
 
 
 class Tdqueue(Resource):
-    """What the definitions of all queue types share.
+    """The common attributes of all queue types.
 
-    ``tdqsim.facts.TDQUEUE_ATTRIBUTES["TRIGGERLEVEL"]`` tells the range, the values and the default of an attribute.
+    ``tdqsim.facts.TDQUEUE_ATTRIBUTES["TRIGGERLEVEL"]`` shows the range, the values and the default of an attribute.
 
     Attributes:
         type: ``INTRA``, ``EXTRA``, ``INDIRECT``, or empty for a remote-only definition.
         remotesystem: the SYSID of the region that has the queue; empty for a queue of this region.
-        remotename: its name there; see :attr:`remote_queue`.
-        remotelength: the longest record for function shipping.
+        remotename: its name in that region; see :attr:`remote_queue`.
+        remotelength: the maximum length of a record for function shipping.
     """
 
     kind: ClassVar[str] = "TDQUEUE"
@@ -63,27 +63,27 @@ class Tdqueue(Resource):
         return ""
 
     def attributes(self) -> dict[str, Any]:
-        """As for every resource, with TYPE after the name."""
+        """The same as for every resource, with TYPE after the name."""
         values = super().attributes()
         return {"name": values.pop("name"), **({"type": self.type} if self.type else {}), **values}
 
     @property
     def remote_queue(self) -> str:
-        """The queue's name in the remote region: REMOTENAME, or else its own name."""
+        """The queue's name in the remote region: REMOTENAME, or by default its own name."""
         return self.remotename or self.name
 
     def type_in(self, sysid: str) -> str:
-        """INTRA, EXTRA, INDIRECT or REMOTE: what the definition becomes in the region with this SYSID.
+        """The type of the queue in the region with this SYSID: INTRA, EXTRA, INDIRECT or REMOTE.
 
-        A dual-purpose definition is local in the region that it names. A remote-only definition stays REMOTE there, as
-        it has no type to be.
+        A dual-purpose definition is local in the region that it names. A remote-only definition is REMOTE even there,
+        because it has no other type.
         """
         if self.remotesystem and (self.remotesystem != sysid or not self.type):
             return "REMOTE"
         return self.type
 
     def conflicts(self) -> list[Conflict]:
-        """Remote attributes need REMOTESYSTEM."""
+        """Remote attributes require REMOTESYSTEM."""
         if self.remotesystem:
             return []
         return [
@@ -94,19 +94,19 @@ class Tdqueue(Resource):
 
 
 class IntraQueue(Tdqueue):
-    """TYPE(INTRA): an intrapartition queue, kept by CICS and able to start transactions.
+    """TYPE(INTRA): an intrapartition queue, which CICS stores and which can start transactions.
 
-    ``help(tdqsim.definitions.Tdqueue)`` tells what all queues have, and where the ranges and defaults are.
+    ``help(tdqsim.definitions.Tdqueue)`` describes the common attributes of all queues, their ranges and defaults.
 
     Attributes:
-        atifacility: what a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM (a session).
+        atifacility: the principal facility of a triggered task: TERMINAL, FILE (none) or SYSTEM (a session).
         facilityid: the terminal or connection; see :attr:`facility`.
         recovstatus: NO, PHYSICAL or LOGICAL.
-        transid: the transaction that a full enough queue starts; empty for none.
-        triggerlevel: how many records are enough; 0 for never.
+        transid: the transaction that is started when the trigger level is reached; empty for none.
+        triggerlevel: the number of records that starts the transaction; 0 for never.
         userid: the user id of tasks started with ATIFACILITY(FILE).
         wait: whether an indoubt unit of work waits for its coordinator.
-        waitaction: what others get while it waits: REJECT or QUEUE.
+        waitaction: what happens to requests of other tasks while it waits: REJECT or QUEUE.
     """
 
     atifacility: Annotated[Literal["FILE", "SYSTEM", "TERMINAL"], Keyword()] = "TERMINAL"
@@ -125,33 +125,33 @@ class IntraQueue(Tdqueue):
 
     @property
     def facility(self) -> str:
-        """The terminal or connection of triggered tasks: FACILITYID, else the queue's name; empty with FILE."""
+        """The terminal or connection of triggered tasks: FACILITYID, by default the queue's name; empty with FILE."""
         return "" if self.atifacility == "FILE" else self.facilityid or self.name
 
     @property
     def level(self) -> int:
-        """The trigger level in effect: 0 when neither TRANSID nor TRIGGERLEVEL is given."""
+        """The trigger level in effect: 0 when neither TRANSID nor TRIGGERLEVEL is specified."""
         return self.triggerlevel if self.transid or "triggerlevel" in self.model_fields_set else 0
 
     def conflicts(self) -> list[Conflict]:
-        """FACILITYID and USERID go with the right ATIFACILITY, WAITACTION with WAIT(YES)."""
-        found = super().conflicts()
+        """FACILITYID and USERID must suit ATIFACILITY, and WAITACTION requires WAIT(YES)."""
+        conflicts = super().conflicts()
         if self.facilityid and self.atifacility == "FILE":
-            found.append(("facilityid", "must be left out with atifacility FILE, which has no facility"))
+            conflicts.append(("facilityid", "must be left out with atifacility FILE, which has no facility"))
         if self.userid and self.atifacility != "FILE":
-            found.append(("userid", "is allowed with atifacility FILE only"))
+            conflicts.append(("userid", "is allowed with atifacility FILE only"))
         if self.wait == "NO" and self.given("waitaction"):
-            found.append(("waitaction", "is allowed with wait YES only"))
-        return found
+            conflicts.append(("waitaction", "is allowed with wait YES only"))
+        return conflicts
 
 
 class ExtraQueue(Tdqueue):
     """TYPE(EXTRA): an extrapartition queue, which is a sequential data set.
 
-    ``help(tdqsim.definitions.Tdqueue)`` tells what all queues have, and where the ranges and defaults are.
+    ``help(tdqsim.definitions.Tdqueue)`` describes the common attributes of all queues, their ranges and defaults.
 
-    Sizes count the descriptor words: a variable RECORDSIZE includes the 4 bytes of the RDW, a variable BLOCKSIZE the 4
-    bytes of the BDW too. 0 is to be taken from the data set.
+    Sizes include the descriptor words: a variable RECORDSIZE the 4 bytes of the RDW, a variable BLOCKSIZE also the 4
+    bytes of the BDW. A size of 0 is taken from the data set.
 
     Attributes:
         dsname: the data set, ``DUMMY``, or empty; a member or generation may follow in parentheses.
@@ -160,15 +160,15 @@ class ExtraQueue(Tdqueue):
         printcontrol: A, M, or empty for none.
         ddname: the DD name; see :attr:`dd`.
         typefile: INPUT, OUTPUT, or RDBACK to read from the last record to the first.
-        recordsize: bytes of a record, or of the longest.
-        blocksize: bytes of a block, or of the longest.
-        databuffers: how many buffers.
-        disposition: OLD, SHR, or MOD to write behind the last record.
-        opentime: INITIAL is opened when the region starts, DEFERRED by SET TDQUEUE.
-        erroroption: what is done at a damaged block: IGNORE or SKIP.
-        rewind: of a tape: LEAVE or REREAD.
+        recordsize: the length of a record in bytes, or the maximum length.
+        blocksize: the size of a block in bytes, or the maximum size.
+        databuffers: the number of buffers.
+        disposition: OLD, SHR, or MOD to write after the last record.
+        opentime: INITIAL (opened when the region starts) or DEFERRED (opened by SET TDQUEUE).
+        erroroption: the action for a damaged block: IGNORE or SKIP.
+        rewind: the action for a tape: LEAVE or REREAD.
         sysoutclass: the SYSOUT class of output to the spool.
-        jobuserid: the user of jobs given to the internal reader whose JOB statement has no USER.
+        jobuserid: the user of jobs written to the internal reader whose JOB statement has no USER.
     """
 
     databuffers: Annotated[int, _number("DATABUFFERS")] = _default("DATABUFFERS")
@@ -194,7 +194,7 @@ class ExtraQueue(Tdqueue):
 
     @property
     def dd(self) -> str:
-        """The DD name: DDNAME, or else the queue's name."""
+        """The DD name: DDNAME, or by default the queue's name."""
         return self.ddname or self.name
 
     @model_validator(mode="after")
@@ -205,41 +205,41 @@ class ExtraQueue(Tdqueue):
         return self
 
     def conflicts(self) -> list[Conflict]:
-        """What IBM's page forbids between attributes, and sizes that no data set can have."""
-        found = super().conflicts()
+        """Combinations that IBM's page forbids, and sizes that no data set can have."""
+        conflicts = super().conflicts()
         if self.dsname and self.sysoutclass:
-            found.append(("sysoutclass", "cannot be given together with dsname"))
+            conflicts.append(("sysoutclass", "cannot be given together with dsname"))
         if self.sysoutclass and self.given("typefile") and self.typefile != "OUTPUT":
-            found.append(("typefile", "must be OUTPUT with sysoutclass"))
-        found += [
+            conflicts.append(("typefile", "must be OUTPUT with sysoutclass"))
+        conflicts += [
             (attribute, "is not allowed when recordformat is not given")
             for attribute in ("blockformat", "printcontrol")
             if getattr(self, attribute) and not self.recordformat
         ]
-        return found + self._size_conflicts()
+        return conflicts + self._size_conflicts()
 
     def _size_conflicts(self) -> list[Conflict]:
-        found: list[Conflict] = []
+        conflicts: list[Conflict] = []
         longest = TDQUEUE_ATTRIBUTES["DSNAME"].maximum or 0
         if len(self.dsname.partition("(")[0]) > longest:
-            found.append(("dsname", f"must be at most {longest} characters, a member in parentheses not counted"))
+            conflicts.append(("dsname", f"must be at most {longest} characters, a member in parentheses not counted"))
         if not self.blocksize or not self.recordsize or not self.given("recordsize"):
-            return found
+            return conflicts
         if self.recordformat == "FIXED" and self.blocksize % self.recordsize:
-            found.append(("blocksize", f"must be a multiple of recordsize {self.recordsize} with recordformat FIXED"))
+            message = f"must be a multiple of recordsize {self.recordsize} with recordformat FIXED"
+            conflicts.append(("blocksize", message))
         least = self.recordsize + LIMITS["bdw_length"]
         if self.recordformat == "VARIABLE" and self.blocksize < least:
-            found.append(
-                ("blocksize", f"must be 0 or at least recordsize + 4, here {least}, with recordformat VARIABLE")
-            )
-        return found
+            message = f"must be 0 or at least recordsize + 4, here {least}, with recordformat VARIABLE"
+            conflicts.append(("blocksize", message))
+        return conflicts
 
 
 class IndirectQueue(Tdqueue):
-    """TYPE(INDIRECT): another name for a queue, which may be indirect itself.
+    """TYPE(INDIRECT): an alias for another queue, which may be indirect itself.
 
     Attributes:
-        indirectname: the queue it stands for; it need not be defined.
+        indirectname: the queue that it refers to; it need not be defined.
     """
 
     indirectname: Annotated[str, _name("INDIRECTNAME", "queue", blank=False)]
@@ -250,18 +250,18 @@ class IndirectQueue(Tdqueue):
         return "INDIRECT"
 
     def conflicts(self) -> list[Conflict]:
-        """A queue cannot stand for itself."""
-        found = super().conflicts()
+        """A queue cannot refer to itself."""
+        conflicts = super().conflicts()
         if self.indirectname == self.name:
-            found.append(("indirectname", "must name another queue, not the queue itself"))
-        return found
+            conflicts.append(("indirectname", "must name another queue, not the queue itself"))
+        return conflicts
 
 
 class RemoteQueue(Tdqueue):
-    """No TYPE: a queue of another region, which REMOTESYSTEM must name."""
+    """A definition without TYPE: a queue of another region, which REMOTESYSTEM must name."""
 
     def conflicts(self) -> list[Conflict]:
-        """Without a TYPE there must be a REMOTESYSTEM."""
+        """A definition without TYPE requires REMOTESYSTEM."""
         if not self.remotesystem:
             return [("type", "is required (INTRA, EXTRA or INDIRECT) unless remotesystem says where the queue is")]
         return []

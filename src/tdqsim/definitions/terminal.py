@@ -11,12 +11,12 @@ __all__ = ["Terminal"]
 
 
 class Terminal(Resource):
-    """A terminal that triggered tasks can have as principal facility.
+    """A terminal, which can be the principal facility of triggered tasks.
 
     Attributes:
-        netname: its network name; the terminal's name when not given.
-        inservice: a task for a terminal that is not in service waits until it is.
-        userid: the user signed on by the definition itself; empty for the default user.
+        netname: its network name; by default the terminal's name.
+        inservice: with NO, a task for the terminal waits until it is in service.
+        userid: the user who is signed on by the definition itself (preset security); empty for the default user.
     """
 
     kind: ClassVar[str] = "TERMINAL"

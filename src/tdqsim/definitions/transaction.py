@@ -13,7 +13,7 @@ _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 
 
 def check_import_path(value: str) -> str:
-    """``package.module:function``; nothing is imported here."""
+    """Check an import path ``package.module:function``, without importing it."""
     names = value.replace(":", ".").split(".")
     if value and not (value.isascii() and value.count(":") == 1 and all(map(str.isidentifier, names))):
         raise refuse("must be an import path such as package.module:function")
@@ -21,24 +21,24 @@ def check_import_path(value: str) -> str:
 
 
 class Transaction(Resource):
-    """A transaction and, for this simulator, the Python function that is its program.
+    """A transaction, and the Python function that is its program in the simulator.
 
     Attributes:
-        program: the program's name, as ASSIGN PROGRAM shows it.
-        handler: import path of the callable that runs, ``package.module:function``; ours, not an RDO attribute. Without
-            it the callable is registered in Python under the transaction's name.
-        status: a DISABLED transaction cannot be started.
+        program: the program's name, as returned by ASSIGN PROGRAM.
+        handler: the import path of the callable to run, ``package.module:function``; not an RDO attribute. Without it
+            the callable must be registered in Python under the transaction's name.
+        status: ENABLED, or DISABLED for a transaction that cannot be started.
         wait: whether a unit of work waits when the coordinator is lost while it is indoubt.
-        waittime: how long, as dd,hh,mm; 00,00,00 is without limit. See :attr:`waittime_seconds`.
-        action: what is done when it does not wait, or no longer: BACKOUT or COMMIT.
-        dtimout: the longest wait of a task as mmss, or NO. See :attr:`dtimout_seconds`.
+        waittime: the maximum of this wait as dd,hh,mm; 00,00,00 means no limit. See :attr:`waittime_seconds`.
+        action: the action when the unit of work does not wait, or no longer: BACKOUT or COMMIT.
+        dtimout: the maximum wait of a task as mmss, or NO. See :attr:`dtimout_seconds`.
         restart: whether DFHREST may restart the task after backout.
-        ressec: resource security is checked.
-        cmdsec: command security is checked.
-        priority: 0 to 255.
-        tranclass: the transaction class that limits how many run.
-        remotesystem: the SYSID of the region that runs it; empty for this one.
-        remotename: its name there.
+        ressec: whether resource security is checked.
+        cmdsec: whether command security is checked.
+        priority: the priority, 0 to 255.
+        tranclass: the transaction class, which limits how many tasks run.
+        remotesystem: the SYSID of the region that runs it; empty for this region.
+        remotename: its name in that region.
     """
 
     kind: ClassVar[str] = "TRANSACTION"
@@ -74,10 +74,10 @@ class Transaction(Resource):
         return days * _DAY + hours * _HOUR + minutes * _MINUTE or None
 
     def conflicts(self) -> list[Conflict]:
-        """WAITTIME goes with WAIT(YES), REMOTENAME with REMOTESYSTEM."""
-        found = []
+        """WAITTIME requires WAIT(YES), REMOTENAME requires REMOTESYSTEM."""
+        conflicts = []
         if self.wait == "NO" and self.waittime_seconds is not None:
-            found.append(("waittime", "is allowed with wait YES only"))
+            conflicts.append(("waittime", "is allowed with wait YES only"))
         if self.remotename and not self.remotesystem:
-            found.append(("remotename", "needs remotesystem"))
-        return found
+            conflicts.append(("remotename", "needs remotesystem"))
+        return conflicts

@@ -11,15 +11,15 @@ __all__ = ["Tsmodel"]
 
 
 class Tsmodel(Resource):
-    """What the temporary storage queues are whose names begin alike; of several models the longest prefix counts.
+    """The attributes of temporary storage queues whose names have a prefix; the longest matching prefix counts.
 
     Attributes:
-        prefix: what the names begin with, 1 to 16 characters.
-        location: AUXILIARY, or MAIN, where no restart finds them.
-        recovery: whether they are recoverable; not in main storage.
-        remotesystem: the SYSID of the region that owns them; empty for this one. The models of that region then say
-            what they are.
-        remoteprefix: what their names begin with there, no longer than the prefix; the same prefix when not given.
+        prefix: the beginning of the names, 1 to 16 characters.
+        location: AUXILIARY, or MAIN, which does not survive a restart.
+        recovery: whether the queues are recoverable; not allowed in main storage.
+        remotesystem: the SYSID of the region that owns the queues; empty for this region. The models of the owning
+            region then define the other attributes.
+        remoteprefix: the beginning of the names in the owning region, no longer than the prefix; by default the same.
     """
 
     kind: ClassVar[str] = "TSMODEL"
@@ -32,14 +32,14 @@ class Tsmodel(Resource):
     remoteprefix: Annotated[str, Text(16)] = ""
 
     def conflicts(self) -> list[Conflict]:
-        """There is a prefix; RECOVERY(YES) is for auxiliary storage; REMOTEPREFIX goes with REMOTESYSTEM."""
-        found = []
+        """The prefix is required, RECOVERY(YES) requires auxiliary storage, and REMOTEPREFIX requires REMOTESYSTEM."""
+        conflicts = []
         if not self.prefix.strip():
-            found.append(("prefix", "must be 1 to 16 characters"))
+            conflicts.append(("prefix", "must be 1 to 16 characters"))
         if self.recovery == "YES" and self.location == "MAIN":
-            found.append(("recovery", "is allowed with location AUXILIARY only"))
+            conflicts.append(("recovery", "is allowed with location AUXILIARY only"))
         if self.remoteprefix and not self.remotesystem:
-            found.append(("remoteprefix", "needs remotesystem"))
+            conflicts.append(("remoteprefix", "needs remotesystem"))
         if len(self.remoteprefix) > len(self.prefix):
-            found.append(("remoteprefix", "must be no longer than prefix"))
-        return found
+            conflicts.append(("remoteprefix", "must be no longer than prefix"))
+        return conflicts

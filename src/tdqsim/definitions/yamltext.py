@@ -1,8 +1,8 @@
-"""YAML as definition files use it: mappings, lists and text, with line numbers.
+"""The subset of YAML for definition files: mappings, lists and text, with line numbers.
 
-Every plain value is text as it was written, so that ``NO``, ``0010``, ``1E05`` and ``NULL`` can be names. The file is
-read event by event and refused at the first thing that definition files have no use for (tags, aliases, a second
-document, deep nesting), so that hostile input costs little. What is built remembers its lines for later messages.
+Every plain value is the text as written, so that ``NO``, ``0010``, ``1E05`` and ``NULL`` can be names. The file is read
+event by event and refused at the first construct that definition files do not use (tags, aliases, a second document,
+deep nesting), so that hostile input costs little. Nodes contain their line numbers for later messages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _QUOTE_HINT = "a value that begins with * must be put in quotes"
 
 
 class ScalarNode(NamedTuple):
-    """Text, and the line where it begins."""
+    """A text, and the line where it begins."""
 
     value: str
     line: int
@@ -36,7 +36,7 @@ class ListNode(NamedTuple):
 
 
 class MapNode(NamedTuple):
-    """A mapping and its line; each key has its own line too."""
+    """A mapping, its line, and the line of each key."""
 
     items: dict[str, Node]
     lines: dict[str, int]
@@ -47,25 +47,25 @@ Node = ScalarNode | ListNode | MapNode
 
 
 def _text_of_line(text: str, number: int) -> str:
-    """A line by its number from 0; empty where there is none."""
+    """The line with a number, from 0; empty when there is none."""
     return next(islice(text.splitlines(), number, None), "")
 
 
 def kind_of(node: Node) -> str:
-    """What the node is, in words for messages."""
+    """The kind of node, in words for messages."""
     return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
 
 
 def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
-    """The one document in the text, or None when there is nothing in it.
+    """Parse the only document in the text; None when it is empty.
 
     Args:
         text: the text.
         file: its name, for messages.
-        longest: characters of the longest value; as for attributes of definitions when 0.
+        longest: the maximum number of characters in a value; 0 means the limit for attributes of definitions.
 
     Raises:
-        DefinitionError: the text is not YAML, or uses what definition files may not.
+        DefinitionError: the text is not valid YAML, or uses a construct that is not allowed in definition files.
     """
     if len(text) > LIMITS["definition_file_bytes"]:
         raise DefinitionError([Problem(file, 0, "", "", "", f"is longer than {LIMITS['definition_file_bytes']} bytes")])
@@ -82,7 +82,7 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
         reason = error.problem or error.context or "it cannot be read"
         if mark is not None and _text_of_line(text, mark.line)[: mark.column + 1].endswith("\t"):
             reason = "a tab stands where YAML wants blanks; indent with blanks"
-        if "nesting depth" in reason:  # libyaml has a bound of its own, and looks ahead of what it has parsed
+        if "nesting depth" in reason:  # libyaml has its own limit, which it may reach first because it reads ahead
             message = f"is nested more than {LIMITS['definition_nesting']} levels deep"
             raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {reason}")]) from None
@@ -101,7 +101,7 @@ def _line(event: yaml.Event) -> int:
 
 
 class _Reader:
-    """Builds nodes from events, with a stack of its own so that nesting never meets Python's."""
+    """Builds nodes from events, with an explicit stack, so that nesting cannot reach Python's recursion limit."""
 
     def __init__(self, file: str, longest: int) -> None:
         self.file = file
@@ -155,7 +155,7 @@ class _Reader:
         self.keys[-1] = (name, line)
 
     def resource(self, mapping: MapNode) -> str:
-        """What a mapping describes, as far as it has been read: ``TDQUEUE(PAYQ)``, or nothing."""
+        """The resource that a mapping defines, such as ``TDQUEUE(PAYQ)``; empty if its name has not been read yet."""
         name = mapping.items.get("name")
         above = [node for node in self.stack[:-1] if isinstance(node, MapNode) and node.items]
         kind = next(reversed(above[-1].items)) if above else ""
