@@ -1,6 +1,7 @@
 """The pytest plugin of .ci/mutants.py.
 
-It writes down how long each test took that passed, or, given a list of tests, it runs those and in that order.
+It writes down how long each test took that passed, or, given a list of tests, it runs those in that order and writes
+down which of them failed.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import pytest
 
 TIMES = "TDQ_MUTANTS_TIMES"
 CHOSEN = "TDQ_MUTANTS_CHOSEN"
+FAILED = "TDQ_MUTANTS_FAILED"
 
 
 @pytest.hookimpl(wrapper=True)
@@ -21,6 +23,9 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     if TIMES in os.environ and report.when == "call" and report.passed:
         with Path(os.environ[TIMES]).open("a", encoding="utf-8") as file:
             file.write(f"{report.duration:.4f}\t{written(item)}\n")
+    if FAILED in os.environ and report.failed:
+        with Path(os.environ[FAILED]).open("a", encoding="utf-8") as file:
+            file.write(f"{written(item)}\n")
     return report
 
 

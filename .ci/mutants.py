@@ -1,14 +1,17 @@
 """A sampled mutation check: alter the code in a few dozen places drawn by the commit, and expect tests to notice.
 
-    python .ci/mutants.py [--count N] [--seconds S] [--least PERCENT] [--seed TEXT] [--jobs N]
+    python .ci/mutants.py [--count N] [--room ROOM]... [--seconds S] [--least PERCENT] [--seed TEXT] [--jobs N]
 
-Places and alterations are drawn by the commit's hash, so that a commit is always judged by the same ones, and each
-commit by others. First the tests run once against a copy in which each drawn place says which test has come to it (a
-child process has the name from its parent's environment). Then each mutant is run against tests that come to its place:
-quick ones first, of every module some, as many as fit a few seconds. It is killed when one fails; it survives when none
-does, or when no test comes there; it is undecided when its time runs out, or when the first run was cut short before a
-test came there. The check ends with what it has when the time is over, and fails when fewer of the decided ones were
-killed than must be.
+Places are drawn by the commit's hash, so that a commit is always judged by the same ones, and each commit by others:
+from all code of the package, each kind of change (see _alterations.py) as often as the others. First the tests run once
+against a copy in which each drawn place reports which test has come to it (a child process has the name from its
+parent's environment). Then, for each mutant, tests that come to its place run: quick ones first, of every module some,
+as many as take a few seconds. They run on the unaltered code, where they must pass, and on the mutant.
+
+A mutant is killed when a test fails, and survives when none does, or when no test that ran comes to its place. It is undecided
+when its time runs out, when pytest ends in another way (such as a module that cannot be imported), when the tests fail
+on the unaltered code, and when the first run was cut short before a test came to its place. The check ends with what
+it has when the time is over, and fails when fewer of the decided ones were killed than --least asks for.
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 
@@ -27,106 +30,86 @@ import sys
 import tempfile
 import time
 import venv
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+sys.path.insert(0, str(Path(__file__).parent))
+from _alterations import KINDS, Mutant, marked, mutants_of
+
 ROOT = Path(__file__).resolve().parents[1]
-ROOMS = ("cics", "core", "datasets", "definitions", "ibmi", "layouts", "testing")
-COMPARED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Is: "is not",
-            ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in"}  # fmt: skip
-COUNTED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*"}
-WITNESSES = (*ROOMS, "recovery", "verified")
-"""The folders of tests that may notice: those of the rooms and those of what a region does after a crash."""
-LONGEST = 90
-ENOUGH = 20.0
+PACKAGE = ROOT / "src" / "tdqsim"
+ROOMS = (
+    "core", "facts", "definitions", "datasets", "layouts", "cics", "ibmi", "report", "testing", "client", "cli",
+    "cobol", "server", "pipeline",
+)  # fmt: skip
+WITNESSES = (
+    "core", "layouts", "definitions", "datasets", "cics", "ibmi", "testing", "recovery", "verified", "cli", "examples",
+    "report", "cobol", "client", "server", "pipeline",
+)  # fmt: skip
+"""The folders of tests that may notice, the quick ones first: what is left when the time is over stays undecided."""
+NEARBY = {"server": {"client", "cli"}, "client": {"server"}, "cli": {"server"}, "cobol": {"examples", "cli"}}
+SLOW = {"report", "cobol", "client", "server", "pipeline"}
+"""Folders that run only when a place of their room, or one near it, was drawn."""
+OUTCOMES = ("killed", "survived", "untouched", "undecided")
+LONGEST = 60
+TRIES = 50
+"""Files that may be drawn for one mutant: not every file has a place for every kind."""
+ENOUGH = 12.0
 """Seconds of tests, as long as they took before, that a mutant is run against."""
 
 
-class Mutant(NamedTuple):
-    """One alteration: the file, where the operands begin, where the operator stands, and what stands there instead."""
-
-    path: Path
-    begin: int
-    start: int
-    end: int
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT)}:{self.line}: {self.text}"
+def room_of(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0]
 
 
-def mutants_of(path: Path) -> Iterator[Mutant]:
-    source = path.read_text("utf-8")
-    offsets = [0]
-    for row in source.splitlines(keepends=True):
-        offsets.append(offsets[-1] + len(row))
-    encoded = source.splitlines(keepends=True)
-
-    def at(line: int, column: int) -> int:
-        return offsets[line - 1] + len(encoded[line - 1].encode()[:column].decode())
-
-    for node in ast.walk(ast.parse(source)):
-        if not isinstance(node, ast.FunctionDef):
-            continue
-        for inner in code_of(node):
-            for left, right, new in altered(inner):
-                start, end = at(left.end_lineno, left.end_col_offset), at(right.lineno, right.col_offset)
-                between = source[start:end]
-                old = between.strip("() \\\n")
-                if old and "#" not in between:
-                    begin = at(left.lineno, left.col_offset)
-                    yield Mutant(path, begin, start, end, left.end_lineno, f"{old} becomes {new}")
+def drawn_from(rooms: list[str], count: int, chance: random.Random) -> list[Mutant]:
+    """Mutants of each kind in turn, from files drawn by their size."""
+    files = [path for room in rooms for path in sorted((PACKAGE / room).rglob("*.py"))]
+    sizes = [path.stat().st_size for path in files]
+    known: dict[Path, list[Mutant]] = {}
+    drawn: list[Mutant] = []
+    for _ in range(count * TRIES):
+        if len(drawn) == count:
+            break
+        (path,) = chance.choices(files, sizes)
+        if path not in known:
+            known[path] = list(mutants_of(path))
+        wanted = [each for each in known[path] if each.kind == KINDS[len(drawn) % len(KINDS)]]
+        if wanted:
+            mutant = chance.choice(wanted)
+            if mutant not in drawn and is_program(mutant):
+                drawn.append(mutant)
+    return drawn
 
 
-def code_of(function: ast.FunctionDef) -> Iterator[ast.AST]:
-    """What runs when it is called: no function within, which has its own turn, and no annotation.
-
-    Nor an f-string, in which nothing knows its place before Python 3.12.
-    """
-    left: list[ast.AST] = [*function.body]
-    while left:
-        node = left.pop()
-        yield node
-        left += [
-            each
-            for name, value in ast.iter_fields(node)
-            if name not in ("annotation", "returns")
-            for each in (value if isinstance(value, list) else [value])
-            if isinstance(each, ast.AST) and not isinstance(each, ast.FunctionDef | ast.JoinedStr)
-        ]
+def is_program(mutant: Mutant) -> bool:
+    source = mutant.path.read_text("utf-8")
+    try:
+        changed = ast.parse(source[: mutant.start] + mutant.new + source[mutant.end :])
+        ast.parse(marked(source, {0: mutant.mark}))
+    except SyntaxError:
+        return False
+    return ast.dump(changed) != ast.dump(ast.parse(source))
 
 
-def altered(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, str]]:
-    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in COMPARED:
-        yield node.left, node.comparators[0], COMPARED[type(node.ops[0])]
-    elif isinstance(node, ast.BoolOp):
-        yield node.values[0], node.values[1], "or" if isinstance(node.op, ast.And) else "and"
-    elif isinstance(node, ast.BinOp) and type(node.op) in COUNTED and not isinstance(node.left, ast.Constant):
-        yield node.left, node.right, COUNTED[type(node.op)]
+def shown(mutant: Mutant) -> str:
+    return f"{mutant.path.relative_to(ROOT)}:{mutant.line}: {mutant.kind}: {mutant.text}"
 
 
 def apply(mutant: Mutant, there: Path) -> None:
     source = mutant.path.read_text("utf-8")
-    old, new = mutant.text.rsplit(" becomes ", 1)
-    between = source[mutant.start : mutant.end]
     file = there / mutant.path.relative_to(ROOT)
-    file.write_text(source[: mutant.start] + between.replace(old, new, 1) + source[mutant.end :], "utf-8")
+    file.write_text(source[: mutant.start] + mutant.new + source[mutant.end :], "utf-8")
 
 
 def mark(mutants: list[Mutant], there: Path) -> None:
-    """Let each place say that it was come to, before its left operand is looked at."""
+    """Let each place report that a test has come to it."""
     for path in {mutant.path for mutant in mutants}:
-        source = path.read_text("utf-8")
-        inserted = []  # where, and at one place the operands that reach furthest first
-        for number, each in enumerate(mutants):
-            if each.path == path:
-                inserted += [(each.begin, -each.start, f"(come_to({number}) or ("), (each.start, 0, "))")]
-        for where, _, text in sorted(inserted, key=lambda each: each[:2], reverse=True):
-            source = source[:where] + text + source[where:]
+        marks = {number: each.mark for number, each in enumerate(mutants) if each.path == path}
+        source = marked(path.read_text("utf-8"), marks)
         ast.parse(source)
         (there / path.relative_to(ROOT)).write_text(source, "utf-8")
 
@@ -167,7 +150,10 @@ class Witnesses:
         mark(mutants, there)
         come.touch()
         times.touch()
-        folders = [f"tests/{each}" for each in WITNESSES]
+        rooms = {room_of(each.path) for each in mutants}
+        wanted = rooms.union(*(NEARBY.get(room, ()) for room in rooms))
+        first = sorted(WITNESSES, key=lambda each: (each in SLOW, each not in rooms))
+        folders = [f"tests/{each}" for each in first if each not in SLOW or each in wanted]
         variables = {"TDQ_MUTANTS_COME": str(come), "TDQ_MUTANTS_TIMES": str(times)}
         self.whole = run(["-p", "_mutant_plugin", "-n", str(jobs), *folders], there, seconds, **variables) is not None
         self.seconds = {test: float(taken) for taken, test in pairs(times)}
@@ -207,18 +193,34 @@ def pairs(path: Path) -> Iterator[list[str]]:
     return (line.split("\t", 1) for line in path.read_text("utf-8").splitlines())
 
 
-def judge(mutant: Mutant, tests: list[str], there: Path, seconds: float) -> str:
-    if not tests:
-        return "untouched"
-    apply(mutant, there)
-    chosen = there / "chosen"
+class Judgement(NamedTuple):
+    """Whether a mutant was killed, and by which test or why not."""
+
+    outcome: str
+    why: str = ""
+
+
+def judge(mutant: Mutant, tests: list[str], there: Path, seconds: float) -> Judgement:
+    chosen, failed = there / "chosen", there / "failed"
     chosen.write_text("\n".join(tests), "utf-8")
+    failed.unlink(missing_ok=True)
     modules = list(dict.fromkeys(test.partition("::")[0] for test in tests))
+    arguments = ["-x", "-p", "_mutant_plugin", *modules]
+    variables = {"TDQ_MUTANTS_CHOSEN": str(chosen), "TDQ_MUTANTS_FAILED": str(failed)}
+    begun = time.monotonic()
+    if run(arguments, there, seconds, **variables) != 0:
+        return Judgement("undecided", "its tests do not pass on the unaltered code, or not in time")
+    failed.unlink(missing_ok=True)
+    apply(mutant, there)
     try:
-        code = run(["-x", "-p", "_mutant_plugin", *modules], there, seconds, TDQ_MUTANTS_CHOSEN=str(chosen))
+        code = run(arguments, there, max(seconds - (time.monotonic() - begun), 1), **variables)
     finally:
         shutil.copy(mutant.path, there / mutant.path.relative_to(ROOT))
-    return {0: "survived", 1: "killed", 2: "killed"}.get(code, "undecided")  # 2: a module cannot be imported
+    if code == 0:
+        return Judgement("survived")
+    if code == 1 and failed.exists():
+        return Judgement("killed", failed.read_text("utf-8").partition("\n")[0])
+    return Judgement("undecided", "no time is left" if code is None else f"pytest ended with {code} and no failed test")
 
 
 def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float) -> bool:
@@ -235,7 +237,8 @@ def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float)
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=24)
+    parser.add_argument("--count", type=int, default=27)
+    parser.add_argument("--room", action="append", choices=ROOMS, default=[])
     parser.add_argument("--rows", type=int, default=12)
     parser.add_argument("--seconds", type=float, default=480)
     parser.add_argument("--least", type=int, default=60)
@@ -245,10 +248,8 @@ def main() -> int:
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     chance = random.Random(given.seed or head.stdout.strip() or "no commit")  # noqa: S311  (which places, not secrets)
     begun = time.monotonic()
-    files = sorted(each for room in ROOMS for each in (ROOT / "src" / "tdqsim" / room).rglob("*.py"))
-    all_of_them = [mutant for path in files for mutant in mutants_of(path)]
-    drawn = chance.sample(all_of_them, min(given.count, len(all_of_them)))
-    found: dict[str, int] = defaultdict(int)
+    drawn = drawn_from(given.room or list(ROOMS), given.count, chance)
+    found: Counter[tuple[str, str]] = Counter()
     with tempfile.TemporaryDirectory() as work:
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
         for number in range(given.jobs):
@@ -261,18 +262,31 @@ def main() -> int:
             left = given.seconds - (time.monotonic() - begun)
             if left < 1:
                 return
-            tests = witnesses.of(place)
-            there = copies.get()
-            said = judge(drawn[place], tests, there, min(LONGEST, left)) if tests or witnesses.whole else "undecided"
-            copies.put(there)
-            found[said] += 1
-            print(f"{said:9} {drawn[place]} ({len(witnesses.come[place])} tests come there)", flush=True)
+            mutant, tests = drawn[place], witnesses.of(place)
+            if tests:
+                there = copies.get()
+                judged = judge(mutant, tests, there, min(LONGEST, left))
+                copies.put(there)
+            elif witnesses.whole:
+                judged = Judgement("untouched")
+            else:
+                judged = Judgement("undecided", "no test came to it in the time of the first run")
+            found[room_of(mutant.path), judged.outcome] += 1
+            come = f"{len(witnesses.come[place])} tests come to it"
+            print(f"{judged.outcome:9} {shown(mutant)} ({judged.why or come})", flush=True)
 
         with ThreadPoolExecutor(given.jobs) as threads:
             list(threads.map(verdict, range(len(drawn))))
-    decided = found["killed"] + found["survived"] + found["untouched"]
-    print(f"{found['killed']} of {decided} killed, {found['undecided']} undecided, of {len(all_of_them)} places")
-    return 0 if rows and found["killed"] * 100 >= given.least * decided else 1
+    for room in ROOMS:
+        told = [f"{found[room, each]} {each}" for each in OUTCOMES if found[room, each]]
+        if told:
+            print(f"{room}: {', '.join(told)}")
+    counts = {each: sum(count for (_, outcome), count in found.items() if outcome == each) for each in OUTCOMES}
+    decided = counts["killed"] + counts["survived"] + counts["untouched"]
+    late = len(drawn) - sum(counts.values())
+    undecided = f"{counts['undecided']} undecided, {late} not tried"
+    print(f"{counts['killed']} of {decided} decided mutants killed; {undecided}, of {len(drawn)} drawn")
+    return 0 if rows and counts["killed"] * 100 >= given.least * decided else 1
 
 
 if __name__ == "__main__":
