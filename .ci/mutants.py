@@ -8,10 +8,10 @@ against a copy in which each drawn place reports which test has come to it (a ch
 parent's environment). Then, for each mutant, tests that come to its place run: quick ones first, of every module some,
 as many as take a few seconds. They run on the unaltered code, where they must pass, and on the mutant.
 
-A mutant is killed when a test fails, and survives when none does, or when no test that ran comes to its place. It is undecided
-when its time runs out, when pytest ends in another way (such as a module that cannot be imported), when the tests fail
-on the unaltered code, and when the first run was cut short before a test came to its place. The check ends with what
-it has when the time is over, and fails when fewer of the decided ones were killed than --least asks for.
+A mutant is killed when a test fails, and survives when none does, or when no test that ran comes to its place. It is
+undecided when its time runs out, when pytest ends in another way (such as a module that cannot be imported), when the
+tests fail on the unaltered code, and when the first run was cut short before a test came to its place. The check ends
+with what it has when the time is over, and fails when fewer of the decided ones were killed than --least asks for.
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 

@@ -1,4 +1,4 @@
-"""The test kit: see queues, own the clock, fail on demand, crash, try schedules, and be told why.
+"""The test kit: inspect queues, control the clock, plan faults, crash, explore schedules, check histories.
 
 The pytest plugin (:mod:`tdqsim.testing.plugin`) needs no import: it gives the fixtures ``tdq_region``,
 ``tdq_make_region``, ``tdq_sysplex``, ``tdq_system``, ``tdq_job``, ``tdq_clock``, ``tdq_explore``, ``tdq_crashes`` and

@@ -1,9 +1,10 @@
-"""What a system's history must be like: data queues as the events make them, in the order of FIFO, LIFO or KEYED.
+"""Checks the history of an IBM i system: a model of each data queue follows the events, in FIFO, LIFO or KEYED order.
 
-Entries and calls are compared with what the queue must hold at that moment; where they differ the history's word is
-taken. The system may have been started again within the history. After an end that was none, a FORCE(*YES) queue is as
-it was, but for the one operation that nobody was told of; another one may have lost what was sent to it, and may have
-entries again that were received, but none that were never sent.
+Each event is compared with what the model says the queue must hold at that moment. Where they differ, the difference is
+reported, and the model takes over what the history shows. The system may have been restarted within the history. After
+an abnormal end, a FORCE(*YES) queue must be as it was, except for the one operation whose caller got no answer. A
+FORCE(*NO) queue may have lost entries that were sent and may again have entries that were received, but it may have no
+entry that was never sent.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ __all__ = ["JobChecker"]
 
 _FIRST: Final = ("F", "L", "FIRST", "LAST")
 Report = Callable[[str, str, int, str], object]
-"""Takes an anomaly: its kind, the queue, the number of the event, the text."""
+"""Called with each anomaly: its kind, the queue, the number of the event, the text."""
 
 
 class _Keys:
-    """Distinct keys in order, in pieces that are short enough to be changed quickly."""
+    """Distinct keys in order, in pieces that are short enough for quick insertion and removal."""
 
     __slots__ = ("_pieces",)
     _LONGEST: Final = 1000
@@ -61,7 +62,7 @@ class _Keys:
         return self._pieces[0][0] if self._pieces else None
 
     def above(self, key: bytes, *, equal: bool) -> bytes | None:
-        """The lowest key above a key, or not below it."""
+        """The lowest key that is greater than a key, or with ``equal`` not less than it; None for none."""
         if not self._pieces or self._pieces[-1][-1] < key:
             return None
         at = self._piece(key)
@@ -73,7 +74,7 @@ class _Keys:
 
 
 class _Queue:
-    """One data queue as the history makes it."""
+    """The model of one data queue: the entries that it must hold after the events so far."""
 
     def __init__(self, name: str, facts: Facts) -> None:
         self.name = name
@@ -107,7 +108,7 @@ class _Queue:
         return key in self.shelves and data in self.shelves[key]
 
     def take(self, key: bytes, data: bytes) -> None:
-        """Take an entry out that is there; of equal ones the one that is next."""
+        """Remove an entry that the queue holds; of several equal ones, the one that is received first."""
         shelf = self.shelves[key]
         ticket = shelf.find(data, last=self.seq == "*LIFO")
         assert ticket is not None
@@ -121,7 +122,7 @@ class _Queue:
         self.keys.remove(key)
 
     def next(self, order: str, key: bytes) -> tuple[bytes, bytes] | None:
-        """Key and data of the entry that a receive must get, None for none."""
+        """Key and data of the entry that a receive must return; None if it must return nothing."""
         found = self.next_key(order, key)
         if found is None:
             return None
@@ -130,7 +131,7 @@ class _Queue:
         return None if ticket is None else (found, shelf[ticket])
 
     def next_key(self, order: str, key: bytes) -> bytes | None:
-        """The lowest key there is in a relation to a key; without a relation the lowest."""
+        """The lowest key of the queue that satisfies an order (such as GE) with a key; without an order, the lowest."""
         lowest = self.keys.lowest()
         if lowest is None or not order:
             return lowest
@@ -143,15 +144,15 @@ class _Queue:
         return lowest if _satisfies(order, lowest, key) else None
 
     def matching(self, order: str, key: bytes) -> list[bytes]:
-        """The keys there are in a relation to a key."""
+        """The keys of the queue that satisfy an order with a key."""
         return [each for each in self.keys if not order or _satisfies(order, each, key)]
 
     def size(self, order: str = "", key: bytes = b"") -> int:
-        """How many entries have such keys."""
+        """How many entries have keys that satisfy an order with a key."""
         return self.count if not order else sum(len(self.shelves[each]) for each in self.matching(order, key))
 
     def clear(self, order: str = "", key: bytes = b"") -> int:
-        """Take all entries with such keys out."""
+        """Remove all entries whose keys satisfy an order with a key; return their number."""
         before = self.count
         for each in self.matching(order, key):
             gone = self.shelves[each].clear()
@@ -166,7 +167,7 @@ class _Queue:
         return found[::-1] if self.seq == "*LIFO" else found
 
     def become(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
-        """Hold these entries, given in queue order, instead."""
+        """Replace the contents by these entries, given in queue order."""
         kept = list(entries)
         self.keys, self.shelves, self.count = _Keys(), {}, 0
         for key, data in reversed(kept) if self.seq == "*LIFO" else kept:
@@ -181,11 +182,11 @@ def _satisfies(order: str, one: bytes, other: bytes) -> bool:
 
 
 class JobChecker:
-    """Follows one system's events.
+    """Checks the events of one system, in order.
 
     Args:
-        report: takes what is wrong.
-        complete: whether the history begins at the beginning.
+        report: called with each anomaly.
+        complete: whether the history has no events missing at its beginning.
     """
 
     def __init__(self, report: Report, *, complete: bool) -> None:
@@ -203,11 +204,11 @@ class JobChecker:
 
     @property
     def left(self) -> dict[str, int]:
-        """Entries that are still there, by queue."""
+        """How many entries are still on each queue that has any."""
         return {name: queue.count for name, queue in self._queues.items() if queue.count}
 
     def follow(self, event: JobEvent) -> None:
-        """Take one event."""
+        """Check one event, and bring the model up to date."""
         if event.message:
             self._failed(event)
         elif event.kind in ("DTAQ", "CRTDTAQ"):
@@ -222,7 +223,7 @@ class JobChecker:
         self.index += 1
 
     def _failed(self, event: JobEvent) -> None:
-        """Nothing has happened; or nobody knows whether it has."""
+        """The operation failed: it changed nothing, or (UNKNOWN) it is not known whether it did."""
         queue = self._queues.get(event.queue)
         if event.message == "UNKNOWN" and queue is not None:
             queue.clearing = True
@@ -254,7 +255,7 @@ class JobChecker:
             queue.restarted = True
 
     def _found_again(self, queue: _Queue, there: list[tuple[bytes, bytes]]) -> None:
-        """Compare with what the restart has found."""
+        """Compare the model with the entries that are on the queue after the restart."""
         if self._normal:
             self._compare(queue, there, "after the restart")
             return
@@ -266,7 +267,7 @@ class JobChecker:
             return
         if queue.clearing and len(there) < queue.count and not more:
             return
-        if len(missing) + len(more) > 1:  # one operation may have been done and not told
+        if len(missing) + len(more) > 1:  # one operation may have been done although its caller got no answer
             self._compare(queue, there, "after the restart")
 
     def _deleted(self, queue: _Queue, _event: JobEvent) -> None:
@@ -307,7 +308,7 @@ class JobChecker:
             queue.gone[key, data] += 1
 
     def _strange(self, queue: _Queue, key: bytes, data: bytes, what: str, *, duplicated: bool = True) -> None:
-        """An entry that cannot be there: say why, as well as it can be known."""
+        """Report an entry that the queue cannot hold, with the likeliest reason."""
         shown = _shown(key, data)
         if queue.gone[key, data]:
             kind = "duplicated" if duplicated else "phantom"
@@ -344,7 +345,7 @@ class JobChecker:
         self._number(queue, int(info["messages"]), wanted, "were retrieved")
 
     def _number(self, queue: _Queue, told: int, wanted: int, what: str) -> None:
-        """A number that must be another is told of once, as long as it is as far from it."""
+        """Report a wrong count; not again as long as it is wrong by the same amount."""
         if not self.complete or told - wanted == queue.differs:
             return
         queue.differs = told - wanted
@@ -355,7 +356,7 @@ class JobChecker:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
-        """Compare with what is there at the end, given in queue order."""
+        """Compare the model with the entries that are on the queues at the end, given in queue order."""
         for name, records in (final or {}).items():
             queue = self._queues.get(name)
             there = list(records)
@@ -378,7 +379,7 @@ class JobChecker:
 
 
 def _name(event: JobEvent, queue: str) -> str:
-    """What a queue is known by: a queue of a QTEMP belongs to its job."""
+    """The name of a queue in the model; of a queue in QTEMP it has the job too, since each job has its own QTEMP."""
     return f"{event.job} {queue}" if queue.startswith("QTEMP/") else queue
 
 
@@ -389,7 +390,7 @@ def _shown(key: bytes, data: bytes) -> str:
 def _difference(
     wanted: list[tuple[bytes, bytes]], there: list[tuple[bytes, bytes]]
 ) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
-    """What is missing, and what is there beyond what is wanted."""
+    """The entries that are missing, and those that are there but not wanted."""
     missing, more = Counter(wanted), Counter(there)
     missing.subtract(there)
     more.subtract(wanted)

@@ -1,8 +1,8 @@
-"""What a region's history must be like: the queues as the events make them, and where an event differs.
+"""Checks the history of a region: a model of each queue follows the events, and each difference is reported.
 
-The region may have been started again within the history. What a restart must find is known from the start type,
-TDINTRA and RECOVSTATUS, with one freedom: a unit of work whose end nobody was told of is committed or is not, but on
-all of its queues alike.
+The region may have been restarted within the history. What a queue must hold after a restart follows from the start
+type, TDINTRA and RECOVSTATUS. One thing stays open: a unit of work whose syncpoint had not returned when the process
+ended may be committed or backed out, but on all of its queues alike.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _ENDS: Final = frozenset({"COMMIT", "BACKOUT"})
 _REQUESTS: Final = frozenset({"WRITEQ TD", "READQ TD", "DELETEQ TD"})
 _FRESH: Final = frozenset({"INITIAL", "COLD"})
 Report = Callable[[str, str, int, str], object]
-"""Takes an anomaly: its kind, the queue, the number of the event, the text."""
+"""Called with each anomaly: its kind, the queue, the number of the event, the text."""
 
 
 class _Unit:
     """What one unit of work has done to one queue.
 
-    ``own`` is what it has read of its own writes; ``doubtful`` is what it had read before a restart that it may have
-    survived in doubt: it is on the queue still.
+    ``own`` has the records that it wrote and read itself. ``doubtful`` has those that it had read before a restart, if
+    it may have survived the restart in doubt: they are still on the queue.
     """
 
     __slots__ = ("deleted", "doubtful", "own", "reads", "written")
@@ -44,7 +44,7 @@ class _Unit:
 
 
 class _Queue:
-    """One queue as the history makes it. What an unfinished unit of work has read is with the unit."""
+    """The model of one queue. Records that an unfinished unit of work has read are kept with the unit."""
 
     __slots__ = (
         "backed_out", "cycle", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads",
@@ -84,14 +84,14 @@ class _Queue:
 
     @property
     def committed(self) -> int:
-        """How many records are committed: what an unfinished unit of work has read still counts."""
+        """How many records are committed; those that an unfinished unit of work has read still count."""
         return len(self.records) + sum(len(self.units[uow].reads) for uow in self.readers)
 
     def empty(self) -> None:
         self.gone.update(self.records.clear())
 
     def throw_away(self) -> None:
-        """TDINTRA=EMPTY, DISCARD: no record is left; what unfinished units of work have done is gone, in doubt too."""
+        """TDINTRA=EMPTY or DISCARD: all records are gone, those of unfinished and indoubt units of work too."""
         self.empty()
         for unit in self.units.values():
             self.gone.update(unit.reads)
@@ -103,7 +103,7 @@ class _Queue:
         self.deleting = False
 
     def read_by_others(self, uow: str) -> list[bytes]:
-        """What unfinished units of work other than this have read, in order."""
+        """The records that other unfinished units of work have read, in order."""
         if not self.readers or (len(self.readers) == 1 and uow in self.readers):
             return []
         return [data for other in self.readers if other != uow for data in self.units[other].reads]
@@ -115,11 +115,11 @@ class _Queue:
 
 
 class RegionChecker:
-    """Follows one region's events.
+    """Checks the events of one region, in order.
 
     Args:
-        report: takes what is wrong.
-        complete: whether the history begins at the beginning.
+        report: called with each anomaly.
+        complete: whether the history has no events missing at its beginning.
     """
 
     def __init__(self, report: Report, *, complete: bool) -> None:
@@ -139,7 +139,7 @@ class RegionChecker:
 
     @property
     def left(self) -> dict[str, int]:
-        """Committed records that nobody has read, by queue."""
+        """How many committed records have not been read, by queue."""
         found = {}
         for queue in self._queues.values():
             if count := queue.committed:
@@ -156,7 +156,7 @@ class RegionChecker:
         self._report_to(kind, queue.name, self.index if index is None else index, text)
 
     def follow(self, event: Event) -> None:
-        """Take one event."""
+        """Check one event, and bring the model up to date."""
         kind = event.kind
         if kind in _REQUESTS:
             self._request(event)
@@ -186,7 +186,7 @@ class RegionChecker:
         if queue.restarted and isinstance(records, list):
             self._found_again(queue, records)
         elif queue.known and int(info.get("triggerlevel", 0)) != queue.level and not (queue.starters or queue.expected):
-            queue.latch = False  # SET of a trigger attribute gives up a cycle whose task is gone
+            queue.latch = False  # SET of a trigger attribute ends a trigger cycle whose task has ended
         if not queue.known:
             queue.records.replace(records if isinstance(records, list) else [])
             self.complete = self.complete and records is not None
@@ -201,11 +201,11 @@ class RegionChecker:
         queue.startable = queue.startable or bool(info.get("startable"))
 
     def _restarted(self, start: str, *, emptied: bool) -> None:
-        """The region was started again: tasks are gone, and how its queues stand now follows.
+        """The region was restarted: its tasks are gone. Events with the state of its queues follow.
 
         Args:
             start: the start type.
-            emptied: with TDINTRA=EMPTY.
+            emptied: whether it was started with TDINTRA=EMPTY.
         """
         self._start = start
         self._outcomes.clear()
@@ -222,12 +222,12 @@ class RegionChecker:
             queue.restarted = True
 
     def _found_again(self, queue: _Queue, there: list[bytes]) -> None:
-        """Compare with what the restart has found, and go on from that."""
+        """Compare the model with what is on the queue after the restart, and continue from that."""
         if queue.status == "NO" and self._start == "EMERGENCY":
             queue.empty()
         if queue.status == "PHYSICAL":
             self._given_back(queue, there)
-            self._done_and_not_told(queue, there)
+            self._done_without_answer(queue, there)
         present = set(there)
         for uow in tuple(queue.units):
             self._unit_over_restart(queue, uow, there, present)
@@ -237,7 +237,7 @@ class RegionChecker:
 
     @staticmethod
     def _given_back(queue: _Queue, there: list[bytes]) -> None:
-        """The last record that an unfinished unit of work had read of a PHYSICAL queue is there again."""
+        """A restart puts back the last record that an unfinished unit of work had read from a PHYSICAL queue."""
         reads = Counter(queue.last_reads.values())
         missing = Counter(there) - Counter(queue.records)
         for data in reversed(there):
@@ -247,8 +247,8 @@ class RegionChecker:
                 queue.gone[data] -= 1
                 queue.records.put_front(data)
 
-    def _done_and_not_told(self, queue: _Queue, there: list[bytes]) -> None:
-        """One command may have been committed without anybody being told: a write, a read, or a delete."""
+    def _done_without_answer(self, queue: _Queue, there: list[bytes]) -> None:
+        """One command (a write, a read or a delete) may have been committed before it could return."""
         if queue.deleting and not there:
             queue.empty()
         queue.deleting = False
@@ -261,7 +261,7 @@ class RegionChecker:
             queue.gone[queue.records.pop(queue.records.first() or 0)] += 1
 
     def _unit_over_restart(self, queue: _Queue, uow: str, there: list[bytes], present: set[bytes]) -> None:
-        """A unit of work that had not ended: it never was, or it is committed and nobody was told."""
+        """A unit of work that had not ended: it was backed out, or committed before its syncpoint could return."""
         unit = queue.units[uow]
         if unit.written:
             applied = next(iter(unit.written)) in present
@@ -294,7 +294,7 @@ class RegionChecker:
     def _request(self, event: Event) -> None:
         queue = self._queue(event.queue)
         if not queue.known:
-            return  # a data set, a remote queue, or one that came later
+            return  # a data set, a remote queue, or a queue that was installed later
         kind, resp = event.kind, event.resp
         if kind == "WRITEQ TD":
             if resp == "NORMAL":
@@ -325,14 +325,14 @@ class RegionChecker:
         self._counted(queue)
 
     def _shelves(self, queue: _Queue, uow: str) -> tuple[Shelf, ...]:
-        """Where the next READQ may take from: what is committed and not read, then the unit's own."""
+        """Where the next READQ takes its record from: committed and not read, then written by the unit itself."""
         unit = queue.units.get(uow) if queue.logical else None
         if unit is None:
             return (queue.records,)
         return (unit.written,) if unit.deleted else (queue.records, unit.written)
 
     def _whole(self, queue: _Queue, event: Event) -> bytes:
-        """The record that a READQ with LENGERR took: what fits of it and its length are known."""
+        """The record that a READQ with LENGERR removed; its beginning and its true length are known."""
         for shelf in self._shelves(queue, event.uow):
             for record in shelf:
                 if len(record) == event.length and record.startswith(event.data):
@@ -378,7 +378,7 @@ class RegionChecker:
             unit.own[data] = None
 
     def _strange(self, queue: _Queue, event: Event, data: bytes) -> None:
-        """A record that could not be read: say why, as well as it can be known."""
+        """Report a record that the READQ could not have found, with the likeliest reason."""
         shown = show_record(data)
         foreign = [uow for uow, unit in queue.units.items() if uow != event.uow and data in unit.written]
         if foreign:
@@ -457,7 +457,7 @@ class RegionChecker:
     # -- trigger cycles -------------------------------------------------------------------------------------------
 
     def _counted(self, queue: _Queue) -> None:
-        """The moment at which the trigger level is looked at."""
+        """The number of committed records has grown: compare it with the trigger level."""
         if not queue.level or queue.committed < queue.level or queue.latch:
             self._too_early(queue)
             return
@@ -482,13 +482,13 @@ class RegionChecker:
         if queue.expected:
             queue.expected.popleft()
         elif queue.latch and queue.facility != _FILE and not queue.starters:
-            pass  # the same cycle goes on: a task for a terminal is started again until QZERO
+            pass  # the same cycle continues: a task for a terminal is started again until QZERO
         elif queue.latch:
             self._report("trigger doubled", queue, f"task {event.task} was started while a cycle is on")
         elif queue.early:
             self._report("trigger doubled", queue, f"task {event.task} was started beside another for the same cycle")
         else:
-            queue.early = True  # the history may name the start before the WRITEQ or commit that brought it about
+            queue.early = True  # the start may stand in the history before the WRITEQ or commit that caused it
         queue.starters.pop(event.task, None)
         queue.starters[event.task] = None
 
@@ -500,7 +500,7 @@ class RegionChecker:
             self._over(queue)
 
     def _over(self, queue: _Queue) -> None:
-        if queue.facility == _FILE:  # a start for a terminal may have to wait, and comes all the same
+        if queue.facility == _FILE:  # a start for a terminal may come later, when the terminal is free
             self._missed(queue)
         queue.latch = False
 
@@ -511,12 +511,12 @@ class RegionChecker:
 
     def _task_ended(self, event: Event) -> None:
         for name, cycle in self._emptied_by.pop(event.task, {}).items():
-            if self._queue(name).cycle == cycle:  # a cycle that began after the QZERO is not concerned
+            if self._queue(name).cycle == cycle:  # else a new cycle has begun since the QZERO
                 self._over(self._queue(name))
         queue = self._queues.get(event.queue)
         if queue is None or event.task not in queue.starters:
             return
-        newest = next(reversed(queue.starters)) == event.task  # the end of an earlier cycle's task says nothing of this
+        newest = next(reversed(queue.starters)) == event.task  # only the task of the current cycle can end it
         del queue.starters[event.task]
         if queue.facility == _FILE and queue.latch and newest and not queue.expected:
             self._over(queue)
@@ -524,7 +524,7 @@ class RegionChecker:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
-        """Compare with what is there at the end."""
+        """Compare the model with the records that are on the queues at the end."""
         self._circular()
         for queue in self._queues.values():
             if queue.facility == _FILE:
@@ -556,7 +556,7 @@ class RegionChecker:
             self._report("reordered", queue, f"the records {when} are not in the order in which they were written")
 
     def _circular(self) -> None:
-        """Units of work that have each seen what the other wrote, round in a ring: components of more than one."""
+        """Report units of work of which each has read what another one wrote, in a ring."""
         edges = {
             uow: [writer for writer in writers if writer in self._committed_at]
             for uow, writers in self._seen.items()

@@ -1,4 +1,4 @@
-"""The points at which a process can end, and what is left of it then."""
+"""The points at which a process can be ended, and the state of its store after that."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WORDS: Final = {
     "BACKOUT": _DECISION,
     "REMIND": _DECISION,
 }
-"""Messages that arrive, and the answers that leave, as points are named."""
+"""How points are named by messages that arrive, and by the answers that are sent."""
 
 
 class Points:
@@ -47,12 +47,12 @@ class Points:
 
     Args:
         end_at: number of the point; -1 for none.
-        tears: count commits that are left half done too.
+        tears: count torn commits as points too.
 
     Attributes:
         names: the points so far, in words.
-        victim: the region or system that has ended; None as long as all are there.
-        image: the files of the victim's durable data before the commit that is torn; None for no torn one.
+        victim: the region or system whose process has ended; None before that.
+        image: the files of the victim's durable data before the commit that is torn; None if none is torn.
     """
 
     def __init__(self, end_at: int, *, tears: bool) -> None:
@@ -66,13 +66,13 @@ class Points:
         self._later: dict[Dispatcher, LaterTurns] = {}
 
     def watch_region(self, region: Region, prefix: str = "") -> None:
-        """Be asked at each command and commit of a region."""
+        """Make each command and each commit of a region a point."""
         add_hook(region, _Commands(self, region, prefix))
         self._return_first(region.dispatcher)
         self._watch_store(region, region.store, prefix)
 
     def watch_system(self, system: System) -> None:
-        """Be asked at each API, CL command and commit of a system."""
+        """Make each API, CL command and commit of a system a point."""
         planned = system.faults
 
         def before(job: JobBase, operation: str, name: str, library: str) -> Message | None:
@@ -92,17 +92,17 @@ class Points:
             self._later[dispatcher] = LaterTurns(dispatcher)
 
     def take_turns(self) -> None:
-        """The scenario goes on, or has ended: others have the turns that its last command has left to them."""
+        """Run the tasks that the last command of the scenario has made ready (see :mod:`._later_turns`)."""
         for later in tuple(self._later.values()):
             later.take()
 
     def watch_link(self, link: Link) -> None:
-        """Be asked when a message arrives at an end of a link, and when its answer leaves."""
+        """Make the arrival of each message at either end of a link a point, and the sending of its answer."""
         for end in link.ends:
             end.served.serve = partial(self._message, end, end.served.serve)  # type: ignore[method-assign]
 
     def _message(self, end: LinkEnd, act: Callable[[MessageFrame], T], message: MessageFrame) -> T:
-        """Do what a message asks for; a region that ends in the midst of it is a link that is gone."""
+        """Process a message. If the region ends meanwhile, the other end sees that the link is down."""
         if message.kind == "ASK":
             return act(message)
         region = end.region
@@ -137,12 +137,12 @@ class Points:
             self.image = torn.image_of(store.durable.path)
 
     def point(self, name: str, owner: Region | System) -> None:
-        """One point: the process of ``owner`` may end here, and has ended if it is the victim."""
+        """A point: end the process of ``owner`` here if this is the chosen one. If it has ended already, say so."""
         if self.victim is None:
             if self._counted(name):
                 self._crash(name, owner)
         elif self.victim is owner:
-            # While the victim is closed its other tasks end, at a command perhaps; Crashed would leave the close.
+            # When the victim is closed, its other tasks end, perhaps at a command; Crashed would cut the close short.
             raise (RegionClosed if owner.closed else Crashed)("the process has ended already")
 
     def _counted(self, name: str) -> bool:
@@ -166,12 +166,12 @@ class Points:
             self._later.popitem()[1].end()
 
     def begins(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
-        """A command of a region begins: whether one that deletes was done will not be known when it ends here."""
+        """Remember a DELETEQ TD that begins: if the process ends here, the history has it with outcome UNKNOWN."""
         queue = str(arguments.get("queue") or "").rstrip()
         self._deleting = (command, task.number, queue) if command == "DELETEQ TD" else ()
 
     def forget(self) -> None:
-        """Be asked no more at stores, APIs and CL commands."""
+        """Count no more points at stores, APIs and CL commands."""
         self._turns_at_once()
         while self._undo:
             self._undo.pop()()
@@ -191,17 +191,17 @@ class _Commands:
         self._points.point(" ".join(word for word in words if word), self._region)
 
     def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """Nothing: what follows is a point of its own."""
+        """Nothing happens here: the next command or commit is the next point."""
 
 
 def tear(store: Path, image: dict[str, bytes], *, synced: bool) -> None:
-    """Leave a commit half done, as when the machine stops: of what it has written one half is there.
+    """Undo half of what a commit has written, as when the machine stops in the middle of it.
 
     Args:
-        store: the store's directory; nobody has it open.
-        image: what was in the files of its durable half before.
-        synced: with durability ``power`` what makes LMDB's commit valid is written when the rest is on the disk: so
-            that is what has not been written.
+        store: the store's directory; no process has it open.
+        image: the files of its durable half before the commit.
+        synced: with durability ``power``, LMDB writes the meta page that makes the commit valid after the rest is on
+            the disk; then it is the meta page that is undone.
     """
     durable = store / "durable"
     if synced:

@@ -18,7 +18,7 @@ _OUTPUT: Final = "tdq_evidence"
 
 
 class EvidencePlugin:
-    """Records in each process that runs tests; the one that began them all writes the file."""
+    """Records what tests exercise, in each process that runs tests; the controlling process writes the file."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._worker = getattr(config, "workeroutput", None)
@@ -29,7 +29,7 @@ class EvidencePlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Keep what a test did that has passed."""
+        """Keep what a test has exercised, if it passed."""
         report = yield
         if report.when == "call" and report.passed:
             rules = [str(rule) for marker in item.iter_markers("rule") for rule in marker.args]
@@ -38,16 +38,16 @@ class EvidencePlugin:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self) -> None:
-        """A test begins with nothing done."""
+        """Start the record of a test."""
         self._recorder.begin()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A process of pytest-xdist has ended: take what it has found."""
+        """Add the record of a worker of pytest-xdist that has ended."""
         self._gathered.merge(getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
 
     def pytest_sessionfinish(self) -> None:
-        """Hand over, or write the file."""
+        """Pass the record to the controlling process, or write the file."""
         if self._worker is not None:
             self._worker[_OUTPUT] = self._recorder.evidence.as_dict()
             return

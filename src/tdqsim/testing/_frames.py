@@ -1,4 +1,4 @@
-"""Which places of a traceback are the user's: those in tests, handlers and scripts, but not those in this package."""
+"""Finds the frames of a traceback that are in the user's own files: tests, handlers and scripts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _EXAMPLES: Final = str(Path(_PACKAGE, "examples")) + os.sep
 
 
 def is_own_file(filename: str) -> bool:
-    """Whether a file is of this package; the examples are programs like the user's."""
+    """Whether a file belongs to this package; its examples count as the user's."""
     return filename.startswith(_PACKAGE) and not filename.startswith(_EXAMPLES)
 
 
 def user_places(traceback: TracebackType | None) -> list[str]:
-    """The places in the user's files that a traceback goes through, as ``file:line``, the innermost last."""
+    """The places in the user's files that are in a traceback, as ``file:line``, innermost last."""
     places = ((frame.f_code.co_filename, line) for frame, line in walk_tb(traceback))
     return [f"{name}:{line}" for name, line in places if not is_own_file(name)]

@@ -17,11 +17,11 @@ from tdqsim.testing._frames import is_own_file
 __all__ = ["HiddenFrames"]
 
 _ON_PURPOSE: Final = (TdqError, AssertionError, TypeError, ValueError)
-"""What the package raises to refuse a request."""
+"""Exceptions by which the package refuses a request."""
 
 
 def _linked(error: BaseException) -> Iterator[BaseException]:
-    """An exception with its causes, its contexts, and the members of groups."""
+    """An exception with its causes, its contexts, and the members of exception groups."""
     left: list[BaseException | None] = [error]
     found: set[int] = set()
     while left:
@@ -35,7 +35,7 @@ def _linked(error: BaseException) -> Iterator[BaseException]:
 def _hides(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
     """Whether the package's frames of an exception are hidden: a value of ``__tracebackhide__``.
 
-    Those of a KeyError or the like that the package's own code ends in are shown: that is a fault of the package.
+    They are shown for a KeyError or the like that the package's own code raises: that is a bug of the package.
     """
     error = excinfo.value if excinfo is not None else None
     if error is None or isinstance(error, pytest.fail.Exception):

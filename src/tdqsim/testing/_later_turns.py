@@ -1,10 +1,10 @@
-"""Turns of other tasks that are due after a command from outside, given when the program outside goes on.
+"""Lets a command of the scenario return before the tasks that it has made ready run.
 
-A command from outside any task normally lets the tasks that are ready run before it returns. A crash inside those tasks
-would then come before the scenario has noted that its own command is complete, though the command was committed long
-before. In a real system the caller knows it by then. So in a run that is crashed a command returns first, and the other
-tasks have their turns as soon as the scenario enters the region or system again: by its next command, by looking at
-something, by waiting, or by its end. What runs, and in which order, stays the same.
+Normally a command from outside any task runs the ready tasks before it returns. A crash in one of those tasks would
+then come before the scenario can note that its own command is complete, although that command was committed long
+before. In a real system the caller knows it by then. So in a run with crash points a command returns first. The ready
+tasks run as soon as the scenario uses the region or system again: by its next command, by looking at something, by
+waiting, or by its end. The same tasks run, in the same order.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ __all__ = ["LaterTurns"]
 
 
 class LaterTurns:
-    """Takes the place of two methods of a dispatcher: that which gives turns, and that with which every call begins.
+    """Replaces two methods of a dispatcher: ``run_ready``, and ``check_thread``, with which every call begins.
 
     Args:
-        dispatcher: that of the region or system.
+        dispatcher: the dispatcher of the region or system.
     """
 
     def __init__(self, dispatcher: Dispatcher) -> None:
@@ -33,7 +33,7 @@ class LaterTurns:
             self._due = True
 
     def take(self) -> None:
-        """Give the turns that are due, if any, to the tasks that are ready; inside a task nothing.
+        """Run the ready tasks, if a command has left that for later; inside a task do nothing.
 
         Raises:
             WrongThread: called from another thread than the dispatcher's.
@@ -44,6 +44,6 @@ class LaterTurns:
             self._run_ready()
 
     def end(self) -> None:
-        """Let the dispatcher give turns at once again; those that are due are not given."""
+        """Restore the dispatcher's own methods; tasks that are still to run are not run."""
         for name in ("run_ready", "check_thread"):
             self._dispatcher.__dict__.pop(name, None)

@@ -1,4 +1,4 @@
-"""Orders of tasks: how one is written down, and who decides who goes on."""
+"""Orders of tasks: how an order is written down, and how the next task is chosen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST_NUMBER: Final = 2**31
 
 
 class Broken(TdqError):
-    """What the explorer itself found wrong: ``kind`` and the text."""
+    """A failure that the explorer itself has noticed: its ``kind`` and the text."""
 
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
@@ -23,11 +23,11 @@ class Broken(TdqError):
 
 
 class Choice(Protocol):
-    """What may go on next: a task, or something that is due."""
+    """What may run next: a task, or a timer that is due."""
 
     @property
     def number(self) -> int:
-        """A task's number; below 0 for what is due."""
+        """The number of the task; negative for a timer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +35,9 @@ class Schedule:
     """An order of tasks.
 
     Attributes:
-        deviations: (step, number of the task) where another task went on than by default, in order of steps.
-        seed: the seed that gave it; None when it was not found by a seed.
-        depth, steps: of the random choice, with the seed.
+        deviations: (step, number of the task) for each step at which another task ran than by default, in order.
+        seed: the seed of a random order; None for an order that is given by its deviations.
+        depth, steps: the other parameters of a random order.
         slack: see :func:`~tdqsim.testing.schedules.explore`.
     """
 
@@ -57,10 +57,10 @@ class Schedule:
 
     @classmethod
     def parse(cls, token: str) -> Schedule:
-        """The schedule that a token stands for.
+        """The schedule of a token.
 
         Raises:
-            ValueError: it is no token.
+            ValueError: the text is not a token.
         """
         text, _, late = token.strip().partition("+")
         kind, _, rest = text.partition(":")
@@ -86,7 +86,7 @@ class Policy(Protocol):
 
 
 class Written:
-    """Follows the deviations of a schedule; one that cannot be followed is left out."""
+    """Follows the deviations of a schedule, and skips those that cannot be followed."""
 
     def __init__(self, deviations: Iterable[tuple[int, int]]) -> None:
         self._deviations = dict(deviations)
@@ -129,7 +129,7 @@ class Pct:
 
 @dataclass(slots=True)
 class Step:
-    """One decision: who was chosen, whom the default would have been, and who was ready."""
+    """One decision: the chosen task, the default, and all that were ready, each by its number."""
 
     chosen: int
     default: int
@@ -138,7 +138,7 @@ class Step:
 
 
 class Controller:
-    """Decides at each dispatch with more than one ready task, and writes the decisions down."""
+    """Decides at each dispatch with more than one ready task, and keeps the decisions."""
 
     def __init__(self, policy: Policy, longest: int) -> None:
         self._policy = policy
@@ -165,12 +165,12 @@ class Controller:
 
     @property
     def deviations(self) -> tuple[tuple[int, int], ...]:
-        """What makes the run's order."""
+        """The deviations of this run, from which its order can be repeated."""
         return tuple((at, step.chosen) for at, step in enumerate(self.steps) if step.chosen != step.default)
 
 
 def policy_of(schedule: Schedule) -> Policy:
-    """Who decides as a schedule says."""
+    """The policy that chooses as a schedule says."""
     if schedule.seed is not None:
         return Pct(schedule.seed, schedule.depth, schedule.steps)
     return Written(schedule.deviations)

@@ -1,8 +1,8 @@
 """What ``--tdq-report FILE`` adds to the pytest plugin: one page with a section for each test, failures first.
 
-A test's section is made in the process that ran it and goes to the one that began them all with the test's report, as
-text. The page is bounded: sections up to so many bytes, failures before others, and a line for each test beyond; what
-is left out is said.
+The process that runs a test makes its section as text, and sends it to the controlling process with the test's report.
+The size of the page is bounded: sections up to a number of bytes, failures first, then one line for each test. The page
+says how much was left out.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _Followed:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._told: list[str] = []
+        self._notes: list[str] = []
         self._followers: list[Follower] = []
         kit.on_made.append(self._made)
 
@@ -64,20 +64,20 @@ class _Followed:
             self._followers.append(Follower(target, history, digest, self._layouts_of(target)))
 
     def _layouts_of(self, target: Region | System) -> Mapping[str, Layout]:
-        """What region.yaml has the records shown by; what is wrong with it is told, and fails no test."""
+        """The layouts of records by region.yaml; an error in it is noted on the page, and fails no test."""
         directory = self._kit.directories.get(target)
         if directory is None:
             return {}
         try:
             return queue_layouts(load_region_file(directory))
         except DefinitionError as error:
-            self._told.append(f"records are shown as text: {error}")
+            self._notes.append(f"records are shown as text: {error}")
             return {}
 
     def parts(self) -> Iterator[Part]:
-        """What happened, region by region."""
+        """The parts of the section, region by region."""
         kit = self._kit
-        yield from map(Prose, self._told)
+        yield from map(Prose, self._notes)
         for text in waiting(kit.dispatcher):
             yield Prose(f"waiting: {text}")
         for follower in self._followers:
@@ -96,7 +96,7 @@ class _Followed:
 
 
 class _Test(NamedTuple):
-    """How a test came out."""
+    """The result of a test."""
 
     name: str
     outcome: str
@@ -105,7 +105,7 @@ class _Test(NamedTuple):
 
 
 class ReportPlugin:
-    """Makes the sections of the tests that its process runs; the one that began them all writes the page."""
+    """Makes the sections of the tests that its process runs; the controlling process writes the page."""
 
     def __init__(self, config: pytest.Config, mutants: MutantsPlugin | None = None) -> None:
         self._is_worker = hasattr(config, "workerinput")
@@ -116,7 +116,7 @@ class ReportPlugin:
         self._wrong: list[_Test] = []
         self._others: list[_Test] = []
         self._setup: dict[str, float] = {}
-        self._told = ""
+        self._message = ""
         self._mutants = mutants
         if not self._is_worker:
             try:
@@ -130,7 +130,7 @@ class ReportPlugin:
     def pytest_fixture_setup(
         self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
     ) -> Generator[None, Any, Any]:
-        """Follow what a test makes."""
+        """Record the regions and systems that a test makes."""
         made = yield
         if fixturedef.argname == "_tdq_kit":
             request.node.stash[_followed] = _Followed(made)
@@ -138,7 +138,7 @@ class ReportPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Put the test's section on its report."""
+        """Add the test's section to its report."""
         report = yield
         if report.when == "call" or report.failed:
             setattr(report, _SECTION, self._section(item, report))
@@ -167,7 +167,7 @@ class ReportPlugin:
     # -- in the process that began them all -----------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take a part of a test: its own run, or what went wrong before or after it."""
+        """Collect the report of one phase of a test: the test itself, or a failure of its setup or teardown."""
         if self._is_worker:
             return
         if report.when == "setup":
@@ -195,10 +195,10 @@ class ReportPlugin:
         try:
             self._page().write(self._path)
         except (OSError, TdqError) as error:
-            self._told = f"tdqsim report: {self._path} could not be written: {error}"
+            self._message = f"tdqsim report: {self._path} could not be written: {error}"
             session.exitstatus = pytest.ExitCode.INTERNAL_ERROR
         else:
-            self._told = f"tdqsim report: {self._path}"
+            self._message = f"tdqsim report: {self._path}"
 
     def _page(self) -> Page:
         total = self._outcomes.total()
@@ -229,9 +229,9 @@ class ReportPlugin:
         return page
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say where the page is."""
-        if self._told:
-            terminalreporter.write_line(self._told)
+        """Name the file of the page."""
+        if self._message:
+            terminalreporter.write_line(self._message)
 
 
 def _outcome(report: pytest.TestReport) -> str:
@@ -241,5 +241,5 @@ def _outcome(report: pytest.TestReport) -> str:
 
 
 def _end_of(text: str) -> str:
-    """The end of a long text: what was wrong stands there."""
+    """The end of a long text, which has the error."""
     return text if len(text) <= _TEXT else f"...{os.linesep}{text[-_TEXT:]}"

@@ -1,4 +1,4 @@
-"""Rings of a directed graph: what leads back to itself."""
+"""Rings of a directed graph."""
 
 from __future__ import annotations
 

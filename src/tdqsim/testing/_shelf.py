@@ -1,4 +1,4 @@
-"""Records in order, told apart by what is in them: how the checker sees a queue. Every step takes the same time."""
+"""Records in order, distinguished by their bytes: the checker's model of a queue. All operations take constant time."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ __all__ = ["Shelf"]
 
 
 class Shelf:
-    """Records in the order in which they came. A record's ticket is what it is found by; tickets rise.
+    """Records in the order in which they were added. Each has a number, its ticket; tickets rise along the order.
 
-    Equal records are found first come first.
+    Of equal records, the first one is found first.
     """
 
     __slots__ = ("_highest", "_lowest", "_records", "_tickets")
 
     def __init__(self) -> None:
         self._records: OrderedDict[int, bytes] = OrderedDict()
-        self._tickets: dict[bytes, int | deque[int]] = {}  # most records are like no other: a number is enough
+        self._tickets: dict[bytes, int | deque[int]] = {}  # most records have no equal: one ticket instead of a list
         self._highest = 0
         self._lowest = 0
 
@@ -32,20 +32,20 @@ class Shelf:
         return data in self._tickets
 
     def put(self, data: bytes) -> int:
-        """A record behind all others; returns its ticket."""
+        """Add a record at the end; return its ticket."""
         self._highest = ticket = self._highest + 1
         self._records[ticket] = data
         self._found_at(data, ticket)
         return ticket
 
     def put_front(self, data: bytes) -> None:
-        """A record in front of all others."""
+        """Add a record at the front."""
         self._lowest = ticket = self._lowest - 1
         self.put_back(ticket, data)
         self._records.move_to_end(ticket, last=False)
 
     def put_back(self, ticket: int, data: bytes) -> None:
-        """A record under a ticket that it had; the place in the order is for the caller to mind."""
+        """Add a record again with a ticket that it had; the caller sees to its place in the order."""
         self._records[ticket] = data
         self._found_at(data, ticket)
 
@@ -78,7 +78,7 @@ class Shelf:
         return known if not isinstance(known, deque) else known[-1 if last else 0]
 
     def pop(self, ticket: int) -> bytes:
-        """Take a record out."""
+        """Remove the record with a ticket, and return it."""
         data = self._records.pop(ticket)
         known = self._tickets[data]
         if not isinstance(known, deque):
@@ -95,7 +95,7 @@ class Shelf:
         return data
 
     def take(self, data: bytes) -> bool:
-        """Take out the first record with these bytes; False when there is none."""
+        """Remove the first record with these bytes; False if there is none."""
         ticket = self.find(data)
         if ticket is None:
             return False
@@ -103,14 +103,14 @@ class Shelf:
         return True
 
     def clear(self) -> list[bytes]:
-        """Take all out; returns them."""
+        """Remove all records, and return them."""
         gone = list(self)
         self._records.clear()
         self._tickets.clear()
         return gone
 
     def replace(self, records: list[bytes]) -> None:
-        """Hold these records instead."""
+        """Replace all records by these."""
         self.clear()
         for record in records:
             self.put(record)

@@ -1,8 +1,8 @@
-"""What a scenario of schedule exploration works with: regions and systems on a dispatcher that asks who goes on.
+"""The stage of a scenario in schedule exploration: regions and systems whose dispatcher asks which task runs next.
 
-Tasks that are ready are one kind of choice, timers that have become due are the other: a START with an interval and a
-task whose DELAY ends at the same moment may come in either order. With some *slack* the machine may be slow: then what
-becomes due within so many seconds may come before a task that is ready now.
+There are two kinds of choices: tasks that are ready, and timers that are due. So a START with an interval and a task
+whose DELAY ends at the same moment may come in either order. *Slack* simulates a slow machine: a timer that becomes due
+within that many seconds may come before a task that is ready now.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _NS: Final = 1_000_000_000
 
 
 class _Due:
-    """Something that is due, or nearly: a timer, or (nearly) the end of a wait.
+    """A timer that is due; with slack, also a timer or the end of a wait that is due soon.
 
     Attributes:
-        number: below 0, the same in every run with the same beginning.
-        entry: the dispatcher's: moment, number, who.
+        number: negative; the same in every run with the same beginning.
+        entry: the dispatcher's entry: moment, number, and the timer or task.
     """
 
     __slots__ = ("entry", "number")
@@ -44,18 +44,18 @@ class _Due:
 
 
 class _StagedAgenda(Agenda):
-    """Whose wait is over is ready; timers that are due stay, to be chosen."""
+    """An agenda that makes tasks ready when their wait is over, and keeps timers that are due for the explorer."""
 
     __slots__ = ()
 
     def fire_due(self) -> None:
-        """See the agenda."""
+        """See :class:`tdqsim.core.agenda.Agenda`."""
         now = self._clock.time_ns()
         standing = [entry for entry in sorted(self.deadlines, key=_moment) if not is_stale(entry)]
         for moment, _, who in standing:
             if moment <= now and not isinstance(who, Timer):
                 self._make_ready(who)
-        # in order, and so a heap
+        # a sorted list is a heap
         self.deadlines[:] = [entry for entry in standing if entry[0] > now or isinstance(entry[2], Timer)]
 
     def due(self) -> list[_Due]:
@@ -68,7 +68,7 @@ class _StagedAgenda(Agenda):
 
 
 class StagedDispatcher(Dispatcher):
-    """Asks who goes on, also where something is due: see the module's text."""
+    """A dispatcher that asks which task or timer comes next: see the module's text."""
 
     _agenda: _StagedAgenda
 
@@ -80,8 +80,8 @@ class StagedDispatcher(Dispatcher):
         self._choose = choose
         self._slack_ns = round(slack * _NS)
 
-    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002  (nobody hands over: each turn is a choice)
-        """Dispatch one ready strand or fire one timer, as is chosen."""
+    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002  (every turn is a choice)
+        """Dispatch the ready strand, or fire the timer, that is chosen."""
         due = self._agenda.due()
         if due or (self._slack_ns and self.ready):
             return self._one_of(due)
@@ -104,7 +104,7 @@ class StagedDispatcher(Dispatcher):
         return True
 
     def _soon(self) -> list[_Due]:
-        """What the slack allows to come first."""
+        """The timers and ends of waits that may come early because of the slack."""
         if not self._slack_ns:
             return []
         now = self.clock.time_ns()
@@ -146,17 +146,17 @@ class StagedRegion(Region):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.hardening.shared = False  # to wait for others would hide the orders in which one comes first
+        self.hardening.shared = False  # a commit that waits for others would hide the orders in which it comes first
         yields = _Yields(self.dispatcher)
         self.recovery.before_commit = yields.give_way
         add_hook(self, yields)
 
 
 class _StagedSystem(System):
-    """A system that remembers the jobs it has started."""
+    """A system that keeps a list of the jobs that it has started."""
 
     def start(self, *args: Any, **options: Any) -> StartedJob:  # type: ignore[override]  # it passes all on
-        """See the system."""
+        """See :meth:`tdqsim.ibmi.System.start`."""
         started = super().start(*args, **options)
         self.started.append(started)
         return started
@@ -167,7 +167,7 @@ class _StagedSystem(System):
 
 
 def _check_jobs(system: System, allowed: frozenset[str]) -> None:
-    """A job that its program leaves by an exception has ended abnormally."""
+    """Raise if a job ended with an exception that is not allowed."""
     for started in system.started if isinstance(system, _StagedSystem) else ():
         error = started.exception
         known = getattr(error, "message_id", type(error).__name__)
@@ -176,10 +176,10 @@ def _check_jobs(system: System, allowed: frozenset[str]) -> None:
 
 
 class Stage:
-    """What a scenario has to work with: it makes regions and systems. It is new for each schedule.
+    """Makes the regions and systems of a scenario. Each schedule has a stage of its own.
 
     Attributes:
-        dispatcher: what decides who goes on.
+        dispatcher: chooses the task that runs next.
         regions, systems: those made so far.
     """
 
@@ -207,7 +207,7 @@ class Stage:
         return region
 
     def system(self, **options: Any) -> System:
-        """An IBM i system on the stage; its started jobs may be overtaken before every API and command."""
+        """An IBM i system on the stage; other jobs may run before every API and command of its started jobs."""
         if "path" not in options:
             options["path"] = self._stores.take()
         system = _StagedSystem(dispatcher=self.dispatcher, **options)
@@ -231,14 +231,14 @@ class Stage:
         """Nothing happens after a command."""
 
     def _look(self) -> None:
-        """Nothing is ready: is that a deadlock?"""
+        """No task is ready: note a deadlock, if it is one."""
         if not self.deadlock and any(strand.waiting_for is not None for strand in self.dispatcher.strands):
             found = find_deadlock(self.regions, self.systems)
             if found is not None:
                 self.deadlock = found.text
 
     def verdict(self, allowed: frozenset[str], *, may_wait: bool) -> None:
-        """Raise what is wrong beyond what the scenario asserts."""
+        """Raise for a deadlock, an abend that is not allowed, a task that waits for ever, or a lost trigger."""
         if self.deadlock:
             raise Broken("deadlock", self.deadlock)
         for region in self.regions:

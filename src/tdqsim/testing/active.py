@@ -1,4 +1,4 @@
-"""A fault plan at work: it counts what fits, and lets the faults happen where regions, links and stores ask."""
+"""A fault plan in use: it counts matching commands and steps, and causes the faults in regions, links and stores."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ _ROLLEDBACK: Final = ("SYNCPOINT", Resp.ROLLEDBACK.name)
 
 
 class ActivePlan:
-    """A fault plan at work: ``with plan.on(region) as active`` gives it.
+    """A fault plan in use, as ``with plan.on(region) as active`` returns it.
 
     Attributes:
         plan: the plan.
-        happened: the faults that have happened, in words, in order.
+        happened: a line for each fault that has happened, in order.
     """
 
     def __init__(self, plan: FaultPlan) -> None:
@@ -69,7 +69,7 @@ class ActivePlan:
     # -- attaching ------------------------------------------------------------------------------------------------
 
     def attach(self, target: Region | Sysplex | System) -> None:
-        """Put it on a region and its links, on all regions of a sysplex, or on a system."""
+        """Use the plan on a region and its links, on all regions of a sysplex, or on a system."""
         if isinstance(target, Sysplex):
             for region in target.regions.values():
                 self._attach_region(region)
@@ -123,7 +123,7 @@ class ActivePlan:
         self._attach_store(system.store, system.name)
 
     def detach(self) -> None:
-        """Take it off again; a link that was cut stays cut."""
+        """Stop using the plan; a link that was cut stays cut."""
         while self._undo:
             self._undo.pop()()
 
@@ -145,7 +145,7 @@ class ActivePlan:
         """Nothing happens after a command."""
 
     def foresee(self, task: Task, command: str, arguments: Mapping[str, object]) -> Condition | None:
-        """The condition that a command would meet now, without counting it."""
+        """The condition that a command would raise now; the command is not counted."""
         for number, fault in self._conditions:
             if fault.condition and _fits(fault, task, command, arguments) and self._is_due(number, fault):
                 return _condition(fault)
@@ -155,12 +155,12 @@ class ActivePlan:
         return _within(self._met.get(number, 0) + 1, fault.nth, fault.times)
 
     def due(self, number: int, nth: int, times: int) -> bool:
-        """Count that something has met what a fault waits for; True when it is the fault's turn."""
+        """Count a match of a fault; True if the fault happens this time."""
         met = self._met[number] = self._met.get(number, 0) + 1
         return _within(met, nth, times)
 
     def note(self, fault: AnyFault, where: str) -> None:
-        """Keep that a fault has happened."""
+        """Add a fault to ``happened``."""
         self.happened.append(f"{shown(fault)} {where}")
 
     def _message(
@@ -199,19 +199,19 @@ class ActivePlan:
                     region.dispatcher.call_at(region.clock.time_ns() + round(cut.restore * _NS), link.restore)
 
     def crash(self, fault: AnyFault) -> None:
-        """The process ends here."""
+        """End the process here: note the fault and raise Crashed."""
         self._crashed = True
         self.note(fault, "ended the process")
         raise Crashed(f"{shown(fault)}: the process ends here")
 
     @property
     def crashed(self) -> bool:
-        """Whether a fault has ended the process: then nothing more reaches a store."""
+        """Whether a fault has ended the process, after which nothing more is written to a store."""
         return self._crashed
 
 
 class _StoreFaults:
-    """What a plan has in store for one environment; asked at each step of it."""
+    """The faults of a plan for one LMDB environment, called at each step of a commit."""
 
     def __init__(
         self, active: ActivePlan, half: Durable, points: list[tuple[int, DiskFull | CrashPoint | TornWrite]]
@@ -271,7 +271,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, object
 
 
 def _queues_of(region: RegionData, arguments: Mapping[str, object]) -> Iterator[str]:
-    """The name that the program uses, and the queue that it stands for."""
+    """The name that the program uses, and the name of the queue that it leads to."""
     name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
     yield name
     if "queue" in arguments and not arguments.get("sysid"):

@@ -1,4 +1,4 @@
-"""Assertions that say what is there when they fail: records as text and hexadecimal, conditions with their RESP2."""
+"""Assertions whose failures show the actual state: records as text and hexadecimal, conditions with their RESP2."""
 
 from __future__ import annotations
 
@@ -25,17 +25,18 @@ def assert_records(
 ) -> None:
     """Assert that a queue holds these records, in this order; nothing is consumed.
 
-    Of a logically recoverable queue the committed records count; a remote queue is followed to where it is.
+    For a logically recoverable queue the committed records are compared; for a remote queue those of the queue in the
+    region that has it.
 
     Args:
         owner: the region, or the IBM i system.
-        queue: its name, or an alias; of a data queue ``LIBRARY/NAME``.
+        queue: its name, or an alias; for a data queue ``LIBRARY/NAME``.
         expected: bytes, or text in the code page.
-        codepage: for text, and for showing records; the region's or system's when not given.
+        codepage: of the text, and of the records in the message; by default the region's or system's.
 
     Raises:
-        AssertionError: it does not; the text shows both, and the first record that differs as a dump.
-        Condition, UsageError: there is no such queue, or nobody can say what is on it.
+        AssertionError: the records differ; the text shows both, and the first record that differs as a dump.
+        Condition, UsageError: there is no such queue, or its records cannot be listed.
     """
     own = owner.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
     page = own if codepage is None else find_codepage(codepage)
@@ -73,7 +74,7 @@ def _difference(queue: str, found: list[bytes], wanted: list[bytes], page: CodeP
 
 @dataclass(slots=True)
 class Caught:
-    """What :func:`raises_condition` has caught.
+    """The condition that :func:`raises_condition` has caught.
 
     Attributes:
         condition: the condition; None until the block has ended.
@@ -91,7 +92,7 @@ def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Cau
         resp2: RESP2; any when None.
 
     Raises:
-        AssertionError: it ended otherwise.
+        AssertionError: the block ended without a condition, or with another one.
     """
     wanted = Resp[resp] if isinstance(resp, str) else resp
     caught = Caught()
@@ -108,10 +109,10 @@ def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Cau
 
 
 def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = None) -> None:
-    """Assert what the EIB shows after a command with NOHANDLE.
+    """Assert EIBRESP and EIBRESP2 after a command with NOHANDLE.
 
     Raises:
-        AssertionError: EIBRESP or EIBRESP2 is something else.
+        AssertionError: EIBRESP or EIBRESP2 has another value.
     """
     wanted = Resp[resp] if isinstance(resp, str) else resp
     found, found2 = task.eib.eibresp, task.eib.eibresp2

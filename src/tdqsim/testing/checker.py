@@ -1,32 +1,33 @@
-"""Is this history one that queues could have? The checker knows what queues promise and nothing of how they are made.
+"""Checks whether correct queues could have produced a history.
 
-It follows a history event by event: what is committed on each queue, what each unit of work has read and written,
-whether a trigger cycle is on; on data queues which entry is next. Where the history differs it names an anomaly, takes
-the history's word for it, and goes on. It shares no code with the simulator, and works as well on what a real region or
-system did. The time it takes grows with the number of events, and no faster.
+The checker follows a history event by event. Its model has the committed records of each queue, what each unit of work
+has read and written, and whether a trigger cycle is on; for a data queue, the entry that comes next. Where an event
+differs from the model, the checker reports an anomaly, changes the model to agree with the event, and continues. It
+knows the rules of queues and shares no code with the simulator, so it can also check the history of a real region or
+system. Its time is proportional to the number of events.
 
 ===================== ================================================================================================
 anomaly               what the history shows
 ===================== ================================================================================================
-lost                  QZERO, or a receive that gets nothing, while something was there for it; or what nobody took is
-                      not there at the end, or after a restart that keeps it
+lost                  QZERO, or a receive without an entry, while there was one for it; or a record that was not read is
+                      missing at the end, or after a restart that should have kept it
 duplicated            a record was read again
-reordered             a record was read before one that was to come first (FIFO, LIFO, or by key)
-unexpected            a record was read that nobody wrote
+reordered             a record was read before one that comes first (by FIFO, LIFO, or key)
+unexpected            a record was read that was never written
 read-uncommitted      a record was read that another unit of work had written and not committed
 phantom               a record was read that had been written by a unit of work that was backed out, or was cleared
-circular              units of work that each saw what the other wrote
-half-committed        a unit of work that a restart has found committed on one queue, and not on another
+circular              each of several units of work has read what another one wrote, in a ring
+half-committed        after a restart, a unit of work is committed on one queue and not on another
 trigger missed        the level was reached, and no task was started
 trigger doubled       a task was started while a cycle was on, or below the level
 ===================== ================================================================================================
 
-The operation during which a process ended is one that nobody was told of. At a restart it may have been done or not:
-one write or read is allowed for; a delete or a clear must be in the history with ``UNKNOWN`` for its outcome, as crash
-enumeration writes it.
+An operation during which the process ended has not returned: after the restart it may have been done or not. The
+checker allows for one such write or read. A delete or a clear must be in the history with the outcome ``UNKNOWN``, as
+crash enumeration records it.
 
-Records are told apart by what is in them, so give test records contents of their own. Where equal records make two
-readings possible, the harmless one is taken. In the manner of Jepsen's total-queue checker and of Elle.
+Records are distinguished by their bytes, so give each test record different contents. Where equal records allow two
+explanations, the checker takes the one without an anomaly. Compare Jepsen's total-queue checker, and Elle.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ class Anomaly(NamedTuple):
     """One thing that should not have happened.
 
     Attributes:
-        kind: what sort of thing; ``help("tdqsim.testing.checker")`` tells them.
-        queue: where.
-        event: number of the event in the history, from 0; the number of events for what shows at the end.
-        text: in words.
+        kind: such as ``lost``; ``help("tdqsim.testing.checker")`` lists the kinds.
+        queue: the queue.
+        event: number of the event in the history, from 0; for an anomaly at the end, the number of events.
+        text: a description.
     """
 
     kind: str
@@ -63,13 +64,13 @@ class Anomaly(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """What came of the check of a history.
+    """The result of the check of a history.
 
     Attributes:
         anomalies: what is wrong, in the order of the history.
         written, read: records that were written and committed, and read.
-        left: records that are still there, by queue.
-        complete: whether the history was there from its beginning.
+        left: how many records are still on each queue that has any.
+        complete: whether no events were missing at the beginning of the history.
     """
 
     anomalies: tuple[Anomaly, ...]
@@ -79,7 +80,7 @@ class Verdict(NamedTuple):
     complete: bool
 
     def check(self) -> Verdict:
-        """Raise AssertionError when anything is wrong."""
+        """Raise AssertionError if there is an anomaly."""
         assert not self.anomalies, str(self)
         return self
 
@@ -95,13 +96,14 @@ class Verdict(NamedTuple):
 def check_history(
     events: Iterable[AnyEvent], *, final: Mapping[str, Iterable[bytes]] | None = None, complete: bool = True
 ) -> Verdict:
-    """Say what is wrong in a history.
+    """Check a history, and return what is wrong in it.
 
     Args:
-        events: ``history.events``, or what :func:`~tdqsim.testing.events.load_history` gives; of one region or system.
+        events: ``history.events``, or the result of :func:`~tdqsim.testing.events.load_history`; of one region or
+            system.
         final: the committed records that are on the queues at the end, by queue (``LIB/NAME`` on a system) and in queue
-            order; None does not compare.
-        complete: False when the history's beginning is missing; records that come from nowhere are then no anomaly.
+            order; None to compare nothing at the end.
+        complete: False if events are missing at the beginning; a record that was never written is then no anomaly.
     """
     anomalies: list[Anomaly] = []
 

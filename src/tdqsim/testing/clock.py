@@ -1,8 +1,8 @@
-"""The clock in a test: still, frozen together with the rest of Python, moved on, and asked what is waited for.
+"""Clocks for tests: a clock that stands still, a clock that is frozen with the rest of Python, and the list of waits.
 
-Without help, a region's clock is the machine's plus the jumps of simulated waits. freezegun stops the machine's; but
-then the jumps are seen by regions only, and ``datetime.now()`` in the program under test falls behind. A
-:class:`FrozenClock` hands every jump to freezegun, so that both always show the same moment.
+By default, a region's clock is the machine's clock plus the jumps of simulated waits. freezegun stops the machine's
+clock, but only regions see the jumps, so ``datetime.now()`` in the program under test falls behind. A
+:class:`FrozenClock` passes every jump to freezegun, so both always show the same time.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _START_NS: Final = 1_700_000_000 * NS_PER_SECOND
 
 
 class StillClock(Clock):
-    """A clock that moves by jumps only, so that two runs of the same thing read the same times.
+    """A clock that moves by jumps only, so that two runs of the same program read the same times.
 
     Args:
-        start_ns: where it stands at first, nanoseconds since 1970 UTC.
+        start_ns: its first time, in nanoseconds since 1970 UTC.
     """
 
     __slots__ = ("_start_ns",)
@@ -37,15 +37,15 @@ class StillClock(Clock):
         self._start_ns = start_ns
 
     def time_ns(self) -> int:
-        """Where it stands."""
+        """The time, in nanoseconds since 1970 UTC."""
         return self._start_ns + self._jumped_ns
 
 
 class FrozenClock(Clock):
-    """The clock of a frozen Python: to move it moves freezegun's time, and the other way round.
+    """The clock while Python's time is frozen: moving it moves freezegun's time, and the other way round.
 
     Args:
-        factory: what ``freezegun.freeze_time(...).start()`` gives.
+        factory: the result of ``freezegun.freeze_time(...).start()``.
     """
 
     __slots__ = ("_factory",)
@@ -55,12 +55,12 @@ class FrozenClock(Clock):
         self._factory = factory
 
     def time_ns(self) -> int:
-        """Nanoseconds since 1970 UTC. freezegun counts microseconds; its nanoseconds have the errors of a float."""
+        """Nanoseconds since 1970 UTC, from freezegun's microseconds, since its nanoseconds have rounding errors."""
         micros = (super().time_ns() - self._jumped_ns + _NS_PER_MICROSECOND // 2) // _NS_PER_MICROSECOND
         return micros * _NS_PER_MICROSECOND + self._jumped_ns
 
     def advance(self, seconds: float) -> None:
-        """Move time forward, for everybody. Less than a microsecond, which freezegun does not know, is kept here.
+        """Move time forward, for all of Python. Parts of a microsecond, which freezegun does not have, are kept here.
 
         Raises:
             ValueError: the number is negative.
@@ -70,7 +70,7 @@ class FrozenClock(Clock):
         self.advance_to(self.time_ns() + round(seconds * NS_PER_SECOND))
 
     def advance_to(self, moment_ns: int) -> None:
-        """Move time forward to a moment (nanoseconds since 1970 UTC); a moment in the past changes nothing."""
+        """Move time forward to a moment (nanoseconds since 1970 UTC); do nothing for a moment in the past."""
         behind = moment_ns - self.time_ns()
         if behind <= 0:
             return
@@ -81,10 +81,10 @@ class FrozenClock(Clock):
 
 @contextmanager
 def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClock]:
-    """Freeze Python's time with freezegun and give the clock to make regions and systems with.
+    """Freeze Python's time with freezegun, and return the clock for regions and systems.
 
     Args:
-        moment: where time stands, UTC when it says nothing else.
+        moment: the time, in UTC unless it names a time zone.
 
     Raises:
         NotInstalled: freezegun is not installed.
@@ -98,13 +98,13 @@ def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClo
 
 
 class Waiting(NamedTuple):
-    """A task or job that waits, as :func:`waiting` tells it.
+    """A task or job that waits, as :func:`waiting` lists it.
 
     Attributes:
         who: the task or job.
-        what: what for.
-        until: the moment when it gives up; None when it waits without limit.
-        holder: who could end it; empty when nobody in particular.
+        what: what it waits for.
+        until: the moment when its wait ends without success; None if it waits without limit.
+        holder: the task or job that holds what it waits for; empty if there is none.
     """
 
     who: str
@@ -119,7 +119,7 @@ class Waiting(NamedTuple):
 
 
 def waiting(dispatcher: Dispatcher) -> list[Waiting]:
-    """Who waits for what and until when, oldest task first."""
+    """The tasks and jobs that wait, with what they wait for and until when, oldest task first."""
     found = []
     for strand in dispatcher.strands:
         queue = strand.waiting_for
@@ -132,10 +132,10 @@ def waiting(dispatcher: Dispatcher) -> list[Waiting]:
 
 
 def jump_to_next_deadline(dispatcher: Dispatcher) -> datetime | None:
-    """Move the clock to the next deadline and let those run whose it is.
+    """Move the clock to the next deadline, and run the tasks whose wait ends then.
 
     Returns:
-        The moment; None when there is no deadline, and then nothing happens.
+        The moment; None if there is no deadline, and then nothing happens.
     """
     deadline = dispatcher.next_deadline_ns()
     if deadline is None:

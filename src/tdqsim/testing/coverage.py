@@ -1,8 +1,9 @@
-"""What of the vendors' surface is there: a page made of declarations, tables of facts, and what tests have done.
+"""The coverage page: which commands, options, attributes and messages are simulated, and which of them tests use.
 
-*done* means that it has its effect here and a test that passed has exercised it (see :mod:`~tdqsim.testing.evidence`).
-*without effect* means that it is accepted and checked and changes nothing; a test has given it. *untouched* is
-declared, and no test has exercised it. *absent* is refused.
+It is made from the declarations, the tables of facts, and the evidence of tests. *done* means that it has its effect
+here, and a test that passed has exercised it (see :mod:`~tdqsim.testing.evidence`). *without effect* means that it is
+accepted and checked and changes nothing; a test has used it. *untouched* is declared, but no test has exercised it.
+*absent* is refused.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def coverage_page(evidence: Evidence | None = None) -> str:
     """The page, as Markdown.
 
     Args:
-        evidence: what tests have exercised; without it everything that is declared is untouched.
+        evidence: what tests have exercised; without it, everything that is declared is untouched.
     """
     evidence = Evidence() if evidence is None else evidence
     parts = [
@@ -57,10 +58,10 @@ def coverage_page(evidence: Evidence | None = None) -> str:
 
 
 class _Everything(Evidence):
-    """Evidence in which everything has been exercised: a page made with it shows declarations only."""
+    """Evidence that claims that everything was exercised: a page made with it shows declarations only."""
 
     def of(self, *names: str) -> str:
-        """Always something."""
+        """Never: everything counts as exercised."""
         return " ".join(names)
 
 
@@ -83,9 +84,9 @@ def _without_test_columns(part: str) -> str:
 
 
 def differences(page: str, other: str) -> list[str]:
-    """What one page says and the other does not, line by line.
+    """The lines that differ between two pages.
 
-    Tests that are named do not count: which of several it is may differ from run to run.
+    Names of tests are ignored: which of several tests is named may differ from run to run.
     """
     ours, theirs = (dict.fromkeys(map(_without_tests, each.splitlines())) for each in (page, other))
     return [f"- {line}" for line in ours if line not in theirs] + [f"+ {line}" for line in theirs if line not in ours]

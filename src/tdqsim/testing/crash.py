@@ -1,18 +1,17 @@
 """Crash enumeration: run a scenario once, then again for every point at which a process could end.
 
-A point is the moment before a command or API, before and after a commit of the store, and each write of it to the
-store's log; in connected regions also the arrival of a message and the sending of its answer, each step of two-phase
-commit among them. At the point one process ends - the region's, or the system's - and nothing more of it reaches its
-store. What ended is started again from its store (an emergency restart), in connected regions the others have gone on
-meanwhile and resynchronise with it. Then the test's own check says whether what is there is right, given what the
-scenario had been told before the crash.
+Points are before each command or API, and before and after each commit of the store. In connected regions they are also
+at the arrival of each message and before the sending of its answer, the steps of two-phase commit included. At the
+point, one process ends: the region's, or the system's. Nothing more is written to its store. Then it is started again
+from its store (an emergency restart); connected regions have continued meanwhile, and resynchronise with it. Then the
+test's own check decides whether the state is right, given the results that the scenario had before the crash.
 
 With ``orders=N`` a region's scenario runs in CICS order and in N - 1 random orders of its tasks, and is crashed at
 every point of each order that differs from those before. This finds bugs that need two tasks as well as a crash.
 
-With ``torn=True`` each commit is a point more: the machine stops, and half of what the commit has written is on the
-disk. That is more than durability ``process`` promises, so a store may then refuse to open (StoreDamaged); what it must
-never do is to open with something wrong. With durability ``power`` it must open.
+With ``torn=True`` each commit is one more point: the machine stops, and half of what the commit has written is on the
+disk. Durability ``process`` gives no promise for this case, so a store may then refuse to open (StoreDamaged), but it
+must never open with wrong contents. With durability ``power`` it must open.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ __all__ = [
 
 Subject = TypeVar("Subject")
 Told = list[Any]
-"""What a scenario has been told is done, as it appends it."""
+"""The results that a scenario has seen to be complete, in the order in which it appends them."""
 Installed = Definitions | Iterable[Resource]
 Options = Mapping[str, Any]
 
@@ -65,7 +64,7 @@ _LONGEST_RUN: Final = 100_000
 
 
 class CrashFailure(AssertionError):
-    """After a crash at some point the check did not hold.
+    """The check failed after a crash at some point.
 
     Attributes:
         point: number of the point, for ``points=[...]``.
@@ -82,7 +81,7 @@ class CrashFailure(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class CrashReport:
-    """What an enumeration of crashes has tried.
+    """The extent of an enumeration of crashes.
 
     Attributes:
         points: every point of the first order in words; the last is the normal end.
@@ -112,10 +111,10 @@ def enumerate_crashes(
     """Crash a scenario of one region at every point, restart, and check.
 
     Args:
-        scenario: called with a new region and an empty list; it appends to the list what it has been told is done. It
-            must do the same each time.
+        scenario: called with a new region and an empty list; it appends each result to the list as soon as a command
+            has returned it. It must do the same each time.
         check: called with the region after its restart, and the list; it asserts what must hold.
-        definitions: what to install at the first start; a restart finds it in the store.
+        definitions: installed at the first start; a restart has them from the store.
         prepare: called with each region before anything runs: registers programs.
         points: numbers of points, from 0, instead of all.
         torn: try torn commits too.
@@ -164,8 +163,8 @@ def enumerate_sysplex_crashes(
 ) -> CrashReport:
     """Crash each of several connected regions at every point of its own, restart it, resynchronise, and check.
 
-    The regions that are left go on: their tasks run until none can, before the other is there again. What the scenario
-    itself meets because of a crash (SYSIDERR, an abend) ends it and is no failure.
+    The other regions continue: their tasks run until none can, before the region is restarted. A condition or abend
+    that the scenario itself gets because of a crash, such as SYSIDERR, ends the scenario and is no failure.
 
     Args:
         scenario: called with a new :class:`~tdqsim.cics.ship.sysplex.Sysplex` and an empty list, as for
@@ -197,8 +196,8 @@ def enumerate_system_crashes(
 ) -> CrashReport:
     """Crash a scenario of an IBM i system at every point, start the system again, and check.
 
-    What was sent to a FORCE(*YES) queue must be there once QSNDDTAQ has returned; what was sent to a FORCE(*NO) queue
-    may be.
+    An entry that was sent to a FORCE(*YES) queue must be there once QSNDDTAQ has returned; in a FORCE(*NO) queue it may
+    be lost.
 
     Args:
         scenario: called with a new :class:`~tdqsim.ibmi.System` and an empty list, as for :func:`enumerate_crashes`.
@@ -207,7 +206,7 @@ def enumerate_system_crashes(
             libraries.
         prepare: called with each system before anything runs.
         points: numbers of points, from 0, instead of all.
-        torn: try torn commits too; what FORCE(*NO) queues held is then given up.
+        torn: try torn commits too; the entries of FORCE(*NO) queues are then lost.
         options: further arguments of :class:`~tdqsim.ibmi.System`.
 
     Raises:
@@ -217,11 +216,11 @@ def enumerate_system_crashes(
 
 
 class Crashes:
-    """The three in one: what the fixture ``tdq_crashes`` gives. Called, it crashes a region.
+    """All three enumerations in one object: the fixture ``tdq_crashes``. Calling it crashes a region.
 
     Args:
-        definitions: those of the test's marker, for calls that give none.
-        handlers: whether the handlers that transactions name are loaded, at each start.
+        definitions: those of the test's marker, for calls without definitions.
+        handlers: whether the handlers that transactions name are imported at each start.
     """
 
     sysplex = staticmethod(enumerate_sysplex_crashes)
@@ -267,21 +266,21 @@ def _load_handlers(prepare: Callable[[Region], object] | None, region: Region) -
 
 
 class _World(Protocol[Subject]):
-    """What a scenario runs in: stores in a directory, and what is opened on them."""
+    """The regions or the system of a scenario, with their stores in a directory."""
 
     subject: Subject
     synced: bool
     controller: Controller | None
-    """What has chosen between tasks; None if CICS order was kept without asking."""
+    """Chooses between tasks, and has the choices of the first start; None if tasks run in CICS order."""
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
-        """Start everything that is not there."""
+        """Start each region, or the system, that is not running."""
 
     def watch(self, points: Points) -> None:
-        """Have the points counted."""
+        """Count the points of all of them."""
 
     def fail(self, victim: Region | System) -> Path:
-        """The victim's process has ended; the others go on as far as they can. Where the victim's store is."""
+        """End the victim, let the others run as far as they can, and return the directory of the victim's store."""
 
     def deadlock(self) -> Deadlock | None:
         """The ring of tasks that wait for each other now, if there is one."""
@@ -455,7 +454,7 @@ def _enumerate(
 
 
 class _Run(Generic[Subject]):
-    """One scenario in one order of its tasks, run again and again.
+    """Runs one scenario in one order of its tasks, once for each point.
 
     Attributes:
         order: the order that came out, as a token of a schedule; None if no orders were asked for.
@@ -476,7 +475,7 @@ class _Run(Generic[Subject]):
         self.steps = 0
 
     def without_crash(self) -> list[str]:
-        """The points of a run that ends normally; the check must hold after a warm start too."""
+        """Run to the normal end, check after a warm start, and return the points."""
         with _directory() as place:
             clock, told, points, world = StillClock(), Told(), Points(-1, tears=self._torn), self._make()
             world.open(place, clock, first=True)
@@ -500,7 +499,7 @@ class _Run(Generic[Subject]):
         return names
 
     def at(self, point: int) -> bool:
-        """Crash at one point and check; True when the store of a torn commit refused to open."""
+        """Crash at one point, restart and check; True if the store of a torn commit refused to open."""
         with _directory() as place:
             clock, told, points, world = StillClock(), Told(), Points(point, tears=self._torn), self._make()
             world.open(place, clock, first=True)

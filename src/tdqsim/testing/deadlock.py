@@ -1,8 +1,8 @@
-"""What can be seen of a standstill: a ring of tasks that wait for each other, and a trigger that nobody will serve.
+"""Finds tasks that wait for each other in a ring, and triggers that will start no task.
 
-CICS notices neither. A ring lasts until DTIMOUT or an operator ends it. A trigger is *lost* when records at or over the
-level stay on a queue while its cycle is over, or on with nobody left to end it: then nothing happens until the next
-WRITEQ, or ever. The usual cause is a program that stops before QZERO.
+CICS notices neither. A ring lasts until DTIMOUT or an operator ends it. A trigger is *lost* if as many records as the
+trigger level stay on a queue while its cycle is over, or while its cycle is on and no task is left to end it: then
+nothing happens until the next WRITEQ, or for ever. The usual cause is a program that stops before QZERO.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Deadlock(NamedTuple):
 def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> Deadlock | None:
     """A ring of tasks and jobs that wait for each other's locks, ENQs or object locks, or None.
 
-    Units of work that are shunted hold locks without a task; waiting for them is no ring. A job may wait for several
-    others; it goes on when all of them have let go, so one that is in a ring is enough.
+    Shunted units of work hold locks without a task, so a wait for them is no ring. A job may wait for several others at
+    once, and continues when all of them have released their locks; so one of them in a ring is enough.
     """
     waits: dict[Strand, dict[Strand, str]] = {}
     for edges in (*map(_edges, regions), *map(_job_edges, systems)):
@@ -61,7 +61,7 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
 
 
 def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
-    """A way from a strand back to itself; empty when there is none."""
+    """A path from a strand back to itself; empty if there is none."""
     way, open_ends, seen = [start], [iter(waits[start])], {start}
     while open_ends:
         following = next(open_ends[-1], None)
@@ -95,7 +95,7 @@ def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
 
 
 def stuck(strands: Iterable[Strand]) -> list[str]:
-    """Tasks that wait without a limit, in words; to be asked when nothing is ready."""
+    """A line for each task that waits without a limit; call it when no task is ready."""
     found = []
     for strand in strands:
         queue = strand.waiting_for
@@ -106,7 +106,7 @@ def stuck(strands: Iterable[Strand]) -> list[str]:
 
 
 def lost_triggers(region: Region) -> list[str]:
-    """Queues whose records nobody will come for, in words; to be asked when nothing is ready."""
+    """A line for each queue with a lost trigger; call it when no task is ready."""
     return [text for now in intra_states(region) if (text := _lost(region, now))]
 
 

@@ -1,7 +1,7 @@
-"""What a history is made of: what happened in a region, and what jobs did to the data queues of an IBM i system.
+"""The events of a history: of a region, and of jobs that use the data queues of an IBM i system.
 
-In a file each event is a JSON array in the order of its attributes, cut off behind the last that says anything; bytes
-are hexadecimal. The second value tells the two kinds apart: a task is a number, a job a name.
+In a file each event is a JSON array of its attributes in order, without the empty ones at its end; bytes are
+hexadecimal. The second value shows the kind of event: a task is a number, a job is a name.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ _KINDS: Final = {
     **dict.fromkeys(("records", "entries"), list),
 }
 Facts = Mapping[str, Any]
-"""What only some kinds of events have, by name."""
+"""Attributes that only some kinds of events have, by name."""
 RawEvent = tuple[Any, ...]
-"""An event as a recorder is given it: its values in order, those at the end left out that say nothing."""
+"""An event as the recorder receives it: its values in order, without the empty ones at its end."""
 Events = list[Any]
-"""Events: of a region all are an ``Event``, of a system a ``JobEvent``; who asks knows which."""
+"""Events: all are an ``Event`` for a region, and a ``JobEvent`` for a system."""
 
 encode: Final = json.JSONEncoder(separators=(",", ":")).encode
-"""A value as it stands in a line."""
+"""A value as it is written in a line."""
 
 
 class Event(NamedTuple):
-    """One thing that happened in a region.
+    """Something that happened in a region.
 
     Attributes:
         kind: see :mod:`tdqsim.testing.history`.
@@ -50,7 +50,7 @@ class Event(NamedTuple):
         resp: name of the condition.
         resp2: RESP2.
         length: the record's true length when ``data`` was cut off (LENGERR); 0 otherwise.
-        info: what only some kinds have, by name.
+        info: attributes that only some kinds have, by name.
     """
 
     kind: str
@@ -86,12 +86,12 @@ class Event(NamedTuple):
 
 
 class JobEvent(NamedTuple):
-    """One thing that a job did to a data queue, or what came of it.
+    """An operation of a job on a data queue, or its result.
 
     Attributes:
         kind: the API or command, such as QSNDDTAQ; see :mod:`tdqsim.testing.history` for the others.
         job: ``number/user/name``; empty for none.
-        queue: ``LIB/NAME``; as the caller named it when it failed; empty for none.
+        queue: ``LIB/NAME``; if the operation failed, as the caller named it; empty for none.
         data: the entry that was sent or received; empty when there was none.
         time_ns: when, on the system's clock.
         key: its key.
@@ -143,7 +143,7 @@ def load_history(path: Path | str) -> Events:
     """The events of a file, each an :class:`Event` or a :class:`JobEvent`.
 
     Raises:
-        UsageError: a line is no event; the message names it.
+        UsageError: a line is not an event; the message has its number.
     """
     with Path(path).open(encoding="ascii", errors="replace") as lines:
         return [_parsed(f"{path}:{number}", line) for number, line in enumerate(lines, 1)]
@@ -184,7 +184,7 @@ def _job_event(values: list[Any]) -> JobEvent:
 
 
 def _check_info(info: Facts) -> None:
-    """What the checker looks at must be of its kind; anything else may be there."""
+    """Check the types of the attributes that the checker uses; others may have any type."""
     _check((info,), dict)
     for name, value in info.items():
         wanted = _KINDS.get(name)

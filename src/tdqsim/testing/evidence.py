@@ -1,11 +1,11 @@
 """What tests have exercised, recorded while they run: ``pytest --tdq-evidence FILE``.
 
-A row of the coverage page counts as done only when a test that *passed* has made it happen: issued the command, given
-the option, met the condition, defined the attribute, asked for the value, called the API, brought the message about, or
-carried the rule. Nothing is read from the sources of tests, and what a fault plan put in the place of a command's work
-does not count. Several runs may add to one file, and so do the processes of pytest-xdist.
+A row of the coverage page counts as done only if a test that *passed* has exercised it: issued the command, used the
+option, met the condition, defined the attribute, asked for the value, called the API, caused the message, or has the
+mark of the rule. Nothing is read from the sources of tests, and conditions that a fault plan has raised do not count.
+Several runs may add to one file, and so do the processes of pytest-xdist.
 
-A thing that can be exercised is named by its kind and its words, such as ``condition WRITEQ TD LENGERR``.
+What can be exercised is named by its kind and its words, such as ``condition WRITEQ TD LENGERR``.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _MANY: Final = 5_000
 
 
 class Evidence:
-    """What has been exercised, and by which tests: for each thing the first three by name, and how many there are.
+    """What has been exercised, with the number of tests that did, and the names of the first three.
 
     Args:
-        found: numbers and tests by thing.
+        found: number and names of tests, by what they exercised.
     """
 
     def __init__(self, found: Mapping[str, tuple[int, Iterable[str]]] | None = None) -> None:
@@ -46,36 +46,36 @@ class Evidence:
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was recorded at all."""
+        """Whether nothing was recorded."""
         return not self._found
 
     def of(self, *names: str) -> str:
-        """The first test that exercised one of these things, for a cell; empty for none."""
+        """The first test that exercised one of these, for a cell of the page; empty if there is none."""
         tests = [test for name in names for test in self._found.get(name, (0, []))[1]]
         return min(tests, default="")
 
     def add(self, thing: str, test: str) -> None:
-        """Note that a test has exercised a thing."""
+        """Record that a test has exercised something."""
         count, tests = self._found.get(thing, (0, []))
         if test not in tests:
             self._found[thing] = count + 1, sorted([*tests, test])[:_KEPT]
 
     def merge(self, values: Mapping[str, tuple[int, Iterable[str]]]) -> None:
-        """Add what another process has recorded, as :meth:`as_dict` gave it."""
+        """Add the record of another process, as made by :meth:`as_dict`."""
         for thing, (more, tests) in values.items():
             count, own = self._found.get(thing, (0, []))
             self._found[thing] = count + int(more), sorted({*own, *map(str, tests)})[:_KEPT]
 
     def as_dict(self) -> dict[str, tuple[int, list[str]]]:
-        """As it is written to a file."""
+        """The record as it is written to a file."""
         return {thing: (count, tests) for thing, (count, tests) in sorted(self._found.items())}
 
 
 def load_evidence(path: Path) -> Evidence:
-    """The evidence in a file.
+    """Read evidence from a file.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the file has no evidence.
     """
     evidence = Evidence()
     try:
@@ -88,7 +88,7 @@ def load_evidence(path: Path) -> Evidence:
 
 
 class EvidenceRecorder:
-    """Notes what happens while a test runs, and keeps it when the test passes.
+    """Records what a test exercises while it runs, and keeps that if the test passes.
 
     Attributes:
         evidence: of the tests that passed.
@@ -103,18 +103,18 @@ class EvidenceRecorder:
         self._now.clear()
 
     def passed(self, test: str, rules: Iterable[str]) -> None:
-        """The test has passed, which carries these rules."""
+        """The test has passed; ``rules`` are the ids of its marks."""
         for thing in (*self._now, *(f"rule {rule}" for rule in rules)):
             self.evidence.add(thing, test)
 
     def note(self, *words: str) -> None:
-        """Something has happened."""
+        """Record something that the running test has exercised."""
         self._now.add(" ".join(words))
 
     # -- where it looks -------------------------------------------------------------------------------------------
 
     def install(self) -> None:
-        """Look on from now to the end of the process."""
+        """Record from now to the end of the process."""
         self._install_commands()
         self._install_definitions()
         self._install_ibmi()
@@ -158,13 +158,13 @@ class EvidenceRecorder:
         return issue
 
     def _answered(self, name: str, owner: Region | Task) -> None:
-        """A command that returned may have met a condition all the same, under NOHANDLE or HANDLE CONDITION."""
+        """Record the condition of a command that returned, which NOHANDLE or HANDLE CONDITION allows."""
         eib, met = getattr(owner, "eib", None), getattr(owner, "condition", None)
         if eib is not None and eib.eibresp and met is not None and _PLANNED not in met.detail:
             self.note("condition", name, met.resp.name)
 
     def _install_values(self, info: Any) -> None:
-        """What is asked for is what somebody looks at in the answer, by name or as a whole."""
+        """Record the values of an answer that the test reads, by name or all at once."""
         by_name, by_item, whole = info.__getattr__, info.__getitem__, info.as_dict
 
         def attribute(answer: Info, name: str) -> object:

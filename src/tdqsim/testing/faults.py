@@ -1,15 +1,15 @@
-"""Faults on demand: a plan says what goes wrong, where and when; a plan is a value.
+"""Fault plans: values that say what goes wrong, where and when.
 
-A plan is made of faults, printed (``print(plan)`` gives Python to paste), kept (``plan.to_json()``) and run again. It
-does nothing until it is put on regions, a sysplex or systems::
+A plan is made of faults. It can be printed (``print(plan)`` gives Python to paste), saved (``plan.to_json()``) and used
+again. It has no effect until it is used on regions, a sysplex or systems::
 
     plan = FaultPlan(Fault("IOERR", command="READQ TD", queue="PAYQ", nth=3))
     with plan.on(region) as active:
         ...
     assert active.happened
 
-Each fault counts for itself what fits it, over everything that the plan is on. What happens is done by
-:mod:`~tdqsim.testing.active`; nothing of a plan is on the way of commands that run without one.
+Each fault has its own count of matching commands, over all regions and systems that use the plan. The faults are caused
+by :mod:`~tdqsim.testing.active`; commands that run without a plan do no work for it.
 """
 
 from __future__ import annotations
@@ -51,28 +51,28 @@ _SERVICES: Final = ("DATA_QUEUE_INFO", "DATA_QUEUE_ENTRIES")
 
 
 class Crashed(BaseException):
-    """The process has ended, as far as the region is concerned: nothing more reaches its store.
+    """Stands for the end of the process: nothing more is written to the store of the region or system.
 
-    It is no Exception, so that the program under test does not handle it.
+    It is no subclass of Exception, so that the program under test does not handle it.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A condition in place of a command's work, or a command that takes its time. What is not given is any.
+    """A condition in place of a command's work, or a slow command. An attribute that is not given matches everything.
 
     Attributes:
-        condition: name of the condition, such as IOERR; empty for none, with ``delay``. ROLLEDBACK in place of a
-            SYNCPOINT backs the unit of work out, as it would have been.
+        condition: name of the condition, such as IOERR; may be empty with ``delay``. ROLLEDBACK in place of a SYNCPOINT
+            also backs the unit of work out.
         resp2: RESP2.
         command: only this command, such as ``READQ TD``.
-        queue: only for this queue: the name that the program uses, or the queue that this stands for.
+        queue: only for this queue: the name that the program uses, or the name of the queue that it leads to.
         transid: only in tasks of this transaction.
         task: only in the task with this number; 0 for any.
         region: only in the region with this APPLID.
-        nth: at the nth command that fits, from 1.
-        times: so many times in a row; 0 for ever.
-        delay: seconds on the simulated clock that the command takes first; others run meanwhile.
+        nth: from the nth matching command, counted from 1.
+        times: how many times in a row; 0 for ever.
+        delay: seconds of the simulated clock by which the command is delayed; other tasks run meanwhile.
     """
 
     condition: str = ""
@@ -100,19 +100,19 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class MessageFault:
-    """An escape message in place of an IBM i API's work, or an API that takes its time. What is not given is any.
+    """An escape message in place of an API's work, or a slow API. An attribute that is not given matches everything.
 
     Attributes:
-        message: such as CPF9872, any of the message file; empty for none, with ``delay``.
+        message: such as CPF9872, any of the message file; may be empty with ``delay``.
         operation: only in this API or command, such as QRCVDTAQ.
         name: only for this data queue.
         library: only for a queue that the program looks for in this library, such as PAYLIB.
         job: only in this job: its name, or its qualified name.
         system: only in the system of this name.
-        nth: at the nth call that fits, from 1.
-        times: so many times in a row; 0 for ever.
-        values: the message's variables; sensible ones are made up when there are none.
-        delay: seconds on the simulated clock that the call takes first; other jobs run meanwhile.
+        nth: from the nth matching call, counted from 1.
+        times: how many times in a row; 0 for ever.
+        values: the variables of the message; by default, plausible ones are used.
+        delay: seconds of the simulated clock by which the call is delayed; other jobs run meanwhile.
     """
 
     message: str = ""
@@ -134,22 +134,22 @@ class MessageFault:
             allowed = ", ".join((*DECLARATIONS, *_SERVICES))
             raise ValueError(f"operation {self.operation!r}: allowed are {allowed}")
         if self.message:
-            MessagePlan().add(self.message)  # refuses a message that is none
+            MessagePlan().add(self.message)  # raises for an unknown message
         elif not self.delay:
             raise ValueError("a fault has a message, a delay, or both")
 
 
 @dataclass(frozen=True, slots=True)
 class LinkCut:
-    """A link between regions goes away when a message is sent over it; the message is lost.
+    """A link between regions breaks when a message is sent over it; the message is lost.
 
-    It counts on the links that there are when the plan is put on: one that a restarted region has is another link.
+    It counts messages on the links that exist when the plan is attached; the links of a restarted region are new ones.
 
     Attributes:
         step: one of :data:`tdqsim.cics.ship.messages.STEPS`: a request, its reply, or a step of the two phases.
         nth: when the nth such message is sent.
         regions: APPLIDs of both ends; any link when empty.
-        restore: seconds on the simulated clock after which the link is back; 0 leaves that to the test.
+        restore: seconds of the simulated clock after which the link works again; with 0 the test restores it.
     """
 
     step: str
@@ -173,7 +173,7 @@ class DiskFull:
 
     Attributes:
         half: ``durable`` (recoverable queues) or ``volatile``.
-        nth: from the nth time on that a file has to grow; what is reserved already can still be written.
+        nth: from the nth time that a file has to grow; space that is reserved already can still be written.
         owner: only the store of the region with this APPLID, or of the system of this name.
     """
 
@@ -194,7 +194,7 @@ class CrashPoint:
     Attributes:
         nth: at the nth time.
         half: of the ``durable`` or the ``volatile`` environment.
-        when: ``before_commit``: the commit is lost; ``after_commit``: it is kept, but nobody was told.
+        when: ``before_commit``: the commit is lost; ``after_commit``: it is kept, but the command does not return.
         owner: only in the region with this APPLID, or the system of this name.
     """
 
@@ -215,7 +215,7 @@ class CrashPoint:
 class TornWrite:
     """The process ends in the middle of a commit: part of it is on the disk, as after a power cut without sync.
 
-    The next start either finds the commit not made or refuses the store (StoreDamaged); it never finds half of it.
+    The next start either finds that the commit was not made, or refuses the store (StoreDamaged).
 
     Attributes:
         nth: at the nth commit.
@@ -240,7 +240,7 @@ _KINDS: Final[dict[str, type[Any]]] = {
 
 
 def _check(fault: AnyFault) -> None:
-    """What is the same for all: each value is of its kind, and numbers are in their range."""
+    """Check that each value has the right type, and that numbers are in their range."""
     for each in fields(fault):
         value = getattr(fault, each.name)
         wanted = str if each.default is MISSING else type(each.default)
@@ -254,10 +254,10 @@ def _check(fault: AnyFault) -> None:
 
 
 def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
-    """What a written fault is, and its fields.
+    """The class and the fields of a fault that was saved.
 
     Raises:
-        ValueError: it is none, or has a field that its kind has not.
+        ValueError: it is not a fault, or has a field that its class does not have.
     """
     if not isinstance(record, dict):
         raise ValueError(f"{record!r:.40} is no fault; a fault is an object with its kind and its fields")  # noqa: TRY004
@@ -277,7 +277,7 @@ class FaultPlan:
     """Faults, in order. Two plans with the same faults are equal.
 
     Args:
-        faults: what goes wrong. Where several fit one command, they happen in this order; the first condition ends it.
+        faults: what goes wrong. If several match one command, they happen in this order; the first condition ends it.
     """
 
     __slots__ = ("faults",)
@@ -298,7 +298,7 @@ class FaultPlan:
         return f"FaultPlan({', '.join(shown(fault) for fault in self.faults)})"
 
     def __str__(self) -> str:
-        """Python to paste, a fault a line."""
+        """Python source of the plan, one fault a line."""
         lines = [f"    {shown(fault)},\n" for fault in self.faults]
         return f"FaultPlan(\n{''.join(lines)})" if lines else "FaultPlan()"
 
@@ -308,10 +308,10 @@ class FaultPlan:
 
     @classmethod
     def from_json(cls, text: str) -> FaultPlan:
-        """The plan that was written.
+        """The plan of a text from :meth:`to_json`.
 
         Raises:
-            ValueError: the text is no plan; the message says which fault is wrong.
+            ValueError: the text is not a plan; the message says which fault is wrong.
         """
         found = []
         try:
@@ -331,9 +331,9 @@ class FaultPlan:
 
     @contextmanager
     def on(self, *targets: Region | Sysplex | System) -> Iterator[ActivePlan]:
-        """Put the plan on regions, sysplexes and systems for the length of a ``with`` block.
+        """Use the plan on regions, sysplexes and systems during a ``with`` block.
 
-        An exception that leaves the block is given a note that says which faults had happened.
+        An exception that leaves the block gets a note that lists the faults that had happened.
         """
         from tdqsim.testing.active import ActivePlan  # noqa: PLC0415  (that imports this module)
 
@@ -357,5 +357,5 @@ def _given(fault: AnyFault) -> dict[str, Any]:
 
 
 def shown(fault: AnyFault) -> str:
-    """A fault as Python."""
+    """A fault as Python source."""
     return f"{type(fault).__name__}({', '.join(f'{name}={value!r}' for name, value in _given(fault).items())})"

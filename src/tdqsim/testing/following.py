@@ -1,6 +1,6 @@
-"""A region or system followed for a report: what its history tells, as moments of a digest.
+"""Turns the events of a region or system into the digest of a report.
 
-Events are followed as they come, so that a run of millions needs no more room than a short one.
+Events are processed as they come, so that a run with millions of them needs no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ _PARTS: Final = {
     "GOES ON": "resume",
 }  # fmt: skip
 _TAKES: Final = ("NORMAL", "LENGERR")
-"""The responses of a READQ that takes the record off."""
+"""The responses of a READQ that removes the record."""
 
 
 class Follower:
-    """Follows one region or system into a digest.
+    """Adds the events of one region or system to a digest.
 
     Args:
-        target: which.
-        history: what records it, attached; a history of its own, which keeps next to nothing, when None.
-        digest: where it goes.
-        layouts: by queue, what its records are shown by; others are shown as text.
+        target: the region or system.
+        history: a history that is attached to it; by default a new one, which keeps hardly any events.
+        digest: the digest.
+        layouts: the layout of the records of each queue; records of other queues are shown as text.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Follower:
         self._digest.follow(self._moments(raw))
 
     def digest(self) -> Digest:
-        """Everything up to now."""
+        """The digest with all events up to now."""
         self._flush()
         return self._digest
 
@@ -108,7 +108,7 @@ class Follower:
         )  # fmt: skip
 
     def _change(self, event: Event) -> int:
-        """By how much a command changes the depth of an intrapartition queue."""
+        """The change in depth of an intrapartition queue by a command."""
         if event.queue not in self._counted:
             return 0
         if event.kind in (WRITEQ, "SEED"):

@@ -1,32 +1,32 @@
-"""History: every operation of a region or of an IBM i system written down, in a ring or in a file of JSON lines.
+"""History: records every operation of a region or an IBM i system, in memory or in a file of JSON lines.
 
-A history is a recorder, not a hook: requests go on taking the short way, and what is written down there is one tuple.
-:mod:`~tdqsim.testing.checker` says what is wrong in a history, and a failing test shows its last lines.
+A history is a recorder, not a hook: requests keep their short path, and add one tuple to the record.
+:mod:`~tdqsim.testing.checker` finds what is wrong in a history, and a failing test shows its last lines.
 
 What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
-    a command's name      what it returned or its condition; ``data`` is the record written or read
-    ``QUEUE``             a queue as it stood when recording began, or after SET, CREATE or DISCARD; see ``info``
+    a command's name      its result or condition; ``data`` is the record that was written or read
+    ``QUEUE``             the state of a queue when recording began, or after SET, CREATE or DISCARD; see ``info``
     ``SEED``              a record put on a queue outside any task
-    ``COMMITTING``        the commit of a unit of work that did anything to a logically recoverable queue begins
+    ``COMMITTING``        the commit of a unit of work that has used a logically recoverable queue begins
     ``COMMIT`` ``BACKOUT``  the end of such a unit of work
-    ``WAIT``              a task begins to wait inside a command; ``info`` has ``what`` for, in words, ``kind`` and
-                          ``name`` of that as INQUIRE TASK shows them, and ``holder``, who has it
-    ``GOES ON``           it waits no longer
+    ``WAIT``              a task begins to wait inside a command; ``info`` has ``what`` it waits for in words, its
+                          ``kind`` and ``name`` as INQUIRE TASK shows them, and its ``holder``
+    ``GOES ON``           the wait is over
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
-    ``RESTART``           the region was started again, and this history attached; ``info`` has start type and TDINTRA
+    ``RESTART``           the region was restarted, and this history attached; ``info`` has start type and TDINTRA
 
 What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
-    an API's or command's name  when it takes effect: a receive that waited when its entry is handed to it. QRCVDTAQ
-                                without data got nothing, with ``remove`` *NO it looked. A failure has its message
-    ``DTAQ``                    a data queue as it stood when recording began, its entries in ``info``
+    an API's or command's name  when it takes effect; a receive that waited, when it gets its entry. QRCVDTAQ without
+                                data received nothing; ``remove`` is *NO if the entry stayed. A failure has its message
+    ``DTAQ``                    the state of a data queue when recording began, with its entries in ``info``
     ``WAIT``                    a job begins to wait for an entry, or for a lock
-    ``GIVEBACK``                an entry is back in its place: the job it was handed to could not use it
+    ``GIVEBACK``                an entry was put back: the job that should have got it could not use it
     ``JOB`` ``ENDJOB``          a job has begun, has ended
-    ``RESTART``                 the system was started again, and this history attached again
+    ``RESTART``                 the system was restarted, and this history attached again
 
-How events are written is told in :mod:`~tdqsim.testing.events`. Lines are made and written many at a time, since to
-make one costs about as much as the request itself: events wait as they came, ``batch`` of them, for ``flush()`` or
-``close()``. A killed process loses those that wait; with ``batch=1`` none, and each request then pays for its line.
+:mod:`~tdqsim.testing.events` describes the format. Making a line costs about as much as the request itself, so lines
+are made and written in batches: ``batch`` events wait as tuples, or until ``flush()`` or ``close()``. A killed process
+loses those that wait. With ``batch=1`` none are lost, and each request takes the time of its line.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ _SWIFT: Final = 7
 
 
 class History:
-    """What happens in one region or system, as long as it is attached.
+    """Records what happens in one region or system while it is attached.
 
     Args:
-        limit: so many events are kept in memory, the newest.
-        path: a file that gets all of them, beside the ring; it is replaced.
-        batch: so many events are written to the file at a time, 1 for each at once: what a killed process can lose.
+        limit: how many events are kept in memory; the newest are.
+        path: a file to which all events are written as well; an existing file is replaced.
+        batch: how many events are written to the file at a time; a killed process can lose as many, less one.
 
     Attributes:
         trace: see :class:`tdqsim.cics.Recorder` and :class:`tdqsim.ibmi.SystemRecorder`.
@@ -99,10 +99,10 @@ class History:
     # -- attaching ------------------------------------------------------------------------------------------------
 
     def attach(self, target: Region | System) -> Self:
-        """Begin to record a region or a system; one that was started again may be attached in place of its old self.
+        """Begin to record a region or a system, or continue with one that was restarted.
 
         Raises:
-            UsageError: it is recorded already, or this history records another.
+            UsageError: it has a recorder already, or this history records another region or system.
         """
         present = self._region or self._system
         if target.recorder is not None or (present is not None and not present.closed):
@@ -139,14 +139,14 @@ class History:
             self.trace(("DTAQ", "", queue.qualified, b"", now, b"", "", facts))
 
     def detach(self) -> None:
-        """Record no more; the events stay."""
+        """Stop recording; the events are kept."""
         for target in (self._region, self._system):
             if target is not None and target.recorder is self:
                 target.recorder = None
         self._region = self._system = None
 
     def close(self) -> None:
-        """Record no more, and write what is left to the file."""
+        """Stop recording, and write the remaining events to the file."""
         self.detach()
         if self._file is not None:
             self.flush()
@@ -158,21 +158,21 @@ class History:
 
     @property
     def dropped(self) -> int:
-        """How many events may be missing at the beginning: 1 when the ring has been full, else 0."""
+        """1 if events may be missing at the beginning because there were more than ``limit``, else 0."""
         return int(len(self._kept()) == self._ring.maxlen)
 
     @property
     def events(self) -> Events:
-        """The events that are kept, oldest first: of a region ``Event``, of a system ``JobEvent``.
+        """The events in memory, oldest first: ``Event`` for a region, ``JobEvent`` for a system.
 
-        While it is attached to a region, how the queues stand now is at the end.
+        While the history is attached to a region, they end with the present state of its queues.
         """
         if self._region is not None and not self._region.closed:
             self._queues_changed(self._region)
         return [event_of(raw) for raw in self._kept()]
 
     def of(self, queue: str, limit: int | None = None) -> Events:
-        """The last events of a queue, oldest first, ends of units of work and tasks not among them."""
+        """The last events of a queue, oldest first, without the ends of units of work and tasks."""
         found: deque[AnyEvent] = deque(maxlen=limit)
         found.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
         return list(found)
@@ -182,21 +182,21 @@ class History:
         return self._ring
 
     def story(self, queue: str, record: bytes) -> Events:
-        """What happened to the records of a queue that hold these bytes, the ends of their units of work included."""
+        """The events of the records with these bytes on a queue, with the ends of their units of work."""
         return story_of(self.events, queue, record)
 
     def check(self) -> Verdict:
-        """Check the events that are kept, and compare with what is on the queues now.
+        """Check the events in memory, and compare them with the records that are on the queues now.
 
-        For a soak: attach one history to a region or system, again after each of its restarts, and check at the end.
+        In a long test, attach one history to a region or system, again after each restart, and check at the end.
 
         Raises:
-            AssertionError: something is wrong; the text says what.
+            AssertionError: there are anomalies; the text lists them.
         """
         return _parts.checker.check_history(self.events, final=self._there(), complete=not self.dropped).check()
 
     def _there(self) -> dict[str, list[bytes]]:
-        """What is on the queues that are recorded."""
+        """The records that are on the queues of the recorded region or system."""
         if self._region is not None and not self._region.closed:
             return {state.name: list(state.records) for state in intra_states(self._region, records=True)}
         if self._system is not None and not self._system.closed:
@@ -205,18 +205,18 @@ class History:
         return {}
 
     def lines(self, limit: int | None = None) -> list[str]:
-        """The last events for people."""
+        """The last events as text, one a line."""
         show = self.show
         events = self.events
         return [event.line(show) for event in (events if limit is None else events[-limit:])]
 
     def show(self, record: bytes) -> str:
-        """A record for people, in the code page of the region or system."""
+        """A record as text, in the code page of the region or system."""
         page = self._region.codepage if self._region is not None else None
         return show_record(record, page if self._system is None else codepage(self._system.ccsid))
 
     def save(self, path: Path | str) -> None:
-        """Write the events that are kept to a file."""
+        """Write the events in memory to a file."""
         stays_here(path).write_text("".join(f"{event.as_json()}\n" for event in self.events), "ascii")
 
     # -- as a region's recorder -----------------------------------------------------------------------------------
@@ -312,7 +312,7 @@ class History:
             self._queue_stands(region, state)
 
     def _queue_stands(self, region: Region, state: QueueState) -> None:
-        """Write down what the checker has to know of a queue."""
+        """Record the attributes of a queue that the checker needs."""
         entry = region.transactions.get(state.transid)
         info: dict[str, object] = {
             "recovstatus": state.recovstatus,
@@ -334,7 +334,7 @@ class History:
     # -- the file -------------------------------------------------------------------------------------------------
 
     def _to_file(self, limit: int) -> Callable[[RawEvent], None]:
-        """What is called with each event: as little as can be done with it at the time."""
+        """The function that is called with each event; it does as little as possible."""
         batch = self._batch
 
         def trace(raw: RawEvent) -> None:
@@ -345,7 +345,7 @@ class History:
         return trace
 
     def flush(self) -> None:
-        """Write what the file does not have yet."""
+        """Write the events that are not in the file yet."""
         batch = self._batch
         if self._file is not None and batch:
             self._ring.extend(batch)
@@ -355,7 +355,7 @@ class History:
 
 
 def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> Events:
-    """Of some events those that tell what happened to a record: see :meth:`History.story`."""
+    """The events that concern a record: see :meth:`History.story`."""
     found: list[AnyEvent] = []
     units: set[str] = set()
     for event in events:
@@ -381,7 +381,7 @@ def _written(arguments: Mapping[str, object]) -> bytes:
 
 
 class _Made(dict[Any, str]):
-    """How names and numbers are written, each made once for a batch."""
+    """Names and numbers as JSON, each made once for a batch."""
 
     def __init__(self, make: Callable[[Any], str]) -> None:
         super().__init__()
@@ -393,7 +393,7 @@ class _Made(dict[Any, str]):
 
 
 def _lines(batch: Iterable[RawEvent]) -> str:
-    """Lines of the file; of the two common shapes without a detour."""
+    """Lines of the file; events of the two common forms take a short path."""
     lines, names, units = [], _Made(encode), _Made(bytes.hex)
     for raw in batch:
         if len(raw) == _SWIFT and type(raw[1]) is int:
@@ -408,7 +408,7 @@ def _lines(batch: Iterable[RawEvent]) -> str:
 
 
 def event_of(raw: RawEvent) -> AnyEvent:
-    """The event of a tuple that a recorder was given."""
+    """The event of a tuple that the recorder received."""
     if isinstance(raw[1], str):
         return JobEvent(*raw)
     event = Event(*raw)

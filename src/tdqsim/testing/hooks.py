@@ -1,4 +1,4 @@
-"""Several hooks in a region's one slot."""
+"""Several hooks for one region, which itself has room for one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ __all__ = ["HookChain", "add_hook", "remove_hook"]
 
 
 class HookChain:
-    """Hooks that are asked one after the other; the first that raises decides.
+    """Hooks that are called one after the other, until one raises.
 
     Attributes:
-        hooks: in the order in which they are asked before a command; after it the order is turned round.
+        hooks: in the order in which they are called before a command; after it they are called in reverse order.
     """
 
     def __init__(self, *hooks: Hook) -> None:
@@ -25,7 +25,7 @@ class HookChain:
             hook.before(task, command, arguments)
 
     def foresee(self, task: Task, command: str, arguments: Mapping[str, object]) -> Condition | None:
-        """The condition that the first of them that can say so would raise now; None for nothing."""
+        """The condition that the first hook which can predict one would raise now; None for no condition."""
         for hook in self.hooks:
             ask = getattr(hook, "foresee", None)
             found: Condition | None = ask(task, command, arguments) if ask is not None else None
@@ -40,7 +40,7 @@ class HookChain:
 
 
 def add_hook(region: Region, hook: Hook) -> None:
-    """Put a hook beside those that a region has; the newest is asked last."""
+    """Add a hook to a region; it is called after those that the region has."""
     present = region.hook
     if present is None:
         region.hook = hook
@@ -50,7 +50,7 @@ def add_hook(region: Region, hook: Hook) -> None:
 
 
 def remove_hook(region: Region, hook: Hook) -> None:
-    """Take a hook out again; nothing happens when it is not there."""
+    """Remove a hook; do nothing if the region does not have it."""
     present = region.hook
     if present is hook:
         region.hook = None

@@ -1,4 +1,4 @@
-"""What one test has of the kit: its regions and systems, and what to show of them when it fails."""
+"""The part of the kit that belongs to one test: its regions and systems, and the report on them if it fails."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
 from tdqsim.testing.text import show_record
 
-if TYPE_CHECKING:  # a test imports what it uses: most have one region, and no system
+if TYPE_CHECKING:  # most tests have one region and no system, and import no more than that
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.crash import Crashes
@@ -45,10 +45,10 @@ _loaded: dict[tuple[Path, int, int], Definitions] = {}
 
 
 def definitions_of(given: Iterable[Given | Iterable[Resource]], base: Path) -> Definitions:
-    """Definitions put together from files, resources and definitions; relative paths start at ``base``.
+    """Definitions from files, resources and other definitions; relative paths start at ``base``.
 
     Raises:
-        DefinitionError: a file is wrong, or two things do not go together.
+        DefinitionError: a file is wrong, or two definitions conflict.
     """
     found = Definitions.of(())
     for each in given:
@@ -64,13 +64,13 @@ def definitions_of(given: Iterable[Given | Iterable[Resource]], base: Path) -> D
 
 
 def folders_of(given: Iterable[object], base: Path) -> list[Path]:
-    """Where the handlers of files and region directories are looked for: beside the files, in the directories."""
+    """The folders from which handlers are imported: those of the files, and the region directories."""
     paths = [base / each for each in given if isinstance(each, Path | str)]
     return [path if path.is_dir() else path.parent for path in paths if path.exists()]
 
 
 def _load(path: Path) -> Definitions:
-    """A file's definitions, loaded once as long as it does not change: they are values, and may be installed often."""
+    """The definitions of a file, loaded again only if it has changed: they are values, and can be installed often."""
     if not path.is_file():
         return load_definitions(path)
     stat = path.stat()
@@ -83,8 +83,8 @@ def _load(path: Path) -> Definitions:
 
 @cache
 def _message_queues() -> Definitions:
-    """The supplied queues to which CICS writes its messages, and what those stand for."""
-    wanted = {row["destination"] for row in table("kernel_messages")} & SUPPLIED_QUEUES.keys()  # not the console
+    """The supplied queues to which CICS writes its messages, and the queues that those lead to."""
+    wanted = {row["destination"] for row in table("kernel_messages")} & SUPPLIED_QUEUES.keys()  # without the console
     wanted |= {SUPPLIED_QUEUES[name].indirectname for name in wanted}
     return Definitions.of(queue for queue in supplied_definitions().tdqueues if queue.name in wanted)
 
@@ -98,16 +98,16 @@ class Kit:
         start: start type of regions that are given a store.
         stores: where temporary stores come from.
         directory: a region directory that ``region()`` makes its region of, instead of definitions.
-        clock: the clock of the dispatcher; one of its own when None.
+        clock: the clock of the dispatcher; by default a new one.
         expected: abend codes and message ids that do not fail the test.
         modules: directories where modules with handlers are looked for.
         handlers: whether regions load the handlers that transactions name.
 
     Attributes:
-        dispatcher: what everything of the test runs on.
-        regions, systems: what was made, in order.
-        directories: of the regions that are made of a region directory, that.
-        on_made: called with each region or system that is made, and its history.
+        dispatcher: on which all regions and systems of the test run.
+        regions, systems: those that were made, in order.
+        directories: the region directory of each region that was made from one.
+        on_made: functions that are called with each new region or system, and its history.
     """
 
     def __init__(
@@ -151,11 +151,11 @@ class Kit:
     def region(self, *definitions: Any, **options: Any) -> Region:
         """A region with the definitions of the test's marker, or those given; arguments as ``Region``'s.
 
-        Of the supplied queues those are installed that CICS writes its messages to, unless ``supplied_queues`` says
-        all or none. Handlers that transactions name are loaded. A history is attached.
+        Of the supplied queues, those to which CICS writes its messages are installed; with ``supplied_queues`` all or
+        none. The handlers that transactions name are imported. A history is attached.
 
         Raises:
-            DefinitionError: a handler cannot be imported; the marker's ``handlers=False`` leaves them out.
+            DefinitionError: a handler cannot be imported; with ``handlers=False`` in the marker none is.
         """
         options = self._options(options)
         if self._directory is not None and not definitions:
@@ -168,7 +168,7 @@ class Kit:
         return self._kept(Region(given, **options), load="handlers" not in options)
 
     def _options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What is given, and the test's own dispatcher, start type and temporary store where nothing is."""
+        """The given options; by default the test's dispatcher, start type and a temporary store."""
         options = {"dispatcher": self.dispatcher, **given}
         if "store" in options:
             options.setdefault("start", self._start)
@@ -201,8 +201,8 @@ class Kit:
             given: definition files, in which each group is a region with the group's name as APPLID and its first four
                 characters as SYSID; resources with such groups; and region directories. Relative paths start at
                 ``base``.
-            base: see there.
-            common: groups that are no region but installed in each of them.
+            base: the folder at which relative paths start.
+            common: groups that are installed in every region, and are no regions themselves.
 
         Raises:
             DefinitionError: a file is wrong. UsageError: a resource has no group. TdqError: two regions have one SYSID.
@@ -224,7 +224,7 @@ class Kit:
         return sysplex.regions
 
     def sysplex(self) -> Sysplex:
-        """A sysplex on the test's dispatcher; regions are put into it with ``add``."""
+        """A sysplex on the test's dispatcher; ``add`` adds regions to it."""
         return _parts.sysplex.Sysplex(dispatcher=self.dispatcher)
 
     def system(self, **options: Any) -> System:
@@ -240,19 +240,19 @@ class Kit:
         return system
 
     def crashes(self) -> Crashes:
-        """Crash enumeration with the test's definitions, those of a region directory included."""
+        """Crash enumeration with the test's definitions, or those of its region directory."""
         definitions = self._definitions
         if self._directory is not None:
             definitions = load_region_file(self._directory).load_definitions()
         return _parts.crash.Crashes(definitions, handlers=self._handlers)
 
     def job(self, **options: Any) -> Job:
-        """A job on the test's first system, which is made when there is none."""
+        """A job on the test's first system, which is made if there is none."""
         system = self.systems[0] if self.systems else self.system()
         return system.job(**options)
 
     def close(self) -> None:
-        """End everything, the newest first."""
+        """Close all systems and regions, the newest first."""
         for system in reversed(self.systems):
             system.close()
         for region in reversed(self.regions):
@@ -261,7 +261,7 @@ class Kit:
         self._importable.close()
 
     def unexpected(self) -> list[Outcome]:
-        """What went wrong in tasks that nobody waited for, and was not expected."""
+        """The unexpected failures in tasks whose result nobody asked for."""
         return self._outcomes.unexpected(self._expected)
 
     def expect(self, *codes: str) -> None:
@@ -272,11 +272,11 @@ class Kit:
 
     @property
     def used(self) -> bool:
-        """Whether there is anything to show."""
+        """Whether the test has made a region or system."""
         return bool(self.regions or self.systems)
 
     def report(self) -> str:
-        """The seed, the schedule so far, who waits, and what happened last on each queue."""
+        """The seed, the schedule so far, the tasks that wait, and the last events of each queue, as text."""
         lines = [f"seed {self.seed} (--tdq-seed {self.seed})"]
         if self._dispatches:
             last = list(self._dispatches)[-_SHOWN_DISPATCHES:]
@@ -307,7 +307,7 @@ class Kit:
 
 
 def _of_system(system: System, history: History) -> list[str]:
-    """What is on each data queue, and what happened to it last."""
+    """The entries and the last events of each data queue, as text."""
     lines = [f"system {system.name}"]
     for queue in system.queues():
         events = history.of(queue.qualified, _SHOWN_EVENTS)
@@ -323,7 +323,7 @@ def _of_system(system: System, history: History) -> list[str]:
 
 
 def _by_group(definitions: Definitions, common: tuple[str, ...]) -> dict[str, Definitions]:
-    """The definitions of each group, with those of the common groups in front."""
+    """The definitions of each group, after those of the common groups."""
     for entry in definitions.entries:
         if not entry.resource.group:
             raise UsageError(

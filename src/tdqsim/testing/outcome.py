@@ -1,8 +1,9 @@
-"""What went wrong in tasks that nobody waits for: abends, and triggered starts that found nothing to run.
+"""Collects failures of tasks whose result nobody asks for: abends, and starts that found no program.
 
-A task started by a trigger level, or by START, ends behind the back of who caused it: its abend is a message on CSMT
-and a number in the statistics. Here such ends are collected, so that a test fails by them and a command tells them.
-A task whose handle was asked for its ``result()``, or that was ended on purpose, has told its story already.
+The program that reaches a trigger level or issues START does not see how the started task ends: an abend is only a
+message on CSMT and a number in the statistics. Such failures are collected here, so that a test fails because of them,
+and a command can show them. They do not include tasks whose handle was asked for its ``result()``, nor tasks that were
+ended on purpose.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ _NO_START: Final = {
 
 
 class Outcome(NamedTuple):
-    """One thing that went wrong.
+    """One failure.
 
     Attributes:
-        code: the abend code, the id of the message, or the name of the exception; what a test expects it by.
+        code: the abend code, the id of the message, or the name of the exception, by which a test can expect it.
         text: what happened, in a sentence.
-        strand: the task that ended; None where none was started.
+        strand: the task that ended; None if no task was started.
     """
 
     code: str
@@ -45,12 +46,12 @@ class Outcome(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether somebody has been told: by ``result()`` of its handle, or who ended it."""
+        """Whether the failure is known: ``result()`` of its handle raised it, or the task was ended on purpose."""
         return self.strand is not None and self.strand.reported
 
 
 class Outcomes:
-    """Collects what goes wrong on one dispatcher: give it each strand that is about to run, and each region."""
+    """Collects the failures on one dispatcher: call it with each strand that is about to run, and each region."""
 
     def __init__(self) -> None:
         self._found: list[Outcome] = []
@@ -58,18 +59,18 @@ class Outcomes:
         self.ended = 0
 
     def watch(self, region: Region) -> None:
-        """Notice the starts that a region could not make."""
+        """Collect the starts that a region could not make, too."""
         region.messages.listeners.append(partial(self._message, region))
 
     def dispatched(self, strand: Strand | None) -> None:
-        """A strand is about to run, so the one before it has ended or waits; None at the end."""
+        """A strand is about to run, so the previous one has ended or waits; None at the end of the test."""
         last, self._last = self._last, strand
         if last is None or not last.done:
             return
         self.ended += 1
         error = last.exception
         if error is not None and not isinstance(error, RegionClosed | SystemClosed):
-            self._found.append(Outcome(getattr(error, "code", "") or _code(error), _told(last, error), last))
+            self._found.append(Outcome(getattr(error, "code", "") or _code(error), _description(last, error), last))
 
     def _message(self, region: Region, message: str, inserts: Mapping[str, object]) -> None:
         if message in _NO_START:
@@ -80,14 +81,14 @@ class Outcomes:
             self._found.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
 
     def unexpected(self, expected: Iterable[str] = ()) -> list[Outcome]:
-        """What went wrong so far that nobody was told of, but for abend codes and message ids that are expected."""
+        """The failures so far that are not known otherwise, without the expected abend codes and message ids."""
         self.dispatched(None)
         allowed = frozenset(expected)
         return [each for each in self._found if not each.told and each.code not in allowed]
 
 
 def _not_imported(region: Region, transid: str) -> str:
-    """Of a transaction that names its handler: that nobody has imported it; empty for another."""
+    """A note that the handler which a transaction names was not imported; empty if it names none."""
     entry = region.transactions.get(transid)
     if entry is None or not entry.definition.handler:
         return ""
@@ -101,7 +102,7 @@ def _code(error: BaseException) -> str:
     return str(getattr(error, "message_id", "") or type(error).__name__)
 
 
-def _told(strand: Strand, error: BaseException) -> str:
+def _description(strand: Strand, error: BaseException) -> str:
     cause = error.__cause__ if error.__cause__ is not None else error
     places = user_places(cause.__traceback__)
     place = f" ({places[-1]})" if places else ""

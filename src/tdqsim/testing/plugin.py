@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures, markers, and a block in the report of a test that fails. It needs no import.
+"""The pytest plugin: fixtures, markers, and a section in the report of a failed test. It needs no import.
 
 Fixtures
     ``tdq_region``       a new region with the definitions of the test's marker
@@ -16,13 +16,13 @@ Markers
                                 ``handlers=False`` the handlers that transactions name are not imported
     ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
                                 directories; ``common="GROUP"`` names a group for all of them
-    ``tdq_expect(*codes)``      abend codes and message ids that do not fail the test: a started task that abends, or
-                                a trigger that finds no program, otherwise does, unless ``result()`` has told it
-    ``tdq_start(type)``         the start type of regions that are given a store
+    ``tdq_expect(*codes)``      abend codes and message ids that do not fail the test. Otherwise a started task that
+                                abends, or a trigger that finds no program, fails it, unless ``result()`` has raised it
+    ``tdq_start(type)``         the start type of regions with a store of their own
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
 
-Nothing of it is loaded before a fixture is used, and nothing is shared between two tests but files that were read.
+The kit is loaded when a fixture is first used. Tests share nothing but definition files that were read.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _FROZEN_AT = "2026-01-01 08:00:00"
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Options of the kit."""
+    """Add the options of the kit."""
     _load_from_bytecode(pluginmanager)
     group = parser.getgroup("tdqsim")
     group.addoption("--tdq-seed", type=int, default=None, help="seed of the order of ready tasks, for every test")
@@ -77,10 +77,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def _load_from_bytecode(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Have Python load this package as it does without pytest.
+    """Let Python load this package without assertion rewriting.
 
-    pytest rewrites the assertions in every module of a distribution with a plugin. Those of this package are
-    invariants, and to compile 160 modules once more costs half a second. With ``--assert=plain`` nothing is rewritten.
+    pytest rewrites the assertions in every module of a distribution that has a plugin. The assertions of this package
+    are invariants, and compiling 160 modules again takes half a second. With ``--assert=plain`` nothing is rewritten.
     """
     hook: Any = pluginmanager.rewrite_hook
     if hasattr(hook, "_must_rewrite"):
@@ -89,7 +89,7 @@ def _load_from_bytecode(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers known, and register the other parts of the plugin."""
+    """Declare the markers, and register the other parts of the plugin."""
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(HiddenFrames(), "tdqsim-frames")
@@ -111,7 +111,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Add what the test's regions and systems show to the report of a test that fails."""
+    """Add the state of the test's regions and systems to the report of a failed test."""
     outcome = yield
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     report = outcome.get_result()
@@ -121,7 +121,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test by an abend, or a start that found no program, which nobody was told of and nobody expected."""
+    """Fail a test if a task abended, or a start found no program, and the test neither expects nor sees it."""
     result = yield
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     unexpected = kit.unexpected() if kit is not None else []
@@ -163,7 +163,7 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
         modules=_parts.kit.folders_of([*given, *connected], base),
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
-    item._tdq_kit = kit  # noqa: SLF001  (ours: where the report finds it)
+    item._tdq_kit = kit  # noqa: SLF001  (for the report)
     try:
         yield kit
     finally:
@@ -214,7 +214,7 @@ def tdq_job(tdq_system: System) -> Job:
 
 @pytest.fixture
 def tdq_clock() -> Iterator[FrozenClock]:
-    """Python's time, frozen by freezegun, and the clock of the test's regions with it."""
+    """The clock of the test's regions; Python's time is frozen with it, by freezegun."""
     with _parts.clock.frozen(_FROZEN_AT) as clock:
         yield clock
 
@@ -238,7 +238,7 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
 def tdq_crashes(_tdq_kit: Kit) -> Crashes:
     """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s.
 
-    Definitions are those of the marker ``tdq_definitions`` where a call gives none, with the handlers that they name.
+    A call without definitions uses those of the marker ``tdq_definitions``, with the handlers that they name.
     ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do so with connected regions and with an IBM i system.
     """
     return _tdq_kit.crashes()
@@ -246,7 +246,7 @@ def tdq_crashes(_tdq_kit: Kit) -> Crashes:
 
 @pytest.fixture
 def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
-    """What a test marked ``verified`` runs against: the simulator, or what ``--tdq-target`` names."""
+    """The target of a test marked ``verified``: the simulator, or the one that ``--tdq-target`` names."""
     name, file = request.config.getoption("--tdq-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> Target:
@@ -258,7 +258,7 @@ def tdq_target(request: pytest.FixtureRequest) -> Iterator[Target]:
 
 @pytest.fixture
 def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
-    """What a test marked ``verified`` runs against: a simulated IBM i, or what ``--tdq-job-target`` names."""
+    """The target of a test marked ``verified``: a simulated IBM i, or the one that ``--tdq-job-target`` names."""
     name, file = request.config.getoption("--tdq-job-target"), request.config.getoption("--tdq-transcript")
 
     def simulated() -> JobTarget:

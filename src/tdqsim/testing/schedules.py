@@ -1,30 +1,31 @@
-"""Schedule exploration: run a scenario of several tasks in many orders, and keep the order that breaks it.
+"""Schedule exploration: run a scenario of several tasks in many orders, and report an order in which it fails.
 
 A *scenario* is a function. It gets a :class:`Stage`, makes its region with ``stage.region(...)``, starts its tasks,
-lets them run (``region.run()``), and asserts what must hold. It is called once for each schedule, on a region that is
-new each time. Where CICS could give another task its turn - before every command and before every syncpoint - and a
-system another job - before every API and CL command - the explorer decides who goes on.
+runs them (``region.run()``), and asserts what must hold. It is called once for each schedule, with a new region each
+time. Before every command and every syncpoint, where CICS could run another task, the explorer decides which task runs
+next; on an IBM i system it decides so before every API and CL command of a job.
 
 What counts as a failure
-    the scenario raises, or never ends; a ring of tasks or jobs waiting for each other, even one that DTIMOUT or the
-    default wait of a job would end; a task that waits for ever; an abend, or the abnormal end of a job, that was not
-    allowed; a trigger that nobody will serve (:mod:`~tdqsim.testing.deadlock`).
+    the scenario raises, or never ends; tasks or jobs wait for each other, even if DTIMOUT or the default wait of a job
+    would end the wait; a task waits for ever; an abend, or the abnormal end of a job, that was not allowed; a trigger
+    that will start no task (:mod:`~tdqsim.testing.deadlock`).
 
 Time
-    Nothing takes time but what says so (DELAY, intervals, waits with a limit). When two things are due at the same
-    moment, either may come first. With ``slack`` what is due soon may also come before a task that is ready now.
+    Only waits take time: DELAY, intervals, waits with a limit. Of two deadlines at the same moment, either may come
+    first. With ``slack``, a deadline that is near may also come before a task that is ready now.
 
 How schedules are chosen
-    ``pct``         each task gets a random priority, the highest one that is ready goes on, and at ``depth - 1`` random
-                    moments the running task falls behind all others. A bug that needs ``depth`` orderings between n
-                    tasks with k steps is met with probability 1 / (n * k ** (depth - 1)) or better in each schedule.
-    ``exhaustive``  every schedule with at most ``preemptions`` switches away from a task that could have gone on, those
-                    with the fewest first.
+    ``pct``         each task gets a random priority, and of the ready tasks the one with the highest priority runs. At
+                    ``depth - 1`` random moments the running task gets the lowest priority. A bug that needs ``depth``
+                    orderings between n tasks with k steps is found with a probability of at least
+                    1 / (n * k ** (depth - 1)) in each schedule.
+    ``exhaustive``  every schedule with at most ``preemptions`` switches away from a task that could have continued,
+                    those with the fewest first.
 
-A schedule is written down as its *deviations*: at which step another task went on than by default. By default a task
-goes on while it can, then comes what is due, and then the task that has been ready longest. So an empty schedule is
-CICS order, and to minimise one is to leave out deviations as long as it fails. ``Schedule.token`` is what to pass to
-:func:`replay`.
+A schedule is written down as its *deviations*: the steps at which another task ran than by default. By default a task
+continues while it can; then timers that are due come, and then the task that has been ready longest. So a schedule
+without deviations is CICS order, and minimising a schedule means leaving out deviations as long as it still fails.
+Pass ``Schedule.token`` to :func:`replay`.
 
 Source of PCT: Burckhardt and others, A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs (2010); of
 the preemption bound: Musuvathi and Qadeer, Iterative Context Bounding (2007).
@@ -52,7 +53,7 @@ _Deviations = tuple[tuple[int, int], ...]
 
 
 class ScheduleFailure(AssertionError):
-    """A scenario failed in some order of its tasks; the text says which, and how to run it again."""
+    """A scenario failed in some order of its tasks; the text has the order, and how to run it again."""
 
     def __init__(self, text: str, failure: Failure) -> None:
         super().__init__(text)
@@ -61,15 +62,15 @@ class ScheduleFailure(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What went wrong in a scenario, and in which order of its tasks.
+    """A failure of a scenario, with the order of its tasks.
 
     Attributes:
         kind: ``assertion``, ``deadlock``, ``endless wait``, ``lost trigger``, ``abend``, or an exception's name.
-        message: in words.
-        found: the schedule as it was found.
-        schedule: the smallest that was found to fail in the same way.
-        trace: the commands of the smallest one, in order.
-        exception: what was raised.
+        message: a description.
+        found: the schedule that failed first.
+        schedule: the smallest schedule that was found to fail in the same way.
+        trace: the commands of the smallest schedule, in order.
+        exception: the exception that was raised.
     """
 
     kind: str
@@ -80,7 +81,7 @@ class Failure:
     exception: BaseException | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        """Everything needed to understand it and to run it again."""
+        """The failure, the commands, and how to run it again."""
         lines = [
             f"{self.kind}: {self.message}",
             f"found with {self.found.token}; the smallest schedule has {len(self.schedule.deviations)} switches:",
@@ -92,12 +93,12 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Exploration:
-    """What came of :func:`explore`.
+    """The result of :func:`explore`.
 
     Attributes:
-        schedules: how many were run, those of minimising not counted.
+        schedules: how many were run, without those of minimising.
         distinct: how many of them were different orders.
-        complete: whether there was nothing left to try (exhaustive only).
+        complete: whether all orders were tried (exhaustive only).
         failure: the first failure, or None.
         failed_at: number of the schedule that failed, from 1; 0 when none did.
     """
@@ -109,7 +110,7 @@ class Exploration:
     failed_at: int = 0
 
     def check(self) -> Exploration:
-        """Raise the failure, if there is one.
+        """Raise ScheduleFailure if there is a failure.
 
         Raises:
             ScheduleFailure: the scenario failed in some order.
@@ -121,7 +122,7 @@ class Exploration:
 
 
 class _Runner:
-    """Runs one scenario again and again."""
+    """Runs one scenario in one order after the other."""
 
     def __init__(
         self, scenario: Scenario, stores: RecycledStores, allow_abends: Iterable[str], longest: int, *, may_wait: bool,
@@ -135,7 +136,7 @@ class _Runner:
         self.slack = slack
 
     def run(self, policy: Policy, *, log: bool = False) -> tuple[Stage, str, BaseException | None]:
-        """One run: the stage as it was left, what kind of failure there was, and the exception."""
+        """Run once; return the stage at its end, the kind of failure (empty for none), and the exception."""
         stage = Stage(policy, self._stores, self._longest, slack=self.slack, log=log)
         kind = ""
         error: BaseException | None = None
@@ -161,7 +162,7 @@ class _Runner:
         return stage, kind, error
 
     def minimise(self, kind: str, deviations: _Deviations) -> _Deviations:
-        """Leave out deviations, large pieces first, as long as the run fails in the same way; then look for fewer."""
+        """Leave out deviations, many at once first, as long as the run fails in the same way; then look for fewer."""
         best = deviations
         size = max(1, len(best) // 2)
         while size:
@@ -179,7 +180,7 @@ class _Runner:
         return best if fewer_still is None else fewer_still
 
     def _fewer(self, kind: str, count: int) -> _Deviations | None:
-        """Fewer deviations than so many that fail in the same way, the fewest first; None when it would take long."""
+        """Fewer than ``count`` deviations that fail in the same way, the fewest first; None if none is found soon."""
         level: list[_Deviations] = [()]
         runs = 0
         for length in range(count):
@@ -228,19 +229,19 @@ def explore(
 
     Args:
         scenario: a function of a Stage, on which it makes regions; ``help("tdqsim.testing.schedules")`` shows one.
-        schedules: at most so many; the first is CICS order.
+        schedules: the largest number of schedules; the first is CICS order.
         method: ``pct`` or ``exhaustive``.
-        seed: of the first random schedule; the others have the seeds that follow.
+        seed: the seed of the first random schedule; the others have the seeds that follow.
         depth: how many orderings a bug may need (``pct``), 1 or more.
-        preemptions: at most so many in one schedule (``exhaustive``).
+        preemptions: the largest number in one schedule (``exhaustive``).
         minimise: look for the smallest schedule that fails in the same way.
-        allow_abends: abend codes that are no failure, message ids or names of exceptions of jobs; ``*`` allows all.
-        may_wait: a task that waits for ever is no failure.
+        allow_abends: abend codes, and message ids or names of exceptions of jobs, that are no failure; ``*`` for all.
+        may_wait: whether a task may wait for ever.
         slack: seconds by which the machine may be late: a deadline that is no further away, such as DTIMOUT or the end
             of a receive's wait, may come before a task that is ready. With 0 only what is due at the same moment may
             come in either order.
-        longest: a run of more dispatches than this is one that never ends.
-        stores: where regions get their stores from; its own by default.
+        longest: a run with more dispatches counts as endless.
+        stores: the source of the regions' stores; by default a new one.
 
     Raises:
         ValueError: an argument is not allowed.
@@ -292,7 +293,7 @@ def _exhaustive(runner: _Runner, schedules: int, preemptions: int, *, minimise: 
 
 
 def _extend(steps: list[Step], deviations: _Deviations, waves: list[list[_Deviations]], used: int) -> None:
-    """Every way to deviate once more, behind the last deviation: a preemption belongs to the next wave."""
+    """Add every schedule with one deviation more, after the last one; a preemption belongs to the next wave."""
     for more in _one_more(steps, deviations):
         wave = used + steps[more[-1][0]].preempts
         if wave < len(waves):
@@ -317,14 +318,14 @@ def replay(
         scenario: the function.
         schedule: a schedule or its token.
         allow_abends: abend codes that are no failure.
-        may_wait: a task that waits for ever is no failure.
+        may_wait: whether a task may wait for ever.
 
     Returns:
         The commands, in order.
 
     Raises:
-        ScheduleFailure: it failed; what the scenario raised is the cause.
-        ValueError: the token is none.
+        ScheduleFailure: it failed; the exception of the scenario is the cause.
+        ValueError: the text is not a token.
     """
     given = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
     with RecycledStores() as stores:

@@ -1,7 +1,7 @@
 """Records for a queue from Python, YAML, JSON lines or a data set.
 
-In YAML (a list, in which every value is the text as written) and JSON lines (one value a line) a record is a text, in
-the code page, or a mapping with one of::
+In YAML (a list, in which every value is text as written) and JSON lines (one value a line), a record is text in the
+code page, or a mapping with one of::
 
     text: "..."       text in the code page
     hex: "C1C2C3"     bytes in hexadecimal
@@ -38,19 +38,19 @@ Source = Path | str | Iterable[bytes | str]
 
 
 def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> int:
-    """Put records on a queue outside any task, from wherever they are; or entries on a data queue, by a job.
+    """Put records on a queue outside any task, or entries on a data queue by a job.
 
     Args:
         owner: the region, or a job of an IBM i system.
-        queue: its name, or an alias; of a data queue without keys ``LIBRARY/NAME``.
+        queue: its name, or an alias; for a data queue, which must have no keys, ``LIBRARY/NAME``.
         source: records (bytes, or text in the region's or job's code page), or the path of a file as a ``Path``.
         dcb: for a data set: its DCB as on a DD card, such as ``RECFM=FB,LRECL=80``.
 
     Returns:
-        How many were put.
+        The number of records or entries.
 
     Raises:
-        UsageError: the file is not what it should be; the message names the place. Condition: see ``Region.seed``.
+        UsageError: the file has an error; the message has the place. Condition: see ``Region.seed``.
         EscapeMessage: the job may not send to the data queue.
     """
     page = owner.codepage if isinstance(owner, Region) else owner.page
@@ -67,10 +67,10 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
 
 
 def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
-    """The records of a file: YAML and JSON lines by its suffix, a data set when there is a DCB.
+    """The records of a file: YAML or JSON lines by its suffix, or a data set if a DCB is given.
 
     Raises:
-        UsageError: it is not what it should be.
+        UsageError: the file has an error.
     """
     if dcb:
         return _data_set(path, dcb)

@@ -1,8 +1,7 @@
-"""A server in a process of its own, for one test: what the fixture ``tdq_server`` gives.
+"""A server in a process of its own, for one test: the fixture ``tdq_server``.
 
-It is started as a user starts it, by ``tdq serve``, on any free port. That it listens is read from what it prints, so
-nothing polls; what it logs is shown when it cannot start. Nothing of the server's packages is loaded in the test's
-process.
+It is started by ``tdq serve``, as users start it, on a free port. It prints a line when it listens, so there is no
+polling; if it cannot start, the error shows its log. The test's process does not load the server's packages.
 """
 
 from __future__ import annotations
@@ -33,19 +32,19 @@ _END_SECONDS: Final = 120.0
 
 
 class ServerFailed(TdqError):
-    """The server of a test did not start, or ended with an error; the message has what it logged."""
+    """The server of a test did not start, or ended with an error; the message has its log."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerProcess:
-    """A server that listens.
+    """A running server.
 
     Attributes:
         url: such as ``http://127.0.0.1:41234``.
         token: the bearer token of this run.
         regions: the APPLIDs that it serves.
         pid: its process.
-        client: signed on; closed with the fixture.
+        client: a client that is signed on; the fixture closes it.
     """
 
     url: str
@@ -56,22 +55,22 @@ class ServerProcess:
 
     @property
     def region(self) -> RemoteRegion:
-        """The region, where one is served: the first."""
+        """The first region that it serves."""
         return self.client.region(self.regions[0])
 
 
 def region_directory(definitions: Definitions, folder: Path, *, handlers: bool = True) -> Path:
-    """Make a folder the directory of a region (APPLID TDQREGN).
+    """Write a region directory (APPLID TDQREGN).
 
     Args:
-        definitions: what it has.
-        folder: made when it is not there.
+        definitions: the definitions of the region.
+        folder: the directory; it is made if it does not exist.
         handlers: whether the server imports the handlers that transactions name.
     """
     folder.mkdir(parents=True, exist_ok=True)
     resources = [entry.resource for entry in definitions.entries]
     changes: dict[str, str] = {} if handlers else {"handler": ""}
-    grouped = Definitions.of(  # a file has groups
+    grouped = Definitions.of(  # a definition file consists of groups
         each.model_copy(update={"group": each.group or _GROUP} | (changes if isinstance(each, Transaction) else {}))
         for each in resources
     )
@@ -82,15 +81,15 @@ def region_directory(definitions: Definitions, folder: Path, *, handlers: bool =
 
 @contextmanager
 def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Path] = ()) -> Iterator[ServerProcess]:
-    """Have region directories served by a process; it is ended by SIGTERM, and killed when it does not end.
+    """Serve region directories by a new process; at the end it gets SIGTERM, and is killed if it does not end.
 
     Args:
         directories: each with a ``region.yaml``.
         scratch: a folder for the ready file and the log.
-        modules: folders in which handlers are looked for besides.
+        modules: further folders from which handlers are imported.
 
     Raises:
-        ServerFailed: it does not start, with what it has logged, or it does not end in order.
+        ServerFailed: it did not start, or did not end normally; the message has its log.
     """
     ready, log = scratch / "ready.json", scratch / "server.log"
     words = [sys.executable, "-c", _COMMAND, "serve", "--port", "0", "--ready-file", str(ready)]
@@ -113,7 +112,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
 
 
 def _await(process: subprocess.Popen[str], log: Path) -> None:
-    """Read until it has said where it listens, which is after the ready file is there."""
+    """Read its output until it prints its address; it has written the ready file by then."""
     assert process.stdout is not None
     late = Timer(_START_SECONDS, process.kill)
     late.start()

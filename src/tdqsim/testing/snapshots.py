@@ -1,4 +1,4 @@
-"""Queues and regions as values: what is committed, what is not and by whom; and what changed between two moments."""
+"""Snapshots of regions and systems: committed and uncommitted records as values, and what changed between two."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _COMPARED: Final = (
     *(each.name for each in fields(QueueState) if each.name not in _NOT_COMPARED.union(_OF_TRIGGER)),
     *_OF_TRIGGER,
 )
-"""The fields of a queue's state whose changes a difference shows."""
+"""The fields of a queue's state that :func:`diff` compares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class RegionState:
     """A region at one moment.
 
     Attributes:
-        applid: whose.
+        applid: the region.
         queues: every queue by name, in the order of installation.
         tasks: task numbers and transactions of the tasks that have begun and not ended.
         abends: how many tasks abended, by code.
@@ -63,13 +63,13 @@ class SystemState:
 
 
 def snapshot(owner: Region | System, *, records: bool = True) -> RegionState | SystemState:
-    """Everything there is, as a value that never changes and can be compared.
+    """The state of a region or system as an immutable value, which can be compared.
 
-    Remote queues are followed to the region that has them, as long as it is connected.
+    The records of a remote queue come from the region that has the queue, if it is connected.
 
     Args:
         owner: a region or a system.
-        records: False leaves the records out.
+        records: with False, the snapshot has no records.
     """
     if isinstance(owner, System):
         return SystemState(owner.name, dict(_data_queues(owner, records=records)))
@@ -89,12 +89,12 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
 def diff(
     before: RegionState | SystemState, after: RegionState | SystemState, page: CodePage | None = None
 ) -> list[str]:
-    """What changed between two snapshots, a line for each thing; empty when nothing did.
+    """The changes between two snapshots, one line each; empty if there are none.
 
     Args:
         before: the earlier one.
         after: the later one.
-        page: the code page in which records are shown.
+        page: the code page of the records in the lines.
     """
     lines: list[str] = []
     for name in [*before.queues, *(name for name in after.queues if name not in before.queues)]:
@@ -132,7 +132,7 @@ def _shown(work: Uncommitted, page: CodePage | None) -> str:
 def record_changes(
     before: tuple[bytes, ...] | list[bytes], after: tuple[bytes, ...] | list[bytes], page: CodePage | None = None
 ) -> list[str]:
-    """What came (+) and went (-), with positions from 1."""
+    """The records that were added (+) and removed (-), with positions from 1."""
     lines = []
     for kind, start, end, begin, stop in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":

@@ -1,7 +1,7 @@
-"""Temporary stores that are used again: to make two files and remove them costs more than most tests.
+"""Temporary stores that are reused: making and removing two files takes longer than most tests.
 
-A store is emptied before it is used again, and what its region kept beside it (SYSOUT, jobs) is removed, so no test
-finds anything of the one before. A store in which a fault was planned, or that has grown, is thrown away instead.
+A store is emptied before it is reused, and files that its region kept beside it (SYSOUT, jobs) are removed, so a test
+sees nothing of the previous one. A store with planned faults, or that has grown, is discarded instead.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ _LARGEST: Final = 16 * 2**20
 
 
 class RecycledStore(BorrowedStore):
-    """A temporary store that goes back to its owner when its region closes."""
+    """A temporary store that is returned for reuse when its region closes."""
 
     def __init__(self, owner: RecycledStores, durability: Durability) -> None:
         super().__init__(durability)
         self._owner = owner
 
     def close(self, *, clean: bool = True) -> None:
-        """Give it back, or close it when it cannot be used again."""
+        """Return the store for reuse, or close it if it cannot be reused."""
         if self._closed or not self._owner.give_back(self):
             super().close(clean=clean)
 
 
 class RecycledStores:
-    """Hands out temporary stores, for one thread of one process. Use it in a ``with`` statement, or close it."""
+    """Provides temporary stores, to one thread of one process. Use it in a ``with`` statement, or close it."""
 
     def __init__(self) -> None:
         self._idle: list[RecycledStore] = []
         self._closed = False
 
     def take(self, durability: Durability = "process") -> Store:
-        """An empty temporary store; ``close()`` gives it back."""
+        """An empty temporary store; its ``close()`` returns it for reuse."""
         if durability != "process" or not self._idle:
             return RecycledStore(self, durability)
         store = self._idle.pop()
@@ -46,7 +46,7 @@ class RecycledStores:
         return store
 
     def give_back(self, store: RecycledStore) -> bool:
-        """Keep a store for the next user; False when it is not fit for that."""
+        """Keep a store for reuse; False if it cannot be reused."""
         durable = store.durable
         if self._closed or len(self._idle) >= _KEPT or durable.fault is not None or store.volatile.overflowed:
             return False
@@ -56,7 +56,7 @@ class RecycledStores:
         return True
 
     def close(self) -> None:
-        """Remove all that are here; those that are out are removed by their users."""
+        """Remove the stores that are not in use; the others are removed when they are closed."""
         self._closed = True
         while self._idle:
             self._idle.pop().end()

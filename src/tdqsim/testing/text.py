@@ -1,4 +1,4 @@
-"""Bytes for people: as text where the code page makes sense of them, and in hexadecimal."""
+"""Shows bytes: as text if they are text in the code page, and in hexadecimal."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _NO_CHARACTER: Final = "."
 
 
 def text_of(record: bytes, page: CodePage | None = None) -> str:
-    """The record as text, a point for every byte that is no printable character.
+    """The record as text, with a point for every byte that is no printable character.
 
-    A record is taken for ASCII when all of it is; programs under test often write such. Any other is in the code page;
-    in that of a default region when nobody says which.
+    A record of printable ASCII characters only is shown as ASCII, which programs under test often write. Any other is
+    decoded by the code page; by default that of a region without options.
     """
     return "".join(character or _NO_CHARACTER for character in _characters(record, page))
 
 
 def _characters(record: bytes, page: CodePage | None) -> list[str]:
-    """The character of each byte; empty for a byte that is none."""
+    """The character of each byte; empty for a byte without a printable character."""
     if record.isascii() and record.decode("ascii").isprintable():
         return list(record.decode("ascii"))
     page = _DEFAULT if page is None else page
@@ -42,7 +42,7 @@ def _character(page: CodePage, byte: bytes) -> str:
 
 
 def show_record(record: bytes, page: CodePage | None = None) -> str:
-    """A record on one line: as text when it is text, else text and hexadecimal; long ones are cut off."""
+    """A record on one line: as text if all of it is text, else as text and hexadecimal; long ones are cut off."""
     shown = record[:_LONGEST]
     characters = _characters(shown, page)
     text = "".join(character or _NO_CHARACTER for character in characters)

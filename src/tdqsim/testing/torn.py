@@ -1,4 +1,4 @@
-"""Commits that are half on the disk: what a power cut may leave when nothing was synced."""
+"""Torn commits: files as a power cut may leave them when nothing was synced."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ Image = dict[str, bytes]
 
 
 def image_of(environment: Path) -> Image:
-    """The files of one environment as they are now."""
+    """The present contents of the files of one LMDB environment."""
     return {file.name: file.read_bytes() for file in sorted(environment.iterdir()) if file.is_file()}
 
 
 def tear(environment: Path, before: Image) -> int:
-    """Leave what was written since half done: every other page as before, and of the last one its second half too.
+    """Undo half of what was written since an image: every other page, and the second half of the last one.
 
     Returns:
-        How many bytes are as before again that had been written.
+        The number of written bytes that were undone.
     """
     undone = 0
     for name, old in before.items():

@@ -1,13 +1,13 @@
-"""Test bodies that can run against a real region as well: a small target, and the transcript of what it answered.
+"""Tests that can also run against a real region, through a small target; and transcripts of the answers.
 
-A test marked ``verified`` talks to ``tdq_target`` only. By default that is the simulator. Somebody who has a real
-region writes a target for it - an object with the methods of :class:`Target`, over whatever reaches the region: a CICS
-web service, a 3270 session with CECI, a bridge - and runs the same bodies::
+A test marked ``verified`` uses only ``tdq_target``. By default that is the simulator. If you have a real region, write
+a target for it: an object with the methods of :class:`Target` that reaches the region by a CICS web service, a 3270
+session with CECI, or a bridge. Then run the same tests::
 
     pytest -m verified --tdq-target mysite:make_target --tdq-transcript real.jsonl
 
-The transcript holds every call and its answer. :func:`compare_transcript` runs it against the simulator and says where
-the two differ; it is what to send back. For IBM i see :mod:`~tdqsim.testing.verified_jobs`; one transcript takes both.
+The transcript has every call and its answer. :func:`compare_transcript` runs the calls on the simulator and lists the
+differences. Send us the transcript. For IBM i see :mod:`~tdqsim.testing.verified_jobs`; one transcript can have both.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ _OPERATIONS = ("writeq_td", "readq_td", "deleteq_td", "inquire_tdqueue", "syncpo
 
 
 class Answer(NamedTuple):
-    """What a request of a verified test was answered with.
+    """The answer to a request of a verified test.
 
     Attributes:
         resp: the name of the condition.
         resp2: RESP2.
-        data: the record of READQ, also one that was cut off; empty otherwise.
-        values: what INQUIRE gave, by option; numbers and names.
+        data: the record of READQ, even if it was cut off; empty otherwise.
+        values: the values of INQUIRE by option, numbers and names.
     """
 
     resp: str
@@ -61,9 +61,9 @@ class Answer(NamedTuple):
 
 
 class Target(Protocol):
-    """What verified tests run against. A *task* is a number that the test chooses; one may be open beside others.
+    """The target of verified tests. A *task* is a number that the test chooses; several may be open at once.
 
-    A request of a task that has not begun is a task of its own, committed at once.
+    A request of a task that was not begun is a task by itself, and is committed at once.
     """
 
     def begin(self, task: int) -> Answer:
@@ -136,7 +136,7 @@ class SimulatedTarget:
 
     def inquire_tdqueue(self, queue: str, *options: str) -> Answer:
         """See :class:`Target`."""
-        wanted: tuple[Any, ...] = options  # another target may know other options
+        wanted: tuple[Any, ...] = options  # other targets may have other options
         answer, info = self._do(0, lambda t: t.inquire_tdqueue(queue, *wanted, nohandle=True))
         if answer.resp != "NORMAL":
             return answer
@@ -160,7 +160,7 @@ class Call(NamedTuple):
         operation: a method of :class:`Target`, or of :class:`~tdqsim.testing.verified_jobs.JobTarget`.
         arguments: those given by position; in the file bytes are ``{"hex": ...}``.
         options: those given by name.
-        answer: what came back.
+        answer: the answer.
         target: ``cics`` or ``ibmi``.
     """
 
@@ -194,7 +194,7 @@ def _meant(value: object) -> object:
 
 
 class Transcript:
-    """A target that writes down what another one answers; what it does not know it leaves to that.
+    """A target that records the calls of another target and their answers.
 
     Attributes:
         calls: the calls so far.
@@ -226,7 +226,7 @@ _KINDS: dict[str, tuple[tuple[str, ...], type[Answer | JobAnswer]]] = {
 
 
 class Difference(NamedTuple):
-    """Where the simulator answers otherwise than the transcript."""
+    """A call that the simulator answers differently from the transcript."""
 
     call: Call
     simulated: Answer | JobAnswer
@@ -238,10 +238,10 @@ class Difference(NamedTuple):
 
 
 def load_transcript(path: Path | str) -> list[Call]:
-    """The calls of a transcript.
+    """Read the calls of a transcript.
 
     Raises:
-        UsageError: a line is none; the message names it.
+        UsageError: a line is not a call; the message has its number.
     """
     found = []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
@@ -263,7 +263,7 @@ def _parsed(record: dict[str, Any]) -> Call:
 
 
 def _bytes(name: str, value: Any) -> Any:
-    """What must be bytes in an answer; plain hexadecimal is taken too."""
+    """The bytes of a value in an answer; plain hexadecimal is accepted too."""
     if name in ("data", "key") and not isinstance(value, bytes):
         return bytes.fromhex(value)
     return value
@@ -275,16 +275,16 @@ def compare_transcript(
     *,
     make_system: Callable[[], System] | None = None,
 ) -> list[Difference]:
-    """Make the calls of a transcript on the simulator and say where it answers otherwise.
+    """Make the calls of a transcript on the simulator, and list the different answers.
 
     Args:
         calls: the calls, or the file.
-        make_region: gives a new region for each test of the transcript, with the queues that the real one had.
-        make_system: gives a new system for each test of data queues; a fresh one by default.
+        make_region: returns a new region for each test of the transcript, with the queues of the real one.
+        make_system: returns a new system for each test of data queues; by default one without options.
 
     Raises:
-        UsageError: a line of the file is no call, the target cannot make a call, or there is a test of a region and no
-            ``make_region``.
+        UsageError: a line of the file is not a call, the target cannot make a call, or ``make_region`` is missing for a
+            test of a region.
     """
     found = []
     test, target = None, None
@@ -321,7 +321,7 @@ def _let_go(target: SimulatedTarget | SimulatedJobTarget | None) -> None:
 
 
 def _alike(call: Call, simulated: Answer | JobAnswer) -> bool:
-    """Whether the answers agree; what tells the machine need not, nor what the simulator does not answer."""
+    """Whether the answers agree; values that name the machine, or that the simulator does not have, are ignored."""
     if call.operation == "setup":
         return True
     if call.operation == "qmhqrdqd" and isinstance(simulated, JobAnswer):
@@ -334,17 +334,17 @@ def _alike(call: Call, simulated: Answer | JobAnswer) -> bool:
 
 @contextmanager
 def target_for(name: str, make: Callable[[], Target | JobTarget], test: str, file: str, kind: str) -> Iterator[Any]:
-    """The target of one test, written down in a transcript.
+    """The target of one test, with its transcript.
 
     Args:
         name: ``module:factory``; empty for the simulator.
-        make: gives the simulator's target.
-        test: whose target it is.
+        make: returns the simulator's target.
+        test: the id of the test.
         file: the transcript; empty for none.
         kind: ``cics`` or ``ibmi``.
 
     Raises:
-        UsageError: ``name`` is no ``module:factory``.
+        UsageError: ``name`` is not of the form ``module:factory``.
     """
     if not name:
         target = make()

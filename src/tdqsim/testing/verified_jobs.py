@@ -1,9 +1,9 @@
-"""Test bodies that can run against a real IBM i as well: a small target over the data queue APIs.
+"""Tests that can also run against a real IBM i, through a small target for the data queue APIs.
 
-A test marked ``verified`` that asks for ``tdq_job_target`` talks to that only. By default it is the simulator. Somebody
-who has an IBM i writes a target for it - an object with the methods of :class:`JobTarget`, over whatever reaches the
-machine: SQL services through ODBC or JDBC, a toolkit that calls programs, a job on the machine itself - and runs the
-same bodies::
+A test marked ``verified`` that has the fixture ``tdq_job_target`` uses only that. By default it is the simulator. If
+you have an IBM i, write a target for it: an object with the methods of :class:`JobTarget` that reaches the machine by
+SQL services through ODBC or JDBC, by a toolkit that calls programs, or from a job on the machine itself. Then run the
+same tests::
 
     pytest -m verified --tdq-job-target mysite:make_target --tdq-transcript ibmi.jsonl
 """
@@ -23,7 +23,7 @@ __all__ = ["JOB_OPERATIONS", "JobAnswer", "JobTarget", "SimulatedJobTarget"]
 JOB_OPERATIONS = (
     "setup", "begin", "end", "command", "qsnddtaq", "qrcvdtaq", "qclrdtaq", "qmhqrdqd", "qmhrdqm", "call",
 )  # fmt: skip
-"""The methods of :class:`JobTarget` that a transcript holds."""
+"""The methods of :class:`JobTarget` whose calls are in transcripts."""
 
 _LIBRARY = "TDQTEST"
 _DESCRIBED = (
@@ -33,13 +33,13 @@ _DESCRIBED = (
 
 
 class JobAnswer(NamedTuple):
-    """What an API or command of a verified test was answered with.
+    """The answer of an API or command of a verified test.
 
     Attributes:
-        message: id of the escape message that ended it; empty when it worked.
+        message: id of the escape message that ended it; empty if it worked.
         data: the entry that was received; empty for none.
         key: its key.
-        values: what else came back, by name: text, numbers, lists; bytes in hexadecimal.
+        values: other results by name: text, numbers, lists; bytes in hexadecimal.
     """
 
     message: str = ""
@@ -49,7 +49,7 @@ class JobAnswer(NamedTuple):
 
 
 class JobTarget(Protocol):
-    """What verified tests of data queues run against. A *job* is a number that the test chooses; 0 is always there.
+    """The target of verified tests of data queues. A *job* is a number that the test chooses; job 0 always exists.
 
     Attributes:
         library: the library that the tests make their queues in.
@@ -58,7 +58,7 @@ class JobTarget(Protocol):
     library: str
 
     def setup(self) -> JobAnswer:
-        """Make sure that the library is there and empty; ``values`` has ``library``, and what tells the machine."""
+        """Make sure that the library exists and is empty; ``values`` has its name, and values that name the machine."""
 
     def begin(self, job: int) -> JobAnswer:
         """Begin a job: a connection of its own."""
@@ -92,7 +92,7 @@ class JobTarget(Protocol):
         """QMHRDQM: ``messages`` is a list of pairs of text and key."""
 
     def call(self, api: str, *storage: bytes | int, job: int = 0) -> JobAnswer:
-        """Call an API's program with the bytes of its parameters, a number for an output of so many bytes X'00'.
+        """Call an API's program with the bytes of its parameters; a number means an output of that many bytes X'00'.
 
         ``storage`` is a list of the parameters' bytes afterwards.
         """
