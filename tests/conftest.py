@@ -5,6 +5,7 @@ import contextlib
 import gc
 import importlib
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -65,7 +66,21 @@ def missing_cobol() -> str:
     return ""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "run the modules, and the tests of each, in an order that is drawn with this seed"
+    parser.addoption("--drawn-order", type=int, metavar="SEED", help=about)
+
+
+def draw_order(items: list[pytest.Item], seed: int) -> None:
+    """A test that passes alone and fails in some order needs what another one left, or does not tolerate it."""
+    draw = random.Random(seed)
+    modules = {item.path: draw.random() for item in items}
+    items.sort(key=lambda item: (modules[item.path], draw.random()))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (seed := config.getoption("--drawn-order")) is not None:
+        draw_order(items, seed)
     marked = [item for item in items if item.get_closest_marker("cobc")]
     if marked and (missing := missing_cobol()):
         for item in marked:

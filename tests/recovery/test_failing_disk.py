@@ -56,6 +56,7 @@ def refused(tmp_path: Path, call: str, when: int, durability: str, how: str, *on
     command = [
         "strace",
         "-f",
+        "--seccomp-bpf",  # what is not traced is not stopped
         "-o",
         "/dev/null",
         *only,

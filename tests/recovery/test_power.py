@@ -25,24 +25,23 @@ def region(durability, **options):
     return Region(queues, store=sys.argv[1], supplied_queues=False, durability=durability, **options)
 
 def mark():
-    os.stat("/begin-or-end")  # seen in the trace
+    os.access("/begin-or-end", os.F_OK)  # seen in the trace
 def marked(work):
-    try:
-        mark()
-    except OSError:
-        pass
+    mark()
     work()
-    try:
-        mark()
-    except OSError:
-        pass
+    mark()
 """
 
 
 def traceable() -> bool:
     if shutil.which("strace") is None:
         return False
-    return subprocess.run(["strace", "-o", "/dev/null", "true"], capture_output=True, check=False).returncode == 0
+    return (
+        subprocess.run(
+            ["strace", "-f", "--seccomp-bpf", "-o", "/dev/null", "true"], capture_output=True, check=False
+        ).returncode
+        == 0
+    )
 
 
 needs_strace = pytest.mark.skipif(not traceable(), reason="syncs are counted by strace, which cannot be used here")
@@ -56,8 +55,9 @@ def syncs(tmp_path: Path, code: str) -> int:
     command = [
         "strace",
         "-f",
+        "--seccomp-bpf",  # what is not traced is not stopped
         "-e",
-        "trace=fsync,fdatasync,msync,sync_file_range,stat,newfstatat,statx",
+        "trace=fsync,fdatasync,msync,sync_file_range,access,faccessat,faccessat2",
         "-o",
         str(trace),
     ]
@@ -159,7 +159,7 @@ def test_the_sync_comes_before_the_answer(tmp_path):
     r = region("power")
     def work():
         r.writeq_td("LOG1", b"x")
-        os.path.exists("/answered")
+        os.access("/answered", os.F_OK)
     marked(work)
     """
     trace = tmp_path / "trace"
