@@ -114,3 +114,16 @@ def test_the_servers_abend_is_the_clients(two: Two, name: str, code: str) -> Non
     assert isinstance(handle.exception, Abend)
     assert handle.exception.code == code
     assert two.out() == two.far.peek("FARQ") == two.region.peek("LOGQ") == []
+
+
+def test_load_of_a_program_of_another_region(two: Two) -> None:
+    text = """
+    EXEC CICS LOAD PROGRAM('REMOTE') SET(WS-P) RESP(WS-R) RESP2(WS-R2) END-EXEC
+    MOVE WS-R TO OUT-R
+    MOVE WS-R2 TO OUT-R2
+    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-OUT) END-EXEC
+    GOBACK.
+    """
+    two.program("CLIENT", f"{CLIENT_STORAGE}\n01 WS-P USAGE POINTER.", text)
+    two.run("CLIENT")
+    assert two.out()[0][4:] == b"00270009"

@@ -458,6 +458,17 @@ def test_the_servers_abend_is_the_clients_and_both_are_backed_out(linked: Linked
     assert linked.two.left() == []
 
 
+@pytest.mark.rule("DPL-ABPROGRAM")
+def test_abprogram_is_the_server(linked: Linked) -> None:
+    def client(task: Task) -> None:
+        task.handle_abend(lambda _: linked.seen.append(task.assign("ABCODE", "ABPROGRAM")))
+        task.link("RPGM", syncpointonreturn=True)
+
+    linked.server(lambda task: task.abend("OOPS"))
+    assert linked.run(client) is None
+    assert linked.seen == [("OOPS", "SERVER")]
+
+
 @pytest.mark.rule("DPL-ABEND-HANDLED")
 def test_a_client_that_handles_the_abend_is_backed_out_all_the_same(linked: Linked) -> None:
     def client(task: Task) -> None:

@@ -146,6 +146,11 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     tables = level.settings.tables
     if name not in tables:
         data = task.region.programs.table(name)
+        definition = task.region.programs.definition(name)
+        if definition is not None and definition.remotesystem not in ("", task.region.sysid):
+            why = f"{name} is defined in system {definition.remotesystem}"
+            _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 9, why))
+            return
         if data is None:
             known = task.region.programs.find(name) is not None
             why = "is a program, of which there is no image" if known else "is not defined"

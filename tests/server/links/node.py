@@ -43,6 +43,9 @@ class Node:
         self.region: Region = self.engine.make(
             Region, NEAR if near else FAR, applid=f"{role}APPL", sysid=role, supplied_queues=False, store=Path(store)
         )
+        if not near:
+            server = self.region.programs.register
+            self.do(lambda: server("SERVER", lambda task: task.writeq_td("FARQ", bytes(task.commarea))))
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, daemon=True).start()
         identity = Identity(*map(Path, files))
@@ -73,11 +76,26 @@ class Node:
         return self.engine.submit(call).result(300)
 
     def both(self, record: str) -> str:
+        """A unit of work with a record here and one that is function-shipped."""
+
         def program(task: Any) -> None:
             task.writeq_td("OWNQ", record.encode())
             task.writeq_td("FARQ", record.encode())
             task.syncpoint()
 
+        return self.outcome(program)
+
+    def linked(self, record: str) -> str:
+        """The same, but a program of the other region writes its record."""
+
+        def program(task: Any) -> None:
+            task.writeq_td("OWNQ", record.encode())
+            task.link("SERVER", record.encode(), sysid="FAR")
+            task.syncpoint()
+
+        return self.outcome(program)
+
+    def outcome(self, program: Any) -> str:
         try:
             self.do(lambda: self.region.start(program))
         except Condition as error:

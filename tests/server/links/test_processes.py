@@ -111,12 +111,12 @@ def pair(authority, tmp_path) -> Iterator:
         one.end()
 
 
-def lives_through(make, who: str, fate: str) -> None:
+def lives_through(make, who: str, fate: str, how: str = "both") -> None:
     one = make(**{who: fate})
     outcomes = {}
     for number in range(_UNITS):
         record = f"{number}"
-        outcomes[record] = one.near.ask("both", record)
+        outcomes[record] = one.near.ask(how, record)
         one.settled(lambda near, far: near["acquired"] and far["acquired"])
 
     def quiet(near, far):
@@ -145,8 +145,9 @@ def lives_through(make, who: str, fate: str) -> None:
         "mirror with the decision",
     ],
 )
-def test_at_the_messages_that_matter(pair, who, fate):
-    lives_through(pair, who, fate)
+@pytest.mark.parametrize("how", ["both", "linked"])
+def test_at_the_messages_that_matter(pair, who, fate, how):
+    lives_through(pair, who, fate, how)
 
 
 @pytest.mark.slow
@@ -154,5 +155,6 @@ def test_at_the_messages_that_matter(pair, who, fate):
 @pytest.mark.parametrize("who", ["near", "far"])
 @pytest.mark.parametrize("way", ["out", "in"])
 @pytest.mark.parametrize("number", range(1, 2 * MESSAGES))
-def test_at_every_message(pair, act, who, way, number):
-    lives_through(pair, who, f"{act}:{way}:{number}")
+@pytest.mark.parametrize("how", ["both", "linked"])
+def test_at_every_message(pair, act, who, way, number, how):
+    lives_through(pair, who, f"{act}:{way}:{number}", how)

@@ -54,10 +54,16 @@ def is_outside_subset(error: BaseException) -> bool:
     return isinstance(error, Condition) and error.resp is Resp.INVREQ and error.resp2 == _OUTSIDE_SUBSET
 
 
-def note_failure(task: TaskData, error: BaseException) -> str:
-    """Note with an exception the program that it left first, which outer levels do not change; that program."""
-    program: str = vars(error).setdefault("cics_program", program_of(task))
-    return program
+def note_failure(task: TaskData, error: BaseException, program: str = "") -> str:
+    """Note with an exception the program that it left first, which outer levels do not change; that program.
+
+    Args:
+        task: the task.
+        error: the exception.
+        program: a program of another region that it has left; the one that runs here when not given.
+    """
+    first: str = vars(error).setdefault("cics_program", program or program_of(task))
+    return first
 
 
 def passed(task: TaskData, channel: str | None) -> Channel | None:

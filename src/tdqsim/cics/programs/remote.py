@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.levels import level_of, program_of
+from tdqsim.cics.kernel.levels import level_of, note_failure, program_of
 from tdqsim.cics.kernel.task import TaskBase, take_last_syncpoint, to_abend
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.running import find_program, on_level, run_program
@@ -183,7 +183,11 @@ def ship_link(task: TaskBase, system: str, program: str, order: LinkOrder) -> Pa
     except Condition as unknown:
         resp2 = _NOT_CONNECTED if system in region.connections else _NOT_KNOWN
         raise Condition(unknown.resp, resp2, unknown.detail) from unknown
-    answer = link.ship_link(task, program, order.to_bytes(), apart=order.apart)
+    try:
+        answer = link.ship_link(task, program, order.to_bytes(), apart=order.apart)
+    except Abend as abend:
+        note_failure(task, abend, program)
+        raise
     back, _ = Passed.from_bytes(answer)
     return back
 
