@@ -10,6 +10,7 @@ from typing import Annotated, Final
 import typer
 
 from tdqsim import definitions
+from tdqsim.cli import on_demand
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import copyable
@@ -105,8 +106,19 @@ def new(
         str,
         typer.Option("--example", metavar="NAME", help="Copy this example instead.", autocompletion=_offered_examples),
     ] = "",
+    cobol: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--cobol", metavar="SRC", help="Make it for COBOL programs: a source, or a folder; may be repeated."
+        ),
+    ] = None,
+    csd: Annotated[
+        Path | None, typer.Option("--csd", metavar="FILE", help="With --cobol: the definitions, as DFHCSDUP text.")
+    ] = None,
 ) -> None:
     """Write a small region directory to begin with: definitions, a handler, a test, settings of an editor."""
+    if csd is not None and not cobol:
+        raise InputError("--csd needs --cobol: the programs that the definitions belong to")
     copied = _example(source) if source else None
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: already exists and is not empty; name a new directory")
@@ -115,20 +127,30 @@ def new(
         shutil.copy(copied, directory)
     elif copied is not None:
         shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    elif cobol:
+        made = on_demand.new_region.make_region(directory, cobol, csd)
+        _write(directory, made.files)
+        for line in made.missing:
+            emit(f"not found: {line}")
     else:
-        for name, text in _files().items():
-            path = directory / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, "utf-8")
+        _write(directory, _files())
     emit(f"{directory}: {', '.join(sorted(path.name for path in directory.iterdir()))}")
     emit(f"next: {'; '.join(_next(directory))}")
+
+
+def _write(directory: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        path = directory / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
 
 
 def _next(directory: Path) -> list[str]:
     """The commands to try in the new directory."""
     tests = [f"pytest {directory}"] if any(directory.glob("test_*.py")) else []
     if (directory / "region.yaml").is_file():
-        return [f"tdq check {directory}", f"tdq run {directory}", *tests]
+        cases = [f"tdq cobol test {directory}"] if any(directory.rglob("*.case.yaml")) else []
+        return [f"tdq check {directory}", f"tdq run {directory}", *tests, *cases]
     return tests or [f"python {path}" for path in sorted(directory.glob("*.py"))]
 
 

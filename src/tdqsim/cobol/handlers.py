@@ -14,6 +14,7 @@ Paths are relative to the directory of region.yaml. Without ``cache`` compiled p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -21,11 +22,15 @@ from weakref import WeakKeyDictionary
 from tdqsim.cics import Region
 from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.programs import CobolPrograms, Program
+from tdqsim.cobol.settings import issue_warning
 from tdqsim.cobol.toolchain import default_cache
+from tdqsim.definitions.bms import Mapset, parse_bms
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.layouts import load_copybook
 
 __all__ = ["COBOL", "CobolResolver"]
+
+_MAPSETS_KEPT: Final = 256
 
 
 class CobolResolver:
@@ -68,6 +73,9 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         message = "a transaction has a COBOL program, but cobol: does not say where the sources are"
         raise DefinitionError([Problem("region.yaml", 0, "region", "cobol", "", message)])
     base = Path(settings.get("directory", "."))
+    for folder in (*settings.get("sources", ()), *settings.get("copybooks", ())):
+        for path in sorted((base / folder).glob("*.[bB][mM][sS]")):
+            _install_maps(region, path)
     return CobolPrograms(
         region,
         sources=[base / each for each in settings.get("sources", ())],
@@ -80,6 +88,19 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),
     )
+
+
+def _install_maps(region: Region, path: Path) -> None:
+    """Install the maps of a BMS source; one that cannot be read is warned of, and only its programs miss it."""
+    try:
+        region.screens.install(_mapset(path, path.stat().st_mtime_ns))
+    except (DefinitionError, OSError) as error:
+        issue_warning(str(error))
+
+
+@lru_cache(_MAPSETS_KEPT)
+def _mapset(path: Path, _modified: int) -> Mapset:
+    return parse_bms(path.read_text("latin-1"), str(path))
 
 
 def _code_pages(settings: Mapping[str, Any], base: Path) -> dict[str, Conversion]:

@@ -1,0 +1,208 @@
+"""A region directory made from COBOL sources, copybooks, BMS maps and a CSD extract.
+
+The sources stay where they are: ``region.yaml`` names their folders. Each transaction and each transient data queue
+gets a case file with a skeleton. What the programs use and is not there is listed: copybooks, programs that are linked
+to, queues and files without definition, commands that only a stub answers.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from tdqsim.cobol.calls import unserved
+from tdqsim.cobol.compiler import Options, expand
+from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
+from tdqsim.cobol.translate import CobolError, ExecCommand, translate
+from tdqsim.definitions import (
+    Definitions,
+    define_tdqueue,
+    define_terminal,
+    define_transaction,
+    dump_definitions,
+    parse_csd_listing,
+)
+from tdqsim.errors import DefinitionError
+from tdqsim.facts import SUPPLIED_QUEUES
+
+__all__ = ["MadeRegion", "make_region"]
+
+_PROGRAM_ID: Final = re.compile(rb"\bPROGRAM-ID\b", re.IGNORECASE)
+_GROUP: Final = "COBOL"
+_TERMINAL: Final = "T001"
+_NAME: Final = r"'([A-Z0-9@#$]{1,8}) *'"
+_TD: Final = re.compile(rf"^EXEC CICS (?:READQ|WRITEQ|DELETEQ)\b(?=.*\bTD\b).*?\bQUEUE\({_NAME}\)")
+_USES: Final = (
+    ("program", re.compile(rf"^EXEC CICS (?:LINK|XCTL|LOAD)\b.*?\bPROGRAM\({_NAME}\)")),
+    ("file", re.compile(rf"^EXEC CICS .*?\b(?:FILE|DATASET)\({_NAME}\)")),
+    ("transaction", re.compile(rf"^EXEC CICS (?:START|RETURN)\b.*?\bTRANSID\({_NAME}\)")),
+)
+
+
+@dataclass(slots=True)
+class MadeRegion:
+    """What was made.
+
+    Attributes:
+        files: the text of each file by its path in the directory.
+        missing: what was not found, one line each.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+
+def make_region(directory: Path, sources: Iterable[Path], csd: Path | None = None) -> MadeRegion:
+    """The files of a region directory for COBOL programs; nothing is written.
+
+    Args:
+        directory: where they will be.
+        sources: sources, or folders of them, with copybooks and maps anywhere below.
+        csd: DFHCSDUP commands, or the listing of LIST or EXTRACT.
+
+    Raises:
+        CobolMissing: there is no compiler. OSError: a file cannot be read.
+    """
+    made = MadeRegion()
+    found = _Sources(sources)
+    definitions = Definitions.of(())
+    if csd is not None:
+        imported = parse_csd_listing(csd.read_text("utf-8", "replace"), file=str(csd))
+        definitions = imported.definitions
+        made.missing += [str(report) for report in imported.reports]
+    commands = list(_commands(found, made.missing))
+    definitions = _completed(definitions, commands, found, with_csd=csd is not None)
+    made.missing += _not_there(definitions, commands, found)
+    made.files["definitions.yaml"] = dump_definitions(definitions)
+    made.files["region.yaml"] = _region_file(directory, found)
+    known = {each.name for each in definitions.tdqueues if each.type in ("INTRA", "EXTRA")}
+    at_terminal = {name for name, command in commands if command.verb in ("SEND", "RECEIVE")}
+    for transaction in definitions.transactions:
+        if transaction.program in found.programs:
+            name, terminal = transaction.name, transaction.program in at_terminal
+            when = f"{{terminal: {_TERMINAL}, text: {name}}}" if terminal else f"{{transaction: {name}}}"
+            queues = [each for each in _queues(commands, transaction.program) if each in known]
+            made.files[f"cases/{name}.case.yaml"] = _case(f"{name} runs", when, queues)
+    for queue in definitions.tdqueues:
+        if queue.type == "INTRA" and queue.name not in SUPPLIED_QUEUES:
+            made.files[f"cases/queue-{queue.name}.case.yaml"] = _case(
+                f"records on {queue.name}", f'{{write: {queue.name}, records: ["RECORD 1"]}}', [queue.name]
+            )
+    return made
+
+
+class _Sources:
+    """The programs by name, and the folders of programs and of copybooks."""
+
+    def __init__(self, sources: Iterable[Path]) -> None:
+        self.programs: dict[str, Path] = {}
+        self.folders: list[Path] = []
+        self.copybooks: list[Path] = []
+        for path in (file for source in sources for file in _files(source)):
+            suffix = path.suffix.lower()
+            if suffix in PROGRAMS and _PROGRAM_ID.search(path.read_bytes()):
+                self.programs.setdefault(path.stem.upper(), path)
+                _add(self.folders, path.parent)
+            elif suffix and (suffix in COPYBOOKS or suffix in PROGRAMS or suffix == MAPS):
+                _add(self.copybooks, path.parent)
+
+
+def _files(source: Path) -> list[Path]:
+    return sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
+
+
+def _add(folders: list[Path], folder: Path) -> None:
+    if folder not in folders:
+        folders.append(folder)
+
+
+_Issued = tuple[str, ExecCommand]
+"""A program's name and one of its commands."""
+
+
+def _commands(found: _Sources, missing: list[str]) -> Iterator[_Issued]:
+    """The commands of all programs; what cannot be translated is missing."""
+    options = Options(tuple(found.copybooks))
+    for name, path in found.programs.items():
+        try:
+            translation = translate(expand(path, options), str(path))
+        except CobolError as error:
+            missing += error.problems
+            continue
+        except DefinitionError as error:  # of a BMS source that it names
+            missing += map(str, error.problems)
+            continue
+        for each in (translation, *translation.following):
+            for command in each.commands:
+                yield name, command
+
+
+def _completed(
+    definitions: Definitions, commands: Iterable[_Issued], found: _Sources, *, with_csd: bool
+) -> Definitions:
+    """The definitions with a terminal; without a CSD extract, queues and transactions for what the programs show."""
+    terminal = Definitions.of([define_terminal(name=_TERMINAL, group=_GROUP)])
+    if with_csd:
+        return definitions + terminal
+    queues = sorted({match[1] for _program, each in commands if (match := _TD.match(each.shown))} - {*SUPPLIED_QUEUES})
+    resources = [define_tdqueue(name=name, group=_GROUP, type="INTRA") for name in queues if len(name) <= 4]
+    transactions = [
+        define_transaction(name=f"T{at:03d}", group=_GROUP, program=name) for at, name in enumerate(found.programs, 1)
+    ]
+    return Definitions.of([*resources, *transactions]) + terminal
+
+
+def _not_there(definitions: Definitions, commands: Iterable[_Issued], found: _Sources) -> list[str]:
+    """What programs and definitions name and is not there."""
+    known = {
+        "program": {*found.programs},
+        "file": {each.name for each in definitions.files},
+        "transaction": {each.name for each in definitions.transactions},
+        "queue": {*SUPPLIED_QUEUES, *(each.name for each in definitions.tdqueues)},
+    }
+    lines: dict[str, None] = {}
+    for each in definitions.transactions:
+        if each.program and each.program not in known["program"]:
+            lines[f"transaction {each.name}: there is no source of program {each.program}"] = None
+    for program, command in commands:
+        for kind, pattern in (*_USES, ("queue", _TD)):
+            match = pattern.match(command.shown)
+            if match and match[1] not in known[kind]:
+                why = "there is no source" if kind == "program" else "it is not defined"
+                lines[f"{kind} {match[1]}: {why} (used by {program})"] = None
+        if why := unserved(command):
+            lines[f"{command.place}: {why}"] = None
+    return list(lines)
+
+
+def _queues(commands: Iterable[_Issued], program: str) -> list[str]:
+    """The queues that a program names."""
+    found = (match[1] for name, each in commands if name == program and (match := _TD.match(each.shown)))
+    return list(dict.fromkeys(found))
+
+
+def _region_file(directory: Path, found: _Sources) -> str:
+    def listed(folders: Iterable[Path]) -> str:
+        return "".join(f"    - {_quoted(os.path.relpath(each, directory))}\n" for each in folders)
+
+    sources = f"  sources:\n{listed(found.folders)}" if found.folders else ""
+    copybooks = f"  copybooks:\n{listed(found.copybooks)}" if found.copybooks else ""
+    head = "# The region of COBOL programs: tdq run, tdq cobol test\ndefinitions: [definitions.yaml]\ncobol:\n"
+    return f"{head}{sources}{copybooks}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _case(name: str, when: str, queues: Iterable[str]) -> str:
+    then = "".join(f"        {queue}: []\n" for queue in queues)
+    expected = f"    then:\n      queues:\n{then}" if then else "    then: {}\n"
+    return (
+        "# A skeleton: fill in what the programs find, then let tdq cobol test --update write what they leave.\n"
+        f"cases:\n  - name: {_quoted(name)}\n    given: {{}}\n    when:\n      - {when}\n{expected}"
+    )
