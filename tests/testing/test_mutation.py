@@ -222,6 +222,14 @@ def test_what_no_test_notices_survives(tmp_path: Path) -> None:
     assert before == {path: path.read_bytes() for path in shop.rglob("*") if path.is_file()}
 
 
+def test_a_package_that_is_called_like_a_cache_is_copied(tmp_path: Path) -> None:
+    (tmp_path / "record_cache").mkdir()
+    (tmp_path / "record_cache" / "__init__.py").write_text("def keep(task):\n    task.syncpoint()\n")
+    (tmp_path / "test_it.py").write_text("from record_cache import keep\n\ndef test_it():\n    assert keep\n")
+    (judgement,) = mutate(tmp_path, sources_in([tmp_path])).judgements
+    assert judgement.outcome == "survived"
+
+
 def test_mutants_can_be_drawn_and_what_has_no_time_is_not_run(tmp_path: Path) -> None:
     shop = project(tmp_path)
     report = mutate(shop, [shop / "src" / "shop" / "moving.py"], most=2, seed=3, jobs=2, limit=0.001)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -92,17 +93,9 @@ def _show(report: MutationReport) -> None:
         emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
     counts = report.counts
     outcomes = [name for name in ("killed", "survived", "not loaded", "timed out", "broken", "not run") if counts[name]]
-    rows = [
-        (
-            kind,
-            *(
-                sum(each.mutant.kind == kind and each.outcome == name for each in report.judgements)
-                for name in outcomes
-            ),
-        )
-        for kind in kinds
-        if any(each.mutant.kind == kind for each in report.judgements)
-    ]
+    table = Counter((each.mutant.kind, each.outcome) for each in report.judgements)
+    made = {each.mutant.kind for each in report.judgements}
+    rows = [(kind, *(table[kind, name] for name in outcomes)) for kind in kinds if kind in made]
     emit_table(("kind", *outcomes), rows)
     emit(
         f"{counts['killed']} of {len(report.judgements)} mutants killed; "

@@ -39,7 +39,7 @@ __all__ = ["KINDS", "Edit", "Judgement", "Mutant", "MutationReport", "Outcome", 
 
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
-_NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv", "venv"})
+_NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv"})
 _NO_SOURCES: Final = _NOT_COPIED | {"tests", "test", "build", "dist"}
 _TESTS: Final = re.compile(r"test_.*|.*_test|conftest")
 _FAILED: Final = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", re.MULTILINE)
@@ -299,7 +299,7 @@ def _ignored(directory: str, names: list[str]) -> list[str]:
         name
         for name in names
         if name in _NOT_COPIED
-        or name.endswith("_cache")
+        or (name.startswith(".") and name.endswith("_cache"))
         or _is_environment(folder / name)
         or not ((folder / name).is_dir() or (folder / name).is_file() or (folder / name).is_symlink())
     ]
