@@ -93,7 +93,7 @@ def _show(report: MutationReport) -> None:
         emit(f"not loaded: {path}: the tests pass without it; it has {not_loaded.count(path)} mutants")
     counts = report.counts
     outcomes = [name for name in ("killed", "survived", "not loaded", "timed out", "broken", "not run") if counts[name]]
-    table = Counter((each.mutant.kind, each.outcome) for each in report.judgements)
+    table: Counter[tuple[str, str]] = Counter((each.mutant.kind, each.outcome) for each in report.judgements)
     made = {each.mutant.kind for each in report.judgements}
     rows = [(kind, *(table[kind, name] for name in outcomes)) for kind in kinds if kind in made]
     emit_table(("kind", *outcomes), rows)
