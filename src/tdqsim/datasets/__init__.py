@@ -1,7 +1,8 @@
 """Sequential data sets: record formats, blocking, DD names, print control, SYSOUT and the internal reader.
 
-This room knows files and records, and nothing of queues. Two ways in: :class:`Allocation` for a DD or DSNAME with
-everything z/OS does at open, and :func:`open_reader`, :func:`open_writer` for a plain file.
+This package deals with files and records and does not depend on queues. It has two entry points: :class:`Allocation`
+for a DD or DSNAME, with everything that z/OS does at open, and :func:`open_reader` and :func:`open_writer` for a plain
+file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where DISP=MOD goes on: behind the last record, if the data set is whole up to there."""
+"""Find the position at which DISP=MOD continues writing: after the last record, provided the data set is undamaged."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _CHUNK = 16 * limit("read_ahead_minimum")
 
 
 def end_of_data(path: Path, file: RawFile, dcb: Dcb) -> tuple[int, bool]:
-    """The file's end, and whether its last line lacks its separator.
+    """Return the file's size, and whether its last line lacks the separator.
 
-    Writing behind a block that is cut short would hide the new records from every reader, so that is refused.
+    Records written after a truncated block could not be found by any reader, so such a file is refused.
 
     Raises:
         OpenError: the file is damaged.
@@ -38,7 +38,7 @@ def end_of_data(path: Path, file: RawFile, dcb: Dcb) -> tuple[int, bool]:
 
 
 def _walk(path: Path, file: RawFile, dcb: Dcb, size: int) -> None:
-    """Read through the whole file as a reader would."""
+    """Read the whole file as a reader would, and raise an error at the first damage."""
     deblocker = deblocker_for(dcb)
     base, data = 0, b""
     file.seek(0)

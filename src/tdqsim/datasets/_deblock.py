@@ -1,17 +1,16 @@
-"""From bytes to records: one deblocker a family of formats.
+"""Split bytes into records: one deblocker for each family of record formats.
 
-A deblocker is given bytes and the place in them where a block (or record, or line) begins, and says how far it
-got:
+The caller passes bytes and the position in them at which a block (or record, or line) begins:
 
     records, count, place, damage = deblocker.split(data, at, final=...)
 
-``records`` are the whole records between ``at`` and ``place``. ``damage`` is None, or describes what lies at ``place``
-and cannot be used. With neither, more bytes are needed; ``final`` says that there are none. No length in the
-data is believed before it has been held against a limit, so at most one block of data is ever asked for, and
-a record made of segments is limited to the largest record.
+``records`` are the complete records between ``at`` and ``place``. ``damage`` is None, or describes the bytes at
+``place`` that cannot be used. If there are neither records nor damage, the caller must supply more bytes; ``final``
+says that there are no more. Every length in the data is checked against a limit before it is used, so a deblocker
+never needs more than one block of data, and a record made of segments is limited to the largest record.
 
-Where the damage ends is known only if the block's own length can be trusted; else (``skips`` is None) nothing after
-it can be found, and skipping the damage means the end of the data set.
+The end of the damage is known only if the block's own length can be trusted. Otherwise ``skips`` is None: nothing
+after the damage can be found, and skipping it leads to the end of the data set.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ _BIG = Struct(">HH")
 _LITTLE = Struct("<HH")
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")
-_MIDDLE = 3  # segment control codes: 0 whole record, 1 first, 2 last, 3 in between
-_EXTENDED = 0x8000  # first bit of a BDW: the length has the other 31, as blocks of more than 32760 bytes on tape need
+_MIDDLE = 3  # segment control codes: 0 complete record, 1 first, 2 last, 3 middle
+_EXTENDED = 0x8000  # first bit of a BDW: the other 31 bits are the length, for tape blocks of more than 32760 bytes
 _BLOCK_MAXIMUM = limit("block_maximum")
 _EXTENDED_MAXIMUM = limit("extended_block_maximum")
-_LAYOUT_MAXIMUM = 8192  # a layout costs 32 bytes a record
+_LAYOUT_MAXIMUM = 8192  # a Struct takes 32 bytes of memory for each record
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +43,9 @@ class Damage:
 
     Attributes:
         fault: what is wrong.
-        problem: the same in words, with what is allowed.
-        skips: bytes to pass over to get behind it, or None when no one can tell.
-        salvage: the records it holds if it is accepted all the same.
+        problem: a description of the fault and of what is allowed.
+        skips: the number of bytes to skip, or None when the end of the damage is not known.
+        salvage: the records to deliver if the damaged bytes are accepted (ERROROPTION IGNORE).
     """
 
     fault: BlockFault
@@ -59,16 +58,16 @@ Split = tuple[Sequence[bytes], int, int, Damage | None]
 
 
 class Deblocker(Protocol):
-    """See the module. ``split`` returns records, how many they are, the place reached, damage."""
+    """See the module. ``split`` returns the records, their number, the position reached, and the damage."""
 
     def split(self, data: bytes, at: int, *, final: bool) -> Split: ...
 
     def resume(self) -> None:
-        """The damage just reported is left behind: go on with the next block."""
+        """Continue with the next block after the damage that was just reported."""
 
 
 class FixedBlocks:
-    """F and FB: nothing but records of one length."""
+    """F and FB: records of one length, without descriptor words."""
 
     def __init__(self, dcb: Dcb) -> None:
         self._lrecl = dcb.lrecl
@@ -93,7 +92,7 @@ class FixedBlocks:
         if not 0 < count <= _LAYOUT_MAXIMUM:
             lrecl = self._lrecl
             return [data[place : place + lrecl] for place in range(at, at + count * lrecl, lrecl)]
-        # One layout for many records makes them all in one call; there are few counts: a full read and the last one.
+        # One Struct splits many records in one call. There are few different counts: that of a full read and the last.
         layout = self._layouts.get(count)
         if layout is None:
             if len(self._layouts) > 1:
@@ -103,7 +102,7 @@ class FixedBlocks:
 
 
 class UndefinedBlocks:
-    """U: a block is a record; all but the last are BLKSIZE long, as a file keeps no block boundaries."""
+    """U: a block is a record. A file has no block boundaries, so each block but the last is taken as BLKSIZE bytes."""
 
     def __init__(self, dcb: Dcb) -> None:
         self._blksize = dcb.blksize
@@ -120,7 +119,7 @@ class UndefinedBlocks:
 
 
 class VariableBlocks:
-    """V and VB: a BDW, then records with an RDW each, exactly to the block's end."""
+    """V and VB: a BDW, then records with an RDW each, which must end exactly at the block's end."""
 
     def __init__(self, dcb: Dcb) -> None:
         self._largest = dcb.blksize
@@ -154,15 +153,15 @@ class VariableBlocks:
 
 
 class SpannedBlocks:
-    """VS and VBS: blocks of segments; a record is whole in one (code 0) or first (1), middle (3)..., last (2)."""
+    """VS and VBS: blocks of segments. A record is one segment (0), or a first (1), middle (3) and last (2) one."""
 
     def __init__(self, dcb: Dcb) -> None:
         self._largest = dcb.blksize
         self._data_maximum = dcb.data_maximum
         self._parts: list[bytes] = []
-        self._held = 0
-        self._left = 0  # bytes of the current block still to do when damage was met inside it
-        self._resuming = False  # behind damage: what is left of the record in error is passed over
+        self._collected = 0
+        self._left = 0  # bytes of the current block after damage inside it
+        self._resuming = False  # after damage: skip the remaining segments of the record in error
 
     def split(self, data: bytes, at: int, *, final: bool) -> Split:
         """See :class:`Deblocker`."""
@@ -188,7 +187,7 @@ class SpannedBlocks:
         return records, len(records), at, None
 
     def resume(self) -> None:
-        """Drop the record in error; its further segments are passed over without a second complaint."""
+        """Drop the record in error; its remaining segments are skipped without a second error."""
         self._resuming = True
         self._drop()
 
@@ -208,10 +207,10 @@ class SpannedBlocks:
         part = data[at + _RDW : following]
         if starts == bool(self._parts):
             return self._misfit(code, following - at, part)
-        if self._held + len(part) > self._data_maximum:
-            problem = f"a record of {self._held + len(part)} bytes or more; at most {self._data_maximum} fit LRECL"
+        if self._collected + len(part) > self._data_maximum:
+            problem = f"a record of {self._collected + len(part)} bytes or more; at most {self._data_maximum} fit LRECL"
             return Damage(BlockFault.SEGMENT, problem, end - at, (b"".join(self._parts) + part,))
-        self._held += len(part)
+        self._collected += len(part)
         self._parts.append(part)
         if ends:
             records.append(b"".join(self._parts))
@@ -219,11 +218,10 @@ class SpannedBlocks:
         return following
 
     def _misfit(self, code: int, skips: int, part: bytes) -> Damage:
-        held = b"".join(self._parts)
         if self._parts:
-            # The new record is whole in itself: only what came before it is damaged, so nothing is passed over.
+            # The new record may be complete: only the segments before it are damaged, so no bytes are skipped.
             problem = f"segment code {code} begins a record while the one before it has no last segment"
-            return Damage(BlockFault.SEGMENT, problem, 0, (held,))
+            return Damage(BlockFault.SEGMENT, problem, 0, (b"".join(self._parts),))
         problem = f"segment code {code} continues a record that has no first segment"
         return Damage(BlockFault.SEGMENT, problem, skips, (part,))
 
@@ -233,7 +231,7 @@ class SpannedBlocks:
 
     def _drop(self) -> None:
         self._parts.clear()
-        self._held = 0
+        self._collected = 0
 
 
 class HeadedRecords:
@@ -243,7 +241,7 @@ class HeadedRecords:
         little = dcb.recfm is RecordFormat.RDWLE
         self._unpack = (_LITTLE if little else _BIG).unpack_from
         self._second = dcb.rdw_position == 2
-        self._header = 0 if dcb.rdw_inclusive else _RDW  # what a length leaves out
+        self._header = 0 if dcb.rdw_inclusive else _RDW  # bytes of the descriptor word that the length does not count
         self._largest = dcb.lrecl
 
     def split(self, data: bytes, at: int, *, final: bool) -> Split:
@@ -260,7 +258,7 @@ class HeadedRecords:
                 length, rest = rest, length
             following = at + length + header
             if rest or not shortest <= length <= largest:
-                return records, len(records), at, self._lie(data, at, length, rest)
+                return records, len(records), at, self._bad_word(data, at, length, rest)
             if following > size:
                 break
             append(data[at + _RDW : following])
@@ -271,7 +269,7 @@ class HeadedRecords:
     def resume(self) -> None:
         """Nothing to forget."""
 
-    def _lie(self, data: bytes, at: int, length: int, rest: int) -> Damage:
+    def _bad_word(self, data: bytes, at: int, length: int, rest: int) -> Damage:
         shown = data[at : at + _RDW].hex().upper()
         why = "its other two bytes are not zero" if rest else f"it says {length}"
         shortest = _RDW - self._header or 1
@@ -282,24 +280,24 @@ class HeadedRecords:
 
 
 class Lines:
-    """LF, CRLF and NL: text with a separator behind each record; the last one may lack it."""
+    """LF, CRLF and NL: text with a separator after each record; the last record may lack it."""
 
     def __init__(self, dcb: Dcb) -> None:
         assert dcb.recfm is not None
         self._separator = dcb.recfm.separator
         self._largest = dcb.lrecl
-        self._endless = False  # the end of the line in error has not been seen
-        self._discarding = False  # it is in error and being passed over
+        self._endless = False  # the end of the line in error has not been read yet
+        self._discarding = False  # the rest of the line in error is being skipped
 
     def split(self, data: bytes, at: int, *, final: bool) -> Split:
         """See :class:`Deblocker`."""
         separator = self._separator
         if self._discarding:
-            found = data.find(separator, at)
-            if found < 0:
-                # A separator of two bytes may lie across the end of what has been read.
+            line_end = data.find(separator, at)
+            if line_end < 0:
+                # A separator of two bytes may continue in the next read.
                 return (), 0, max(at, len(data) - (0 if final else len(separator) - 1)), None
-            at, self._discarding = found + len(separator), False
+            at, self._discarding = line_end + len(separator), False
         records = data[at:].split(separator)
         rest = records.pop()
         if final and rest:
@@ -314,7 +312,7 @@ class Lines:
         return records, len(records), place, None
 
     def resume(self) -> None:
-        """Pass over the rest of a line whose end has not been seen."""
+        """Skip the rest of a line whose end has not been read yet."""
         self._discarding, self._endless = self._endless, False
 
     def _long_line(self, records: list[bytes], at: int) -> Split:
@@ -331,7 +329,7 @@ class Lines:
 
 
 def deblocker_for(dcb: Dcb) -> Deblocker:
-    """A new deblocker for the format of a checked block."""
+    """Return a new deblocker for the format of a checked data control block."""
     assert dcb.recfm is not None
     if dcb.recfm.fixed:
         return FixedBlocks(dcb)
@@ -352,7 +350,7 @@ _KINDS: dict[RecordFormat, type[VariableBlocks | SpannedBlocks | UndefinedBlocks
 
 
 def _block_end(data: bytes, at: int, largest: int, *, final: bool) -> tuple[int, Damage | None]:
-    """Where the block at ``at`` ends; 0 when it is not all there. ``largest`` is BLKSIZE, 0 when it is not known."""
+    """Return the end of the block at ``at``; 0 when it is not complete. ``largest`` is BLKSIZE, or 0: unknown."""
     size = len(data)
     if at + _BDW > size:
         return 0, _cut_short(data, at, "block") if final and at != size else None
@@ -371,26 +369,26 @@ def _bad_bdw(data: bytes, at: int, length: int, rest: int, largest: int) -> Dama
     shown = data[at : at + _BDW].hex().upper()
     why = "its last two bytes are not zero" if rest else f"it says {length}"
     problem = f"BDW X'{shown}': {why}; a length from 8 to {largest} and two bytes of zero are allowed"
-    # A length between the two limits of what can be true is still where the next block must be looked for.
+    # A length beyond BLKSIZE but within the system's maximum is probably real: skip so many bytes to the next block.
     skips = length if not rest and largest < length <= _BLOCK_MAXIMUM and at + length <= len(data) else None
     return Damage(BlockFault.BDW, problem, skips, (data[at + _BDW : at + min(largest, _BLOCK_MAXIMUM)],))
 
 
 def _bad_rdw(data: bytes, at: int, end: int, largest: int, *, spanned: bool = False) -> Damage:
-    name, held = ("SDW" if spanned else "RDW"), data[at:end]
-    shown = held[:_RDW].hex().upper()
-    if len(held) < _RDW:
-        problem = f"{len(held)} bytes X'{shown}' are left in the block, too few for an {name}"
+    name, remainder = ("SDW" if spanned else "RDW"), data[at:end]
+    shown = remainder[:_RDW].hex().upper()
+    if len(remainder) < _RDW:
+        problem = f"{len(remainder)} bytes X'{shown}' are left in the block, too few for an {name}"
     else:
         room = min(end - at, largest)
         codes = " a segment code 0-3 and a zero" if spanned else " two bytes of zero"
         problem = (
             f"{name} X'{shown}': a length from {_RDW} to {room} (the rest of the block, LRECL) and{codes} are allowed"
         )
-    return Damage(BlockFault.RDW, problem, end - at, (held[_RDW:] or held,))
+    return Damage(BlockFault.RDW, problem, end - at, (remainder[_RDW:] or remainder,))
 
 
 def _cut_short(data: bytes, at: int, what: str) -> Damage:
-    held = data[at:]
-    problem = f"the data set ends inside a {what}: {len(held)} bytes are left of it"
-    return Damage(BlockFault.TRUNCATED, problem, len(held), (held[_RDW:] or held,))
+    remainder = data[at:]
+    problem = f"the data set ends inside a {what}: {len(remainder)} bytes are left of it"
+    return Damage(BlockFault.TRUNCATED, problem, len(remainder), (remainder[_RDW:] or remainder,))

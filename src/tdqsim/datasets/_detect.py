@@ -1,9 +1,10 @@
-"""Detecting the format of a file from its bytes, with the reasons.
+"""Detect the format of a file from its bytes, and give the reasons.
 
-Files come off a mainframe as VB blocks, with descriptor words but no blocks, as fixed records without any mark, or as
-lines. Each format is tried on the first quarter megabyte; one whose descriptor words chain without a gap up to there
-is all but certain, as chance does not make such chains. Fixed records leave only two traces: the file's size is a
-multiple of their length, and fields that begin at some place of one record begin there in the next.
+A file transferred from a mainframe consists of VB blocks, of records with descriptor words but no blocks, of fixed
+records without descriptor words, or of lines. Each format is tried on the first quarter megabyte. A format whose
+descriptor words chain without a gap to the end of that sample is almost certain, because such chains do not arise by
+chance. Fixed records show only two signs: the file's size is a multiple of their length, and a field begins at the same
+position in each record.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tdqsim.datasets.errors import DcbError, OpenError
 __all__ = ["SAMPLE", "Detection", "detect", "format_by_words"]
 
 SAMPLE = 4 * limit("read_ahead_minimum")
-"""How many bytes at the beginning of a file are looked at."""
+"""The number of bytes at the beginning of a file that are examined."""
 _CANDIDATES = (
     Dcb(RecordFormat.VB),
     Dcb(RecordFormat.VBS, lrecl=limit("lrecl_x")),
@@ -44,18 +45,19 @@ _PACKED = (
     (2, "INMR01".encode("cp037"), "a file of TSO TRANSMIT (XMIT)"),
 )
 _SHORTEST_FIXED = 8
-_CLEAR = 0.9  # how near to the best a shorter length must come to be taken for it
+_CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a file seems to be, by :func:`detect`.
+    """The result of :func:`detect`.
 
     Attributes:
-        dcb: the data control block to read it with.
-        certain: the format leaves marks in the file and all of them fit; else it is the likeliest of several.
-        reasons: why, in words for the user.
-        ebcdic: its text looks like EBCDIC (True), like ASCII (False), or like neither (None).
+        dcb: the data control block with which to read the file.
+        certain: the file has descriptor words or line ends, and all of them fit; otherwise the format is the likeliest
+            of several.
+        reasons: the reasons, as text for the user.
+        ebcdic: the file's text looks like EBCDIC (True), like ASCII (False), or like neither (None).
     """
 
     dcb: Dcb
@@ -65,7 +67,7 @@ class Detection:
 
 
 def detect(path: Path | str) -> Detection:
-    """Look at a file and say how to read it.
+    """Examine a file and return how to read it.
 
     Raises:
         OpenError: it cannot be opened.
@@ -84,28 +86,28 @@ def detect(path: Path | str) -> Detection:
         raise DcbError(path, "the file is empty: any format fits; say which with RECFM and LRECL")
     whole = len(data) == size
     ebcdic = _looks_ebcdic(data)
-    found = _described(data, whole=whole, ebcdic=ebcdic)
+    detection = _described(data, whole=whole, ebcdic=ebcdic)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
-    if found is None and packed is not None:
+    if detection is None and packed is not None:
         raise DcbError(path, f"this is {packed}, not a data set: unpack it first")
-    return found or _lines(data, whole=whole, ebcdic=ebcdic) or _fixed(path, data, size, ebcdic)
+    return detection or _lines(data, whole=whole, ebcdic=ebcdic) or _fixed(path, data, size, ebcdic)
 
 
 def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
-    """The format that descriptor words in data show, or None where they do not chain to its end.
+    """Return the format that the descriptor words in the data indicate, or None if they do not chain to its end.
 
     Args:
         data: the beginning of a file, or all of it.
-        whole: data is the whole file.
-        lrecl: the length of fixed records that the file is to be read as. None is returned if each of them would be
-            exactly one record with its descriptor words: then both readings find the same records.
+        whole: the data is the whole file.
+        lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
+            with its descriptor words, the result is None, because both formats then give the same records.
     """
-    found = _chained(data, whole=whole)
-    if found is None:
+    chain = _chained(data, whole=whole)
+    if chain is None:
         return None
-    lengths, dcb = found
+    lengths, dcb = chain
     blocked = dcb.recfm is not None and dcb.recfm.variable
-    # A single word that happens to be the file's size is no chain; a block's and its record's words are.
+    # One word that equals the file's size may be chance; the words of a block and of its record together are not.
     if len(lengths) == 1 and not blocked:
         return None
     words = limit("record_descriptor") + (limit("block_descriptor") if blocked else 0)
@@ -115,32 +117,33 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
 
 def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
     """Formats with descriptor words."""
-    found = _chained(data, whole=whole)
-    if found is None:
+    chain = _chained(data, whole=whole)
+    if chain is None:
         return None
-    lengths, dcb = found
+    lengths, dcb = chain
     kind = "block and record" if dcb.recfm and dcb.recfm.variable else "record"
     seen = "the file" if whole else f"the first {len(data)} bytes"
     reasons = (f"{kind} descriptor words chain without a gap through {seen}: {len(lengths)} records",)
-    # One word that happens to say the file's size is no chain.
+    # One word that equals the file's size may be chance.
     return Detection(dcb, len(lengths) > 1, reasons, ebcdic)
 
 
 def _chained(data: bytes, *, whole: bool) -> tuple[list[int], Dcb] | None:
-    """The lengths of the records and their format: blocks where there are any, else where most records are found."""
-    counts = [(_chain(data, candidate, whole=whole), candidate) for candidate in _CANDIDATES]
-    fitting = [found for found in counts if found[0]]
+    """Return the lengths of the records and their format: a blocked one if any fits, else the one with most records."""
+    candidates = [(_chain(data, candidate, whole=whole), candidate) for candidate in _CANDIDATES]
+    fitting = [(lengths, dcb) for lengths, dcb in candidates if lengths]
     if not fitting:
         return None
-    # Blocks first: every chain of blocks is also one of (longer) records, but no chance makes blocks of records.
+    # Blocks come first: every chain of blocks can also be read as a chain of (longer) records, but records do not
+    # chain as blocks by chance.
     return next(
-        (found for found in fitting if found[1].recfm and found[1].recfm.variable),
+        ((lengths, dcb) for lengths, dcb in fitting if dcb.recfm and dcb.recfm.variable),
         max(fitting, key=lambda each: len(each[0])),
     )
 
 
 def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> list[int]:
-    """The lengths of the records found; none when the descriptor words do not chain."""
+    """Return the lengths of the records; an empty list if the descriptor words do not chain."""
     deblocker = deblocker_for(dcb.checked("sample"))
     records, count, place, damage = deblocker.split(data, 0, final=whole)
     lengths = list(map(len, records))
@@ -167,7 +170,7 @@ def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None
 
 
 def _fixed(path: Path, data: bytes, size: int, ebcdic: bool | None) -> Detection:
-    """The record length by which the sample repeats itself best."""
+    """Choose the record length at which the positions of fields repeat best."""
     lengths = [length for length in _divisors(size) if _SHORTEST_FIXED <= length <= len(data) // 2]
     edges = _edges(data)
     scores = {length: _likeness(edges, length) for length in lengths}
@@ -189,15 +192,15 @@ def _fixed(path: Path, data: bytes, size: int, ebcdic: bool | None) -> Detection
 
 
 def _divisors(size: int) -> list[int]:
-    """Divisors that can be a record length, ascending."""
+    """Return the divisors of the size that can be a record length, in ascending order."""
     return [length for length in range(1, min(limit("fixed_record_maximum"), size) + 1) if size % length == 0]
 
 
 def _likeness(edges: bytes, distance: int) -> float:
-    """The share of places where one byte differs from the next that are such places ``distance`` further on too.
+    """Return the share of edges (a byte differs from the one before) that have another edge ``distance`` bytes later.
 
-    Places of change, not bytes: blanks and zeros that fill a record look alike at any distance, the borders of its
-    fields do not.
+    Edges are compared, not bytes: the blanks and zeros that pad a record match at any distance, but the borders of its
+    fields match only at the record length.
     """
     length = len(edges) - distance
     left, right = int.from_bytes(edges[:length], "big"), int.from_bytes(edges[distance:], "big")
@@ -205,14 +208,14 @@ def _likeness(edges: bytes, distance: int) -> float:
 
 
 def _edges(data: bytes) -> bytes:
-    """1 for each byte that differs from the one before it, else 0."""
+    """Return 1 for each byte that differs from the one before it, else 0."""
     length = len(data) - 1
     changed = int.from_bytes(data[1:], "big") ^ int.from_bytes(data[:-1], "big")
     return changed.to_bytes(length, "big").translate(b"\0" + b"\1" * 255)
 
 
 def _looks_ebcdic(data: bytes) -> bool | None:
-    """By the letters and digits of both worlds: those of EBCDIC lie where ASCII has nothing to print."""
+    """Compare the number of EBCDIC and ASCII text characters: EBCDIC letters and digits are not printable in ASCII."""
     ebcdic = len(data) - len(data.translate(None, _EBCDIC_TEXT))
     ascii_text = len(data) - len(data.translate(None, _ASCII_TEXT))
     if max(ebcdic, ascii_text) * 2 < len(data):
@@ -225,7 +228,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _ends_lines(data: bytes, separator: bytes) -> bool:
-    """Separators come at a pace that lines of text would have."""
+    """Return whether the distances between separators are those of lines of text: at most 512 bytes."""
     places = [at for at in range(len(data)) if data[at : at + 1] == separator][:1000]
     return bool(places) and all(after - before <= 512 for before, after in pairwise([0, *places]))
 

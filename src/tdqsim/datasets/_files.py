@@ -1,4 +1,4 @@
-"""Opening files for data sets: only regular files, locked as DISP asks for, errors in this room's words."""
+"""Open the files of data sets: only regular files, locked according to DISP, with the errors of this package."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from tdqsim.datasets.errors import DatasetInUse, OpenError
 
 try:
     import fcntl
-except ImportError:  # pragma: no cover - a system without POSIX locks has none to honour
+except ImportError:  # pragma: no cover - a system without POSIX locks
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["NO_SPACE", "Opener", "RawFile", "is_data_set", "lock", "open_file", "open_raw"]
 
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # a pipe without a writer must be refused, not waited for
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # without it, opening a pipe that has no writer would block
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
 class RawFile(Protocol):
-    """An unbuffered binary file, as much of it as this room uses. Tests put one between to make I/O fail."""
+    """The methods of an unbuffered binary file that this package uses. Tests substitute their own to make I/O fail."""
 
     def fileno(self) -> int: ...
     def read(self, size: int, /) -> bytes | None: ...
@@ -40,7 +40,7 @@ Opener = Callable[[Path, int], RawFile]
 
 
 def open_raw(path: Path, flags: int) -> RawFile:
-    """The file, unbuffered; ``flags`` as for ``os.open``, read-only or O_RDWR."""
+    """Open the file unbuffered; ``flags`` are those of ``os.open``, read-only or O_RDWR."""
     descriptor = os.open(path, flags | _NONBLOCK | _BINARY | getattr(os, "O_CLOEXEC", 0), 0o666)
     return io.FileIO(descriptor, "r+b" if flags & os.O_RDWR else "rb")
 
@@ -49,7 +49,7 @@ def open_file(path: Path, flags: int, opener: Opener | None) -> RawFile:
     """Open a regular file.
 
     Raises:
-        OpenError: it is missing, a directory, something else than a file, not permitted, or the system refuses.
+        OpenError: it is missing, not a regular file, not permitted, or the system refuses.
     """
     try:
         file = (opener or open_raw)(path, flags)
@@ -64,9 +64,9 @@ def open_file(path: Path, flags: int, opener: Opener | None) -> RawFile:
 
 
 def lock(file: RawFile, path: Path, *, exclusive: bool) -> None:
-    """Take the file as DISP says: alone (OLD, MOD, NEW) or together with others that share (SHR).
+    """Lock the file according to DISP: exclusively (OLD, MOD, NEW) or shared (SHR).
 
-    The lock is advisory and goes with the file's close. A file system without locks gives none.
+    The lock is advisory and is released when the file is closed. On a file system without locks, nothing is locked.
 
     Raises:
         DatasetInUse: another open, in this process or another, excludes it.
@@ -85,7 +85,7 @@ def lock(file: RawFile, path: Path, *, exclusive: bool) -> None:
 
 
 def is_data_set(path: Path) -> bool:
-    """There is a regular file; whatever keeps us from knowing counts as no."""
+    """Return whether there is a regular file at the path; False when that cannot be determined."""
     try:
         return stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - Path.is_file raises for names that are too long
     except (OSError, ValueError):

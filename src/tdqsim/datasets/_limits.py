@@ -1,4 +1,4 @@
-"""The numbers of this room, read once from ``facts/datasets.tsv``."""
+"""The limits and sizes of this package, read once from ``facts/datasets.tsv``."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _VALUES: Final = {row["name"]: int(row["value"]) for row in table("datasets")}
 
 
 def limit(name: str) -> int:
-    """The value of one row of the table."""
+    """Return the value of one row of the table."""
     return _VALUES[name]

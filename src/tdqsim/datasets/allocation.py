@@ -4,10 +4,10 @@ An :class:`Allocation` is a DD that exists in the region: it opens the data set 
 merges the data control block from the definition, the card and the label. A :class:`DDTable` holds the allocations of
 a region by name: those of its DD cards, and dynamic ones made from a DSNAME or SYSOUTCLASS.
 
-A data set that is not there is made when it is opened for output, whatever DISP says: z/OS would have refused
-SHR and OLD, but tests do not pre-allocate files.
+A data set that does not exist is created when it is opened for output, regardless of DISP: z/OS would refuse SHR and
+OLD, but tests do not allocate files in advance.
 
-Every region has DDs, and few use SYSOUT: the spool and the internal reader are imported when one is first opened.
+Every region has DDs, but few use SYSOUT: the spool and the internal reader are imported when one is first opened.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ class DDCard:
         name: the DD name, 1-8 characters; empty for the further members of a concatenation.
         path: a file; written, it stays in its directory: a symbolic link that leads out is refused.
         dsname: a data set name under the data-set directory; ``DUMMY`` and ``NULLFILE`` are the same as ``dummy``.
-        dummy: no data set: reads are at the end at once, writes vanish.
-        sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only. A mapping may say ``(A,INTRDR)`` as JCL does.
+        dummy: no data set: reads return the end of data at once, written records are discarded.
+        sysout: SYSOUT class, A-Z, 0-9 or ``*``; for output only. A mapping may use ``(A,INTRDR)`` as JCL does.
         writer: with ``sysout``: ``INTRDR`` makes it the internal reader.
-        dcb: what the card says of the DCB; a definition overrides it.
-        disp: DISP; None: what the definition says.
-        space: how much output may be written.
-        free_close: FREE=CLOSE: after the first close the DD is gone.
-        detect: on input, True: where nothing else gives RECFM, the file is looked at (see
-            :func:`~tdqsim.datasets.detect`); False: fixed records are not checked for descriptor words either.
+        dcb: the DCB parameters of the card; those of a definition override them.
+        disp: DISP; None: the disposition of the definition applies.
+        space: the space that the output may take.
+        free_close: FREE=CLOSE: the first close deallocates the DD.
+        detect: for input. True: if RECFM is not known from elsewhere, it is detected from the file's contents (see
+            :func:`~tdqsim.datasets.detect`). False: fixed records are not even checked for descriptor words.
         concatenation: data sets read after this one.
     """
 
@@ -85,9 +85,9 @@ class DDCard:
     def __post_init__(self) -> None:
         if self.name and not _DDNAME.fullmatch(self.name):
             raise OpenError(self.where, f"DD name {self.name[:20]!r}: 1-8 of A-Z 0-9 @ # $, no digit first")
-        given = [name for name in _TARGETS if getattr(self, name)]
-        if len(given) != 1:
-            raise OpenError(self.where, f"give one of {', '.join(_TARGETS)}; given: {', '.join(given) or 'none'}")
+        targets = [name for name in _TARGETS if getattr(self, name)]
+        if len(targets) != 1:
+            raise OpenError(self.where, f"give one of {', '.join(_TARGETS)}; given: {', '.join(targets) or 'none'}")
         if self.writer not in {"", _INTRDR} or (self.writer and not self.sysout):
             raise OpenError(self.where, f"writer {self.writer[:20]!r}: allowed is {_INTRDR}, together with sysout")
         if self.sysout and not _CLASS.fullmatch(self.sysout):
@@ -106,25 +106,25 @@ class DDCard:
 
     @property
     def is_dummy(self) -> bool:
-        """DUMMY in one of its spellings."""
+        """Whether the DD is DUMMY, in any of its forms."""
         return self.dummy or self.dsname in _DUMMIES
 
     @classmethod
     def parse(cls, text: str) -> DDCard:
-        """``NAME=FILE`` as a command line gives it, DCB parameters after commas: ``IN=/data/in,RECFM=FB,LRECL=80``.
+        """Parse ``NAME=FILE`` of a command line, with DCB parameters after commas: ``IN=/data/in,RECFM=FB,LRECL=80``.
 
-        A file name may hold commas as long as what follows one is no DCB parameter.
+        A file name may contain commas, but not one that is followed by a DCB parameter.
         """
         name, equals, rest = text.partition("=")
         if not equals or not rest or not name.strip():
             raise OpenError(f"DD {text[:40]}", "write it as NAME=FILE, with DCB parameters after commas if need be")
-        found = re.search(r",(?=(?:RECFM|LRECL|BLKSIZE|BUFNO|RDWPOS|RDWINCL)=)", rest, re.IGNORECASE)
-        path, dcb = (rest[: found.start()], rest[found.end() :]) if found else (rest, "")
+        comma = re.search(r",(?=(?:RECFM|LRECL|BLKSIZE|BUFNO|RDWPOS|RDWINCL)=)", rest, re.IGNORECASE)
+        path, dcb = (rest[: comma.start()], rest[comma.end() :]) if comma else (rest, "")
         return cls(name.strip().upper(), path=Path(path), dcb=parse_dcb(dcb, f"DD {name}"))
 
     @classmethod
     def from_mapping(cls, name: str, card: Mapping[str, object], base: Path | None = None) -> DDCard:
-        """A card from the ``dd`` section of a YAML file; a relative path starts at ``base``.
+        """Build a card from the ``dd`` section of a YAML file; a relative path is relative to ``base``.
 
         Raises:
             OpenError: an unknown key or a value that is not allowed; the message names both.
@@ -156,11 +156,11 @@ class DDCard:
 
 
 class Spooling:
-    """The targets of SYSOUT: the spool, and the log of the internal reader. Each is made when first used.
+    """The targets of SYSOUT: the spool, and the log of the internal reader. Each is created when first used.
 
     Args:
         root: the directory of both.
-        time_ns: returns the time for a job.
+        time_ns: returns the time at which a job is submitted.
         page: the code page of job cards.
     """
 
@@ -171,7 +171,7 @@ class Spooling:
 
     @cached_property
     def spool(self) -> SysoutSpool:
-        """The data sets written to it, by class."""
+        """The SYSOUT data sets, by class."""
         from tdqsim.datasets.spool import SysoutSpool  # noqa: PLC0415  (see above)
 
         return SysoutSpool(self._root / _SPOOL)
@@ -184,13 +184,13 @@ class Spooling:
         return JobLog(self._time_ns, root=self._root / _JOBS)
 
     def close(self, *, clean: bool = True) -> None:
-        """Close what is still open on the spool; when it is not clean, lose what is buffered, as a kill does."""
+        """Close the data sets that are still open on the spool; if not clean, lose their buffers, as a kill does."""
         if _SPOOL in vars(self):
             self.spool.close(clean=clean)
 
 
 class Allocation:
-    """A DD as the region has it: one data set, open at most once at a time."""
+    """A DD of the region: one data set, which can be open only once at a time."""
 
     def __init__(
         self, card: DDCard, directory: DataSetDirectory | None = None, spooling: Spooling | None = None
@@ -200,7 +200,7 @@ class Allocation:
         self._spooling = spooling
         self._opened: DatasetReader | DatasetWriter | None = None
         self._owner = ""
-        # A relative generation is found once: it stays the same data set as long as it is allocated.
+        # A relative generation is resolved once: it stays the same data set as long as it is allocated.
         self._paths: dict[DDCard, Path] = {}
 
     @property
@@ -215,12 +215,12 @@ class Allocation:
 
     @property
     def dsname(self) -> DsName | None:
-        """The data set name, None for a path, SYSOUT or DUMMY."""
+        """The data set name; None for a path, SYSOUT or DUMMY."""
         return _parse_dsname(self.card.dsname) if self.card.dsname and not self.card.is_dummy else None
 
     @property
     def path(self) -> Path | None:
-        """The file of the first data set; None for SYSOUT, DUMMY, or a data set that is not there yet."""
+        """The file of the first data set; None for SYSOUT, DUMMY, or a data set that does not exist yet."""
         if self.card.is_dummy or self.card.sysout:
             return None
         try:
@@ -242,15 +242,15 @@ class Allocation:
         """Open for input.
 
         Args:
-            definition: what the program says of the DCB; it wins over the card and the label.
+            definition: the DCB parameters of the program; they override those of the card and the label.
             backward: TYPEFILE RDBACK.
             disposition: used when the card has no DISP.
-            owner: a name for the opener, for the message of a second open.
-            eropt: what to do at a damaged block.
+            owner: the name of the caller, for the message of a second open.
+            eropt: the action at a damaged block.
             on_error: called with the errors of damaged blocks that are not raised.
 
         Raises:
-            OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
+            OpenError: the data set cannot be opened; the classes DcbError, DatasetInUse and DsnameError tell why.
         """
         self._claim(owner)
         card = self.card
@@ -266,7 +266,7 @@ class Allocation:
     def look(
         self, definition: Dcb = _NOTHING, *, backward: bool = False, eropt: ErrorOption = ErrorOption.ABE
     ) -> DatasetReader:
-        """A reader for looking only: it takes no lock, and works while the data set is open elsewhere.
+        """Return a reader for browsing: it takes no lock, and works while the data set is open elsewhere.
 
         Raises:
             OpenError: there is nothing to read (no file, SYSOUT), or it cannot be read.
@@ -300,12 +300,12 @@ class Allocation:
         """Open for output.
 
         Args:
-            definition: what the program says of the DCB; it wins over the card and the label.
+            definition: the DCB parameters of the program; they override those of the card and the label.
             disposition: used when the card has no DISP.
-            owner: a name for the opener, for the message of a second open.
+            owner: the name of the caller, for the message of a second open.
 
         Raises:
-            OpenError: it cannot be opened; DcbError, DatasetInUse, DsnameError say more.
+            OpenError: the data set cannot be opened; the classes DcbError, DatasetInUse and DsnameError tell why.
         """
         self._claim(owner)
         card = self.card
@@ -336,9 +336,9 @@ class Allocation:
 
     def _claim(self, owner: str) -> None:
         if self.is_open:
-            mine = f" for {self._owner}" if self._owner else ""
-            wanted = f" by {owner}" if owner else ""
-            raise DatasetInUse(self.card.where, f"is open{mine}; a DD can be opened{wanted} only when it is closed")
+            holder = f" for {self._owner}" if self._owner else ""
+            caller = f" by {owner}" if owner else ""
+            raise DatasetInUse(self.card.where, f"is open{holder}; a DD can be opened{caller} only when it is closed")
         if self.freed:
             raise OpenError(self.card.where, "was freed when it was closed (FREE=CLOSE); allocate it again")
 
@@ -414,14 +414,14 @@ class DDTable:
         return iter(tuple(self._allocations.values()))
 
     def get(self, ddname: str) -> Allocation | None:
-        """The allocation of that DD name, or None."""
+        """Return the allocation of a DD name, or None."""
         return self._allocations.get(ddname)
 
     def allocate(self, card: DDCard) -> Allocation:
         """Add a DD: from a card, or dynamically for a queue with DSNAME or SYSOUTCLASS.
 
         Raises:
-            DatasetInUse: there is a DD of that name.
+            DatasetInUse: a DD of that name exists.
         """
         if not card.name:
             raise OpenError(card.where, "a DD needs a name")
@@ -431,10 +431,10 @@ class DDTable:
         return allocation
 
     def free(self, ddname: str) -> None:
-        """Take a DD away (dynamic deallocation); an unknown name is no error.
+        """Remove a DD (dynamic deallocation); an unknown name is ignored.
 
         Raises:
-            DatasetInUse: it is open.
+            DatasetInUse: the DD is open.
         """
         allocation = self._allocations.get(ddname)
         if allocation is not None and allocation.is_open:
@@ -465,7 +465,7 @@ def _check_label(path: Path, dcb: Dcb, label: Dcb) -> None:
 
 
 def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
-    """Concatenated data sets are read as one, so all must be there and be alike."""
+    """Check that concatenated data sets, which are read as one, exist and have the same RECFM and LRECL."""
     first = parts[0][1]
     for path, dcb in parts:
         if not is_data_set(path):
@@ -476,7 +476,7 @@ def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
 
 
 def _family(recfm: RecordFormat) -> str:
-    """Formats that differ only in blocking are one."""
+    """Return the format without blocking: F and FB, for example, are the same."""
     return recfm.value.rstrip("B")
 
 

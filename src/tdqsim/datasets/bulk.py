@@ -1,4 +1,4 @@
-"""Whole data sets at once: for command lines and pipelines that need no DD and no queue."""
+"""Read, write and convert whole data sets, for command lines and pipelines that need no DD and no queue."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def read_records(
     on_error: Callable[[BlockError], None] | None = None,
     check_words: bool = True,
 ) -> Iterator[bytes]:
-    """The records of a file, in bounded memory. The file is opened by the call and closed after the last record.
+    """Return the records of a file, in bounded memory. The call opens the file; it is closed after the last record.
 
     Raises:
-        OpenError: at once, see :func:`open_reader`.
+        OpenError: by the call itself, see :func:`open_reader`.
         BlockError: while iterating, with ``eropt`` ABE.
     """
     reader = open_reader(path, dcb, backward=backward, eropt=eropt, on_error=on_error, check_words=check_words)
@@ -48,7 +48,7 @@ def write_records(
     disposition: Disposition = Disposition.OLD,
     space: Space | None = None,
 ) -> int:
-    """Write records to a file; returns how many. Errors as :func:`open_writer` and ``put()``."""
+    """Write records to a file and return their number. Raises the errors of :func:`open_writer` and ``put()``."""
     with open_writer(path, dcb, disposition=disposition, space=space) as writer:
         return writer.put_all(records)
 
@@ -61,23 +61,23 @@ def convert_records(
     strip: bool = False,
     length: int = 0,
 ) -> Iterator[bytes]:
-    """Records from one code page to another.
+    """Convert records from one code page to another.
 
     Args:
-        records: in ``source``.
-        source: the page they are in.
-        target: the page wanted.
-        strip: take blanks off the end, as lines of text have none.
-        length: make each record this long with blanks, as fixed-length records need; 0: leave it.
+        records: the records, in ``source``.
+        source: the code page of the records.
+        target: the code page of the result.
+        strip: remove trailing blanks, for lines of text.
+        length: pad each record with blanks to this length, for fixed-length records; 0: do not pad.
 
     Raises:
-        ConversionError: a byte has no counterpart; names the record (from 1) and the offset in it.
+        ConversionError: a byte has no counterpart; the message names the record (from 1) and the offset in it.
         RecordError: a record is longer than ``length``.
     """
-    page, wanted = codepage(source), codepage(target)
-    blank = bytes([wanted.space])
+    source_page, target_page = codepage(source), codepage(target)
+    blank = bytes([target_page.space])
     for number, record in enumerate(records, 1):
-        converted = page.convert(record, wanted, number)
+        converted = source_page.convert(record, target_page, number)
         if strip:
             converted = converted.rstrip(blank)
         if length:
@@ -96,13 +96,13 @@ def convert(
     source_page: CodePage | str = "",
     target_page: CodePage | str = "",
 ) -> int:
-    """Copy a file into another format, and into another code page if both are named; returns the number of records.
+    """Copy a file to another format, and to another code page if both pages are named; return the number of records.
 
-    Fixed-length output is filled with blanks, lines lose the blanks at their end, when pages are named; without
-    pages the bytes stay as they are.
+    If pages are named, fixed-length output is padded with blanks, and lines lose their trailing blanks. Without pages,
+    the bytes are not changed.
 
     Raises:
-        DatasetFault: what reading or writing meets.
+        DatasetFault: the file cannot be read or written.
         ConversionError: a record cannot be converted, or only one page is named.
     """
     if bool(source_page) != bool(target_page):

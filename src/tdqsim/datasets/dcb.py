@@ -1,7 +1,7 @@
-"""Record formats and the data control block: what must be known about a file to find its records.
+"""Record formats and the data control block (DCB): the parameters that are needed to find the records of a file.
 
-z/OS fills in a data control block at open from three places: what the program (here: the queue's definition) says wins,
-then the DD statement, then the data set's label. :meth:`Dcb.or_else` is one step of that merge.
+z/OS completes a data control block at open from three sources, in this order of precedence: the program (here: the
+queue's definition), the DD statement, the data set's label. :meth:`Dcb.or_else` is one step of that merge.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LRECL_X = limit("lrecl_x")
 
 
 class RecordFormat(Enum):
-    """How records lie in the file.
+    """The format of the records in a file.
 
-    F, FB, V, VB, VS, VBS and U are the access method's formats with their block and record descriptor words as a binary
-    transfer keeps them. RDW and RDWLE are files with a record descriptor word before each record and no blocks, the
-    length big-endian (as FTP with SITE RDW sends them) or little-endian. LF, CRLF and NL are lines of text with that
+    F, FB, V, VB, VS, VBS and U are the access method's formats, with the block and record descriptor words that a
+    binary transfer keeps. RDW and RDWLE are files with a record descriptor word before each record and no blocks; the
+    length is big-endian (as FTP with SITE RDW sends it) or little-endian. LF, CRLF and NL are lines of text with that
     separator (NL is X'15', the line end of EBCDIC text).
     """
 
@@ -42,7 +42,6 @@ class RecordFormat(Enum):
     CRLF = "CRLF"
     NL = "NL"
 
-    # An enum member takes attributes: asked on every open, never per record.
     @property
     def fixed(self) -> bool:
         """F or FB."""
@@ -60,12 +59,12 @@ class RecordFormat(Enum):
 
     @property
     def blocked(self) -> bool:
-        """FB, VB or VBS: several records a block."""
+        """FB, VB or VBS: several records in a block."""
         return self in _BLOCKED
 
     @property
     def separator(self) -> bytes:
-        """What ends each line; empty for formats that are not lines."""
+        """The bytes that end each line; empty for formats that are not lines."""
         return _SEPARATORS.get(self, b"")
 
 
@@ -77,7 +76,10 @@ _SEPARATORS = {RecordFormat.LF: b"\n", RecordFormat.CRLF: b"\r\n", RecordFormat.
 
 
 class PrintControl(Enum):
-    """What the first byte of every record is. It is data: kept on writing and reading, never interpreted there."""
+    """The kind of the control character in the first byte of each record.
+
+    It is part of the data: writing and reading keep it and do not interpret it.
+    """
 
     NONE = ""
     ASA = "A"
@@ -85,7 +87,7 @@ class PrintControl(Enum):
 
 
 class Disposition(Enum):
-    """DISP of a DD, DISPOSITION of a queue. SHR allows others beside, OLD and MOD do not; MOD writes after the end."""
+    """DISP of a DD, DISPOSITION of a queue. SHR shares the data set, OLD and MOD do not; MOD writes after the end."""
 
     OLD = "OLD"
     SHR = "SHR"
@@ -94,24 +96,24 @@ class Disposition(Enum):
 
 
 class ErrorOption(Enum):
-    """EROPT: what a bulk read does at a damaged block."""
+    """EROPT: the action of a reader at a damaged block."""
 
     ABE = "ABE"  #: raise BlockError
-    SKP = "SKP"  #: pass over it (ERROROPTION SKIP)
-    ACC = "ACC"  #: take what it holds (ERROROPTION IGNORE)
+    SKP = "SKP"  #: skip it (ERROROPTION SKIP)
+    ACC = "ACC"  #: deliver its contents (ERROROPTION IGNORE)
 
 
 class Dcb(NamedTuple):
-    """A data control block; a parameter that is not given is None or 0.
+    """A data control block; a parameter that is not specified is None or 0.
 
     Attributes:
         recfm: the record format.
         lrecl: F: the record length. V: the longest record with its 4-byte RDW. VS, VBS: the longest record with an RDW,
-            or 32768 for LRECL=X. RDW: the longest length an RDW may say. Lines: the longest line. 0: whatever comes.
-        blksize: the longest block; V: with its 4-byte BDW. 0: whatever comes on input, a good size on output.
-        control: what the first byte of each record is.
+            or 32768 for LRECL=X. RDW: the largest length in an RDW. Lines: the longest line. 0: no limit.
+        blksize: the longest block; V: with its 4-byte BDW. 0: no limit on input, a size chosen by the system on output.
+        control: the kind of control character in the first byte of each record.
         bufno: buffers of BLKSIZE read ahead, 1-255 (DATABUFFERS).
-        rdw_position: RDW formats: where in the four bytes the length is, 0 or 2.
+        rdw_position: RDW formats: the position of the length in the four bytes, 0 or 2.
         rdw_inclusive: RDW formats: the length counts its own four bytes.
     """
 
@@ -124,27 +126,26 @@ class Dcb(NamedTuple):
     rdw_inclusive: bool | None = None
 
     def or_else(self, other: Dcb) -> Dcb:
-        """This block, with parameters that it lacks taken from ``other``.
+        """Return this block, with the parameters that it lacks taken from ``other``.
 
-        The format goes as one piece: print control comes from where RECFM comes from, as the letters stand in one
-        parameter.
+        Print control is taken from the same block as RECFM, because both are letters of that one parameter.
         """
-        given = {name: getattr(self, name) or getattr(other, name) for name in self._fields}
-        given["control"] = self.control if self.recfm else other.control
-        for name in ("rdw_position", "rdw_inclusive"):
-            mine = getattr(self, name)
-            given[name] = mine if mine is not None else getattr(other, name)
-        return Dcb(**given)
+        merged = {name: getattr(self, name) or getattr(other, name) for name in self._fields}
+        merged["control"] = self.control if self.recfm else other.control
+        for name in ("rdw_position", "rdw_inclusive"):  # 0 and False are specified values here
+            own = getattr(self, name)
+            merged[name] = own if own is not None else getattr(other, name)
+        return Dcb(**merged)
 
     def checked(self, path: object = "DCB", *, output: bool = False) -> Dcb:
-        """The block complete: every default filled in and everything fitting together.
+        """Return the block with all defaults filled in, after checking that its parameters are consistent.
 
         Args:
-            path: what messages name as the place.
-            output: for a data set that is to be written: a block size of 0 becomes a good one.
+            path: the name of the data set in messages.
+            output: the data set is to be written: choose a block size if it is 0.
 
         Raises:
-            DcbError: something needed is missing, out of range, or does not fit the rest.
+            DcbError: a required parameter is missing, or one is out of range or contradicts another.
         """
         where = str(path)
         if self.recfm is None:
@@ -161,12 +162,12 @@ class Dcb(NamedTuple):
 
     @property
     def text(self) -> str:
-        """As a DD statement has it: ``RECFM=FBA,LRECL=133,BLKSIZE=1330``."""
+        """The parameters as in a DD statement: ``RECFM=FBA,LRECL=133,BLKSIZE=1330``."""
         return ",".join(f"{key}={value}" for key, value in _parameters(self) if value)
 
     @property
     def data_maximum(self) -> int:
-        """The longest data a record may have, descriptor words left out (of a checked block)."""
+        """The most bytes of data in a record, without descriptor words (of a checked block)."""
         assert self.recfm is not None
         if self.recfm.spanned and self.lrecl == LRECL_X:
             return limit("lrecl_x_record_maximum") - _RDW
@@ -177,9 +178,9 @@ class Dcb(NamedTuple):
         return self.lrecl
 
     def length_fault(self, length: int) -> str:
-        """Why a record of so many bytes of data does not fit RECFM and LRECL; empty when it does.
+        """Return why a record of so many bytes of data does not fit RECFM and LRECL; empty when it does.
 
-        For output that is kept in a form of its own, whatever RECFM says of it: SYSOUT and DUMMY.
+        Used for output whose file does not have the RECFM of the DCB: SYSOUT and DUMMY.
         """
         if self.recfm is None or not self.lrecl:
             return ""
@@ -284,7 +285,7 @@ _LRECL_MAXIMUM = {
 
 
 def _good_block(lrecl: int) -> int:
-    """A block for fixed records: what the system would choose, the most that fits half a track."""
+    """Return the block size that the system would choose for fixed records: the largest that fits half a track."""
     return max(limit("half_track_block") // lrecl, 1) * lrecl
 
 
@@ -300,56 +301,56 @@ _KEYS = ("RECFM", "LRECL", "BLKSIZE", "BUFNO", "RDWPOS", "RDWINCL")
 
 
 def parse_recfm(text: str, where: str = "RECFM") -> tuple[RecordFormat, PrintControl]:
-    """RECFM as JCL writes it, such as ``FBA``; ``FBS`` is read as FB.
+    """Parse RECFM as written in JCL, such as ``FBA``; ``FBS`` is read as FB.
 
     Args:
-        text: the parameter as JCL writes it.
-        where: what messages name as the place.
+        text: the parameter as written in JCL.
+        where: the name of the place in messages.
 
     Raises:
         DcbError: there is no such format.
     """
-    found = re.fullmatch(_RECFM, text.strip().upper())
-    if found is None:
+    match = re.fullmatch(_RECFM, text.strip().upper())
+    if match is None:
         raise DcbError(where, f"RECFM {text[:20]!r} is not one of {_FORMATS}, with A or M behind it for print control")
-    letters = found[1] or found[3]
-    return RecordFormat(_STANDARD.get(letters, letters)), PrintControl(found[2] or found[4] or "")
+    letters = match[1] or match[3]
+    return RecordFormat(_STANDARD.get(letters, letters)), PrintControl(match[2] or match[4] or "")
 
 
 def parse_dcb(text: str, where: str = "DCB") -> Dcb:
-    """DCB parameters as JCL writes them: ``RECFM=FB,LRECL=80,BLKSIZE=8000``, in any order.
+    """Parse DCB parameters as written in JCL: ``RECFM=FB,LRECL=80,BLKSIZE=8000``, in any order.
 
     Args:
-        text: the parameter as JCL writes it.
-        where: what messages name as the place.
+        text: the parameters as written in JCL.
+        where: the name of the place in messages.
 
     Raises:
-        DcbError: a parameter is unknown, given twice, or its value is not one that is allowed.
+        DcbError: a parameter is unknown or specified twice, or its value is not allowed.
     """
-    given: dict[str, str] = {}
+    parameters: dict[str, str] = {}
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         key, _, value = part.partition("=")
         key = key.strip().upper()
-        if key not in _KEYS or key in given:
+        if key not in _KEYS or key in parameters:
             raise DcbError(where, f"{part[:40]!r}: not one of {', '.join(_KEYS)}, or given twice")
-        given[key] = value.strip().upper()
-    recfm, control = parse_recfm(given["RECFM"], where) if "RECFM" in given else (None, None)
-    inclusive = given.get("RDWINCL")
+        parameters[key] = value.strip().upper()
+    recfm, control = parse_recfm(parameters["RECFM"], where) if "RECFM" in parameters else (None, None)
+    inclusive = parameters.get("RDWINCL")
     if inclusive not in {None, "YES", "NO"}:
         raise DcbError(where, f"RDWINCL is {inclusive!r}; allowed are YES and NO")
     return Dcb(
         recfm=recfm,
         control=control,
-        lrecl=LRECL_X if given.get("LRECL") == "X" else _number(given, "LRECL", where) or 0,
-        blksize=_number(given, "BLKSIZE", where) or 0,
-        bufno=_number(given, "BUFNO", where) or 0,
-        rdw_position=_number(given, "RDWPOS", where),
+        lrecl=LRECL_X if parameters.get("LRECL") == "X" else _number(parameters, "LRECL", where) or 0,
+        blksize=_number(parameters, "BLKSIZE", where) or 0,
+        bufno=_number(parameters, "BUFNO", where) or 0,
+        rdw_position=_number(parameters, "RDWPOS", where),
         rdw_inclusive=None if inclusive is None else inclusive == "YES",
     )
 
 
-def _number(given: dict[str, str], key: str, where: str) -> int | None:
-    text = given.get(key)
+def _number(parameters: dict[str, str], key: str, where: str) -> int | None:
+    text = parameters.get(key)
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 5):

@@ -1,21 +1,21 @@
-"""Data set names and the directory of files that stands for the volumes.
+"""Data set names, and the data-set directory whose files stand for the data sets on volumes.
 
-The rule, from DSNAME to file under a data-set directory:
+A DSNAME is mapped to a file under a data-set directory as follows:
 
 ==========================  ==========================================================================
 ``HLQ.NAME``                the file ``HLQ.NAME``
 ``HLQ.LIB(MEMB)``           the file ``MEMB`` in the directory ``HLQ.LIB`` (a partitioned data set)
 ``HLQ.GDG.G0003V00``        the file ``HLQ.GDG.G0003V00`` (a generation by its absolute name)
-``HLQ.GDG(0)``, ``(-1)``    the newest generation file there is, the one before it
+``HLQ.GDG(0)``, ``(-1)``    the newest existing generation file, the one before it
 ``HLQ.GDG(+1)``             the generation after the newest; a new file
 ==========================  ==========================================================================
 
-A generation group may have a limit: when a new generation goes beyond it, the oldest files are deleted (roll-off with
-SCRATCH). The catalogue is the directory itself, looked at each time. Names hold nothing but letters, digits, ``@ # $
--`` and periods, and no symbolic link is followed out of the directory, so none can lead out of it. A data set made
-there by name gets a label: one line of DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in its
-VTOC, so that a later open need not repeat it. Files named by path in a DD card get none, because no one expects a
-program to leave files beside their own.
+A generation group may have a limit: when a new generation exceeds it, the oldest files are deleted (roll-off with
+SCRATCH). The directory itself is the catalog and is read each time. A name cannot lead out of the directory: it
+contains only letters, digits, ``@ # $ -`` and periods, and symbolic links out of the directory are refused. A data set
+created by name gets a label: one line of DCB parameters in ``.vtoc/<DSNAME>``, as a volume keeps a data set's DCB in
+its VTOC, so that a later open need not specify it. Files named by path in a DD card get no label, because users do not
+expect additional files in directories of their own.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _VTOC = ".vtoc"
 
 
 class DsName(NamedTuple):
-    """A data set name taken apart.
+    """The parts of a data set name.
 
     Attributes:
         name: the name without parentheses, up to 44 characters.
@@ -61,15 +61,15 @@ class DsName(NamedTuple):
 
 
 def parse_dsname(text: str) -> DsName:
-    """Take a data set name apart and check it.
+    """Split a data set name into its parts and check them.
 
     Raises:
         DsnameError: it breaks a rule of data set names; the message says which.
     """
-    found = re.fullmatch(_FORM, text.strip())
-    if found is None:
+    match = re.fullmatch(_FORM, text.strip())
+    if match is None:
         raise DsnameError(text[:80], "parentheses belong only around a member or generation at the end")
-    name, inner = found[1], found[2]
+    name, inner = match[1], match[2]
     _check_name(text, name)
     if inner is None:
         return DsName(name)
@@ -101,11 +101,11 @@ class DataSetDirectory:
     """The data sets under one directory.
 
     Args:
-        root: the directory; it is made when the first data set is.
-        limits: the most generations of each generation group that has a limit, by the group's name.
+        root: the directory; it is created with the first data set.
+        limits: the maximum number of generations, by the name of the generation group.
 
     Raises:
-        DsnameError: a limit is for something that is no generation group, or out of range.
+        DsnameError: a key is not the name of a generation group, or a limit is out of range.
     """
 
     @explains_wrong_types
@@ -121,13 +121,13 @@ class DataSetDirectory:
                 )
 
     def path(self, dsname: DsName | str, *, output: bool = False) -> Path:
-        """The file of a data set; of a member, the file in the library's directory.
+        """Return the file of a data set; of a member, the file in the library's directory.
 
-        A generation is found now: the same relative number may be another file later.
+        A relative generation is resolved at the time of the call: later, the same number may stand for another file.
 
         Args:
             dsname: the name.
-            output: the file need not be there yet; the directories for it are made.
+            output: the file need not exist; its directories are created.
 
         Raises:
             DsnameError: not a data set name, no such generation, a library without a member, a member of no library, or
@@ -150,54 +150,54 @@ class DataSetDirectory:
         return self._inside(path / dsname.member)
 
     def _inside(self, path: Path) -> Path:
-        """The path, unless a symbolic link in it leads out of the directory."""
+        """Return the path after checking that no symbolic link in it leads out of the directory."""
         if leads_out(path, self.root):
             raise DsnameError(path.name, f"is a symbolic link that leads out of {self.root}")
         return path
 
     def members(self, name: str) -> list[str]:
-        """The members of a partitioned data set, sorted."""
+        """Return the members of a partitioned data set, sorted."""
         path = self.root / parse_dsname(name).name
         return (
             sorted(entry.name for entry in path.iterdir() if re.fullmatch(_MEMBER, entry.name)) if path.is_dir() else []
         )
 
     def generations(self, base: str) -> list[str]:
-        """The generation data sets of a group, oldest first."""
+        """Return the generation data sets of a group, oldest first."""
         return [f"{base}.G{number:04d}V00" for number in self._numbers(base)]
 
     def roll_off(self, base: str) -> list[str]:
-        """Delete the oldest generations of a group beyond its limit; returns their names, none without a limit.
+        """Delete the oldest generations of a group beyond its limit; return their names, none without a limit.
 
         Raises:
-            DatasetIOError: the system does not let one be deleted.
+            DatasetIOError: the system refuses to delete one.
         """
-        most = self._limits.get(base)
-        gone = [] if most is None else self.generations(base)[:-most]
-        for name in gone:
+        maximum = self._limits.get(base)
+        deleted = [] if maximum is None else self.generations(base)[:-maximum]
+        for name in deleted:
             try:
                 (self.root / name).unlink(missing_ok=True)
             except OSError as error:
                 raise DatasetIOError(name, f"cannot be rolled off: {error.strerror}") from error
-        return gone
+        return deleted
 
     def dsnames(self) -> Iterator[str]:
-        """The names of all data sets, sorted; a library counts as one."""
+        """Return the names of all data sets, sorted; a library counts as one data set."""
         for entry in sorted(self.root.iterdir()) if self.root.is_dir() else ():
             try:
                 yield parse_dsname(entry.name).name
             except DsnameError:
-                continue  # a file that is no data set, such as the labels
+                continue  # a file that is no data set, such as the directory of the labels
 
     def label(self, path: Path) -> Dcb:
-        """The DCB in the label of the data set at ``path``; an empty one where there is no label.
+        """Return the DCB in the label of the data set at ``path``; an empty one if there is no label.
 
         Raises:
             OpenError: the label cannot be read or understood.
         """
         label = self._label_path(path)
         if not (self.root / label.name).exists():
-            return Dcb()  # the data set is gone: what its label said went with it
+            return Dcb()  # the data set was deleted, so its label no longer applies
         try:
             with label.open("rb") as file:
                 data = file.read(limit("label_bytes_maximum") + 1)
@@ -210,18 +210,18 @@ class DataSetDirectory:
         return parse_dcb(data.decode("ascii", "replace").strip(), str(label))
 
     def write_label(self, path: Path, dcb: Dcb) -> None:
-        """Remember the DCB of a data set that has been made or rewritten.
+        """Store the DCB of a data set that has been created or rewritten.
 
         Raises:
             DatasetIOError: the label cannot be written.
         """
         label = self._inside(self._label_path(path))
-        kept = Dcb(dcb.recfm, dcb.lrecl, dcb.blksize, dcb.control, 0, dcb.rdw_position, dcb.rdw_inclusive)
+        stored = Dcb(dcb.recfm, dcb.lrecl, dcb.blksize, dcb.control, 0, dcb.rdw_position, dcb.rdw_inclusive)
         temporary = label.with_name(f"{label.name}.{os.getpid()}.new")
         try:
             label.parent.mkdir(parents=True, exist_ok=True)
-            temporary.unlink(missing_ok=True)  # a link of that name would be written through
-            temporary.write_text(f"{kept.text}\n", "ascii")
+            temporary.unlink(missing_ok=True)  # a symbolic link of that name would be followed
+            temporary.write_text(f"{stored.text}\n", "ascii")
             temporary.replace(label)
         except OSError as error:
             raise DatasetIOError(label, f"the label cannot be written: {error.strerror}") from error
@@ -233,12 +233,12 @@ class DataSetDirectory:
     def _numbers(self, base: str) -> list[int]:
         if not self.root.is_dir():
             return []
-        found = (
+        matches = (
             re.fullmatch(_GENERATION, entry.name[len(base) :])
             for entry in self.root.iterdir()
             if entry.name.startswith(base)
         )
-        return sorted(int(match[1]) for match in found if match)
+        return sorted(int(match[1]) for match in matches if match)
 
     def _generation(self, dsname: DsName, *, output: bool) -> str:
         numbers, relative = self._numbers(dsname.name), dsname.generation or 0

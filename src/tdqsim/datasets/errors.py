@@ -1,4 +1,4 @@
-"""What can go wrong with a data set: every error names the file, and the record and offset where there are such."""
+"""The errors of data sets. Each names the file, and the record and offset where they are known."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ __all__ = [
 
 
 class DatasetFault(DatasetError):
-    """Root of the errors of ``tdqsim.datasets``.
+    """Base class of the errors of ``tdqsim.datasets``.
 
     Attributes:
-        path: the file (or DD or DSNAME where no file is known yet), as text.
-        record: number of the record concerned from 1, or None.
-        offset: byte offset in the file from 0, or None.
-        problem: what is wrong and what is allowed, without the place.
+        path: the file (or the DD or DSNAME if the file is not known yet), as text.
+        record: number of the record concerned, from 1, or None.
+        offset: byte offset in the file, from 0, or None.
+        problem: what is wrong and what is allowed, without path, record and offset.
     """
 
     def __init__(self, path: Path | str, problem: str, *, record: int | None = None, offset: int | None = None) -> None:
@@ -46,23 +46,23 @@ class DatasetFault(DatasetError):
 
 
 class OpenError(DatasetFault):
-    """The data set cannot be opened in this way; nothing was changed. In CICS: IOERR on SET OPEN."""
+    """The data set cannot be opened as requested; nothing was changed. In CICS: IOERR on SET OPEN."""
 
 
 class DcbError(OpenError):
-    """RECFM, LRECL, BLKSIZE do not fit together, or not the data set."""
+    """RECFM, LRECL and BLKSIZE contradict each other, or do not fit the data set."""
 
 
 class DatasetInUse(OpenError):
-    """The data set or the DD is open elsewhere in a way that excludes this open."""
+    """The data set or the DD is already open in a way that excludes this open."""
 
 
 class DsnameError(DatasetFault):
-    """Text is not a data set name, or not one that can be found."""
+    """The text is not a data set name, or the data set cannot be found."""
 
 
 class DatasetNotOpen(DatasetFault):
-    """A request against a reader or writer that has been closed."""
+    """The reader or writer is closed."""
 
 
 class RecordError(DatasetFault):
@@ -70,11 +70,11 @@ class RecordError(DatasetFault):
 
 
 class DatasetIOError(DatasetFault):
-    """The operating system failed a write for a reason other than space; the data set stays as it was."""
+    """A write failed in the operating system for a reason other than space; the data set is unchanged."""
 
 
 class SpaceExhausted(DatasetFault):
-    """No room for the record: the x37 abends. The record was not written, everything before it was kept.
+    """There is no space for the record: the x37 abends. The record was not written; earlier records are kept.
 
     Attributes:
         code: ``D37`` (primary space used up, no secondary), ``B37`` (all extents or the disk used up) or ``E37``
@@ -90,8 +90,8 @@ class BlockFault(Enum):
     """What is wrong with a block."""
 
     LENGTH = "LENGTH"  #: fixed: the last block is no multiple of LRECL; or a block longer than BLKSIZE
-    BDW = "BDW"  #: the block descriptor word lies
-    RDW = "RDW"  #: a record descriptor word lies
+    BDW = "BDW"  #: the block descriptor word is not valid
+    RDW = "RDW"  #: a record descriptor word is not valid
     SEGMENT = "SEGMENT"  #: the segments of a spanned record do not fit together
     TRUNCATED = "TRUNCATED"  #: the data set ends inside a block or record
     LINE = "LINE"  #: a line longer than allowed
@@ -99,15 +99,15 @@ class BlockFault(Enum):
 
 
 class BlockError(DatasetFault):
-    """A block that cannot be used as it is. Recoverable: the reader stands behind it.
+    """A block is damaged. Reading can continue: the reader is positioned after the damage.
 
-    The next ``get()`` of the reader that raised it goes on behind the damage (ERROROPTION SKIP); after
-    ``accept_block()`` it first delivers what the damaged part holds (ERROROPTION IGNORE).
+    The next ``get()`` of the reader that raised it continues after the damage (ERROROPTION SKIP); after
+    ``accept_block()`` it first delivers the contents of the damaged part (ERROROPTION IGNORE).
 
     Attributes:
         fault: what is wrong.
-        block: the damaged bytes from the first one in doubt, at most one block; empty when they could not be read.
-        skips: how many bytes are passed over when the damage is skipped.
+        block: the bytes from the beginning of the damage, at most one block; empty when they could not be read.
+        skips: the number of bytes that are skipped with the damage.
     """
 
     def __init__(

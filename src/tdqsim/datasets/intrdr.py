@@ -1,12 +1,13 @@
-"""The internal reader: records put to it are JCL, and become jobs.
+"""The internal reader: the records written to it are JCL, which it collects into jobs.
 
-A job is taken when the next JOB card comes, at ``/*EOF``, or at close. ``/*DEL`` throws the job in the making away,
-``/*SCAN`` marks it as to be checked only, ``/*PURGE`` throws it away likewise. In-stream data after ``DD DATA`` may
-hold cards that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job
-and are dropped, as JES drops them; they are counted, and the first of them is logged.
+A job is submitted at the next JOB card, at ``/*EOF``, or at close. ``/*DEL`` and ``/*PURGE`` discard the job that is
+being collected, ``/*SCAN`` marks it as one that is only checked. In-stream data after ``DD DATA`` may contain cards
+that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job and are
+dropped, as in JES; they are counted, and the first of them is logged.
 
-A JOB statement without USER gets the reader's ``job_user``; one with USER is first shown to ``check_user``, which may
-refuse the card. Both read the statement over its continued cards (:mod:`~tdqsim.datasets.jobcard`).
+The reader adds its ``job_user`` to a JOB statement without USER. The USER of a JOB statement is passed to
+``check_user``, which may refuse the card. Both apply to the whole statement, including its continuation cards
+(:mod:`~tdqsim.datasets.jobcard`).
 """
 
 from __future__ import annotations
@@ -32,25 +33,25 @@ _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,'
 _CONTROL = re.compile(r"/\*(EOF|DEL|PURGE|SCAN)(?: |$)", re.ASCII)
 
 
-def _anybody(_user: str) -> None:
-    """Any USER may stand in a JOB statement."""
+def _accept_any_user(_user: str) -> None:
+    """Accept every USER in a JOB statement."""
 
 
 class InternalReader(DatasetWriter):
     """A SYSOUT data set with the writer name INTRDR.
 
     Attributes:
-        submitter: set before ``put()`` to say for whom; the job keeps what stood here when its JOB card came.
-        job_user: the user of jobs whose JOB statement has no USER, which is added to it; empty adds nothing.
-        check_user: called with the USER of a JOB statement before its card is taken; an exception of it refuses the
-            card.
+        submitter: who writes the cards; set it before ``put()``. The job keeps the value at the time of its JOB card.
+        job_user: added as USER to a JOB statement that has none; empty: nothing is added.
+        check_user: called with the USER of a JOB statement before its card is accepted; it refuses the card by raising
+            an exception.
         cards_ignored: cards that belonged to no job.
     """
 
     def __init__(self, log: JobLog, page: CodePage | str = "037", dcb: Dcb | None = None) -> None:
         super().__init__(Path("INTRDR"), dcb or Dcb())
         self.submitter = self.job_user = ""
-        self.check_user: Callable[[str], object] = _anybody
+        self.check_user: Callable[[str], object] = _accept_any_user
         self.cards_ignored = 0
         self._log = log
         self._page = codepage(page)
@@ -59,10 +60,10 @@ class InternalReader(DatasetWriter):
         self._scan_only = self._in_statement = False
 
     def put(self, record: bytes) -> None:
-        """Take one card of 1-254 bytes.
+        """Accept one card of 1-254 bytes.
 
         Raises:
-            RecordError: it is empty or longer, or USER has no room behind the operands of its JOB statement.
+            RecordError: the card is empty or longer, or there is no room for USER after the operands of its statement.
             SpaceExhausted: the job has a million cards and no end.
             DatasetNotOpen: the reader is closed.
         """
@@ -76,8 +77,8 @@ class InternalReader(DatasetWriter):
         self.records_written += 1
         if control := self._control(text):
             self._obey(control)
-        elif found := None if self._delimiter else _JOB_CARD.match(text):
-            self._begin(found[1], first)
+        elif job_card := None if self._delimiter else _JOB_CARD.match(text):
+            self._begin(job_card[1], first)
         elif self._name:
             self._add(text, first)
         else:
@@ -85,7 +86,7 @@ class InternalReader(DatasetWriter):
         self._cards += more
 
     def _with_user(self, text: str, record: bytes) -> tuple[bytes, ...]:
-        """The card, or the two cards, that a card becomes: the last one of a JOB statement without USER gets it."""
+        """Return the card; the last card of a JOB statement without USER with USER added, as one or two cards."""
         begins = not self._delimiter and _JOB_CARD.match(text) is not None
         card = read_card(text, first=begins) if begins or self._in_statement else None
         if card is None:
@@ -104,14 +105,19 @@ class InternalReader(DatasetWriter):
         return cards
 
     def _overlaid(self, record: bytes, text: str) -> bytes:
-        """A text as a card; bytes of the record that it leaves as they are, displayable or not, stay."""
-        shown = self._page.printable(record).ljust(len(text), "\0")
-        kept = record.ljust(len(text), b"\0")
-        made = self._page.encode(text)
-        return bytes(old if was == now else new for old, new, was, now in zip(kept, made, shown, text, strict=False))
+        """Encode the text as a card; where it does not differ from the record, keep the record's bytes.
+
+        Encoding alone would replace bytes that cannot be displayed.
+        """
+        old_text = self._page.printable(record).ljust(len(text), "\0")
+        old_bytes = record.ljust(len(text), b"\0")
+        new_bytes = self._page.encode(text)
+        return bytes(
+            old if was == now else new for old, new, was, now in zip(old_bytes, new_bytes, old_text, text, strict=False)
+        )
 
     def close(self) -> None:
-        """Submit the job in the making and end."""
+        """Submit the job that is being collected, and close the reader."""
         if self._open:
             self._open = False
             self._submit(self._finish())
@@ -125,9 +131,9 @@ class InternalReader(DatasetWriter):
             _LOG.warning("INTRDR: a card that belongs to no job is dropped: %r%s", text, why)
 
     def _control(self, text: str) -> str:
-        # With a delimiter of its own the data may hold anything.
-        found = _CONTROL.match(text) if self._delimiter in {"", "/*"} else None
-        return found[1] if found else ""
+        # In-stream data with its own delimiter (DLM) may contain control records: they are data there.
+        match = _CONTROL.match(text) if self._delimiter in {"", "/*"} else None
+        return match[1] if match else ""
 
     def _obey(self, control: str) -> None:
         if control == "SCAN":
@@ -138,7 +144,7 @@ class InternalReader(DatasetWriter):
             self._finish()
 
     def _begin(self, name: str, record: bytes) -> None:
-        # The new job is begun before the old one is handed on, so that a handler that raises cannot cost this card.
+        # Begin the new job before submitting the old one: if its handler raises an exception, this card is not lost.
         finished = self._finish()
         self._name, self._owner = name, self.submitter
         self._cards.append(record)
@@ -152,16 +158,16 @@ class InternalReader(DatasetWriter):
         if self._delimiter:
             if text.startswith(self._delimiter):
                 self._delimiter = ""
-        elif found := _DD_DATA.match(text):
-            # After DD * a card that begins with // ends the data, so there is nothing to keep track of.
-            self._delimiter = found[3] or ("/*" if found[1] == "DATA" else "")
+        elif match := _DD_DATA.match(text):
+            # Data after DD * ends at any card that begins with //, so no delimiter is needed for it.
+            self._delimiter = match[3] or ("/*" if match[1] == "DATA" else "")
 
     def _submit(self, finished: Cards | None) -> None:
         if finished is not None:
             self._log.take(finished, self._page)
 
     def _finish(self) -> Cards | None:
-        """What has been collected, and begin anew; None when no job was in the making."""
+        """Return the collected job and reset the reader; None when no job was being collected."""
         finished = Cards(self._name, self._cards, self._owner, self._scan_only) if self._name else None
         self._name = self._owner = self._delimiter = ""
         self._cards = []

@@ -1,8 +1,8 @@
-"""The JOB statement: its operands over continued cards, and the USER parameter.
+"""The JOB statement: its operands, also on continuation cards, and the USER parameter.
 
-A statement goes on with the next card when its operands end with a comma. The operands end at the first blank outside
-apostrophes; what follows, to column 71, is a comment. Columns 73 to 80 are the card's own. Source: MVS JCL Reference,
-JCL statement fields.
+A statement continues on the next card when its operands end with a comma. The operands end at the first blank outside
+apostrophes; the rest, to column 71, is a comment. Columns 73 to 80 are not part of the statement. Source: MVS JCL
+Reference, JCL statement fields.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class JobCard(NamedTuple):
     """The operands on one card of a JOB statement.
 
     Attributes:
-        start, end: where the operands stand in the card, columns counted from 0; equal when there are none.
+        start, end: the columns of the operands, counted from 0; equal when there are none.
         user: the value of USER=; empty when the card has none.
-        continued: whether the statement goes on with the next card.
+        continued: whether the statement continues on the next card.
     """
 
     start: int
@@ -34,14 +34,14 @@ class JobCard(NamedTuple):
 
 
 def read_card(text: str, *, first: bool) -> JobCard | None:
-    """The operands of a card.
+    """Return the operands of a card.
 
     Args:
         text: the card.
-        first: whether the statement begins with it; a later one begins with // and a blank.
+        first: whether it is the statement's first card; a continuation card begins with // and a blank.
 
     Returns:
-        None: it is no such card.
+        The operands, or None if the text is no such card.
     """
     field = text[:_LAST_COLUMN]
     begins = (_FIRST if first else _CONTINUED).match(field)
@@ -50,13 +50,13 @@ def read_card(text: str, *, first: bool) -> JobCard | None:
     start = begins.end()
     operands = _operands(field[start:])
     end = start + sum(map(len, operands)) + max(len(operands) - 1, 0)
-    found = (_USER.fullmatch(operand) for operand in operands)
-    user = next((match[2].strip() for match in found if match is not None), "")
+    matches = (_USER.fullmatch(operand) for operand in operands)
+    user = next((match[2].strip() for match in matches if match is not None), "")
     return JobCard(start, end, user, len(operands) > 1 and not operands[-1])
 
 
 def _operands(field: str) -> list[str]:
-    """The operands of a field, cut at the commas outside parentheses and apostrophes; the last is empty after one."""
+    """Split a field at the commas outside parentheses and apostrophes; after a final comma, the last part is empty."""
     operands, operand, depth, quoted = [], "", 0, False
     for letter in field:
         if letter == " " and not quoted:
@@ -72,7 +72,7 @@ def _operands(field: str) -> list[str]:
 
 
 def user_of(cards: list[str]) -> str:
-    """The USER of the JOB statement that some cards begin with; empty when it has none."""
+    """Return the USER of the JOB statement at the beginning of the cards; empty when it has none."""
     for number, text in enumerate(cards):
         card = read_card(text, first=number == 0)
         if card is None or card.user or not card.continued:
@@ -81,17 +81,17 @@ def user_of(cards: list[str]) -> str:
 
 
 def with_user(text: str, card: JobCard, user: str) -> tuple[str, ...]:
-    """The last card of a JOB statement with USER= added: one card, or two where it has no room in the first.
+    """Add USER= to the last card of a JOB statement; return one card, or two if there is no room on the first.
 
-    A comment is cut where the operand needs its columns.
+    A comment is cut if the operand needs its columns.
 
     Raises:
-        ValueError: the operands fill the card to its last column, so that not even a comma has room.
+        ValueError: the operands fill the card to its last column, so that there is not even room for a comma.
     """
     head, tail, rest = text[: card.end], text[card.end : _LAST_COLUMN], text[_LAST_COLUMN:]
-    made = f"{head.rstrip()} USER={user}" if card.start == card.end else f"{head},USER={user}"
-    if len(made) <= _LAST_COLUMN:
-        return ((made + tail)[:_LAST_COLUMN].ljust(min(len(text), _LAST_COLUMN)) + rest,)
+    statement = f"{head.rstrip()} USER={user}" if card.start == card.end else f"{head},USER={user}"
+    if len(statement) <= _LAST_COLUMN:
+        return ((statement + tail)[:_LAST_COLUMN].ljust(min(len(text), _LAST_COLUMN)) + rest,)
     if len(head) == _LAST_COLUMN:
         raise ValueError(f"USER={user} has no room behind operands that end in column {_LAST_COLUMN}")
     return f"{head},{tail}"[:_LAST_COLUMN] + rest, f"// USER={user}".ljust(len(text))

@@ -1,4 +1,4 @@
-"""The jobs that the internal reader took, in memory or kept in a directory."""
+"""The jobs that were submitted to the internal reader, kept in memory or in a directory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEPT_AS = Dcb(RecordFormat.RDW)
 
 
 class Cards(NamedTuple):
-    """A job in the making."""
+    """The cards of a job, before it has a number."""
 
     name: str
     cards: list[bytes]
@@ -32,16 +32,16 @@ class Cards(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SubmittedJob:
-    """A job that the internal reader took.
+    """A job that was submitted to the internal reader.
 
     Attributes:
         number: 1 for the first job of this log; ``id`` is ``JOB00001``.
         name: the name on the JOB card.
-        cards: its records as they were put, JOB card first, control records left out.
-        time_ns: when it was taken, UTC nanoseconds since 1970.
-        submitter: who put its JOB card, as the caller said (a task's number).
-        scan_only: ``/*SCAN`` was among its cards.
-        page: the code page that its cards were read in.
+        cards: the job's records as they were written, JOB card first, without control records.
+        time_ns: the time of submission in UTC nanoseconds since 1970.
+        submitter: who wrote the JOB card: the reader's ``submitter`` at that time (a task's number).
+        scan_only: ``/*SCAN`` was among the cards.
+        page: the code page in which the cards were read.
     """
 
     number: int
@@ -59,23 +59,23 @@ class SubmittedJob:
 
     @property
     def user(self) -> str:
-        """The USER of its JOB statement; empty when it has none and so runs for the user of the region."""
+        """The USER of the JOB statement; if it is empty, the job runs under the user ID of the region."""
         return user_of(self.text())
 
     def text(self) -> list[str]:
-        """The cards for people: trailing blanks off, what cannot be displayed as full stops."""
+        """Return the cards for display: without trailing blanks, and with full stops for undisplayable bytes."""
         return [self.page.printable(card).rstrip() for card in self.cards]
 
 
 class JobLog:
-    """The jobs taken by all internal readers that share it, in order.
+    """The jobs of all internal readers that share this log, in order of submission.
 
     Args:
-        time_ns: where the time comes from.
-        on_submit: called with each job after it is in the log. An exception of it is raised from the ``put()`` of the
-            record.
-        root: a directory that keeps them, one file a job, so that another process can list them later; without it
-            they are kept in memory.
+        time_ns: returns the current time.
+        on_submit: called with each job after it has been added to the log. Its exceptions are raised from the ``put()``
+            of the record.
+        root: a directory in which the jobs are kept, one file for each, so that another process can list them later;
+            without it, they are kept in memory.
     """
 
     def __init__(
@@ -104,14 +104,14 @@ class JobLog:
         number = self._numbers()[index]
         return self._read(self._root / f"JOB{number:05d}", number)
 
-    def take(self, made: Cards, page: CodePage) -> SubmittedJob:
-        """Enter a job and tell the handler.
+    def take(self, cards: Cards, page: CodePage) -> SubmittedJob:
+        """Add a job to the log and call the handler.
 
         Raises:
-            DatasetFault: the directory cannot keep it.
+            DatasetFault: the job cannot be written to the directory.
         """
-        number = self._next_number()
-        job = SubmittedJob(number, made.name, tuple(made.cards), self._time_ns(), made.submitter, made.scan_only, page)
+        number, time_ns = self._next_number(), self._time_ns()
+        job = SubmittedJob(number, cards.name, tuple(cards.cards), time_ns, cards.submitter, cards.scan_only, page)
         if self._root is None:
             self._kept.append(job)
         else:
@@ -121,7 +121,7 @@ class JobLog:
         return job
 
     def _next_number(self) -> int:
-        """One more than the last; the directory is read at first, and when another process has added to it."""
+        """Return the next number; read the directory the first time, and when another process has added a job."""
         if self._root is None:
             return len(self._kept) + 1
         number = self._last + 1
@@ -138,14 +138,14 @@ class JobLog:
         )
 
     def _write(self, root: Path, job: SubmittedJob) -> None:
-        """The job as a file of records: who, when and how first, then its cards."""
-        way = "SCAN" if job.scan_only else "RUN"
+        """Write the job as a file of records: a header, then the cards."""
+        kind = "SCAN" if job.scan_only else "RUN"
         submitter = job.submitter.replace("\n", " ")[:50]
-        header = f"{job.name} {job.time_ns} {way} {job.page.ccsid} {submitter}"
+        header = f"{job.name} {job.time_ns} {kind} {job.page.ccsid} {submitter}"
         temporary = root / f".{job.id}.new"
         try:
             root.mkdir(parents=True, exist_ok=True)
-            temporary.unlink(missing_ok=True)  # a link of that name would be written through
+            temporary.unlink(missing_ok=True)  # a symbolic link of that name would be followed
             write_records(temporary, [header.encode(), *job.cards], _KEPT_AS)
             temporary.replace(root / job.id)
         except OSError as error:
@@ -153,11 +153,10 @@ class JobLog:
 
     def _read(self, path: Path, number: int) -> SubmittedJob:
         header, *cards = [*read_records(path, _KEPT_AS)] or [b""]
-        found = _HEADER.fullmatch(header)
-        if found is None:
+        match = _HEADER.fullmatch(header)
+        if match is None:
             raise OpenError(path, f"is no job of an internal reader: it begins {header[:40]!r}")
-        page = codepage(found[4].decode())
-        submitter = found[5].decode("utf-8", "replace")
-        return SubmittedJob(
-            number, found[1].decode(), tuple(cards), int(found[2]), submitter, found[3] == b"SCAN", page
-        )
+        name, time_ns, kind, ccsid, submitter = match.groups()
+        page = codepage(ccsid.decode())
+        submitted_by = submitter.decode("utf-8", "replace")
+        return SubmittedJob(number, name.decode(), tuple(cards), int(time_ns), submitted_by, kind == b"SCAN", page)

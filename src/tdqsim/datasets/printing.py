@@ -1,6 +1,7 @@
-"""A viewer for print data sets: what the control character in the first byte of each record does to the paper.
+"""A viewer for print data sets: it shows the effect of the control character in the first byte of each record.
 
-Records are never changed by it: control characters are data on the data set, and this is how people look at them.
+The records are not changed: control characters are part of the data, and only a printer, or this viewer, interprets
+them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _SINGLE_MACHINE: Final = _Motion("", "1", write=True)
 
 
 def render(records: Iterable[bytes], control: PrintControl, page: CodePage | str = "037") -> Iterator[str]:
-    """The printed lines of records with that kind of control; without control each record is a line."""
+    """Return the printed lines of records with the kind of control; without control, each record is a line."""
     if control is PrintControl.ASA:
         return render_asa(records, page)
     if control is PrintControl.MACHINE:
@@ -49,25 +50,26 @@ def render(records: Iterable[bytes], control: PrintControl, page: CodePage | str
 
 
 def render_asa(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
-    """The printed lines of records with ASA control characters (RECFM=FBA, VBA).
+    """Return the printed lines of records with ASA control characters (RECFM=FBA, VBA).
 
-    A skip to channel 1 gives a line of one form feed before the new page's first line; a skip to another channel, whose
-    place only the printer's forms control knows, and an unknown control character count as a single space.
+    A skip to channel 1 yields a line with one form feed before the first line of the new page. A skip to another
+    channel, whose position is defined only in the printer's forms control, and an unknown control character are treated
+    as a single space.
     """
     text = codepage(page).printable
     return _print((_ASA.get(text(record[:1]), _SINGLE_ASA), text(record[1:])) for record in records if record)
 
 
 def render_machine(records: Iterable[bytes], page: CodePage | str = "037") -> Iterator[str]:
-    """The printed lines of records with machine control characters (RECFM=FBM, VBM); see :func:`render_asa`."""
+    """Return the printed lines of records with machine control characters (RECFM=FBM, VBM); see :func:`render_asa`."""
     text = codepage(page).printable
     return _print((_MACHINE.get(record[0], _SINGLE_MACHINE), text(record[1:])) for record in records if record)
 
 
 def _print(records: Iterable[tuple[_Motion, str]]) -> Iterator[str]:
-    """Move the paper and print; a line is handed out when the paper leaves it."""
-    line, fresh = "", True  # fresh: nothing has been printed on the line that the paper stands at
-    first = True  # it is the first line of all: a report that begins with a new page needs no other page before it
+    """Move the paper and print; yield each line when the paper moves on from it."""
+    line, fresh = "", True  # fresh: nothing has been printed on the current line
+    first = True  # the first record: a report that begins with a skip to a new page gets no empty page before it
     for motion, text in records:
         if motion.before and not (fresh and motion.before in {"1", "CH1"}):
             yield from _leave(line, motion.before, fresh=fresh)
@@ -83,7 +85,7 @@ def _print(records: Iterable[tuple[_Motion, str]]) -> Iterator[str]:
 
 
 def _leave(line: str, movement: str, *, fresh: bool) -> Iterator[str]:
-    """What comes out when the paper moves away from ``line``."""
+    """Yield the lines that are complete when the paper moves on from ``line``."""
     lines = 1 if movement.startswith("CH") else int(movement)
     if lines and not fresh:
         yield line.rstrip()
@@ -93,7 +95,7 @@ def _leave(line: str, movement: str, *, fresh: bool) -> Iterator[str]:
 
 
 def _overprint(line: str, text: str) -> str:
-    """Two texts struck on one line: the later character shows, unless it is a blank or an underscore on something."""
+    """Merge two texts printed on one line: the later character shows, unless it is a blank or underscores another."""
     width = max(len(line), len(text))
     pairs = zip(line.ljust(width), text.ljust(width), strict=True)
     return "".join(below if above in _OVERSTRUCK and below != " " else above for below, above in pairs)

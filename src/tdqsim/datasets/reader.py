@@ -1,11 +1,11 @@
-"""Reading data sets: one record at a time, or all of them at the speed of a plain loop.
+"""Read data sets: one record at a time, or all records at the speed of a plain loop.
 
-A reader delivers records as bytes, descriptor words and separators left out. ``get()`` returns None at the end of data,
-each time. The contents at the time of opening are read: bytes that another program appends later
-are seen by the next open, as a data set's end is known when it is opened.
+A reader delivers records as bytes, without descriptor words and separators. ``get()`` returns None at the end of data,
+each time. The end of a data set is determined at open: bytes that another program appends later are seen only by the
+next open.
 
-Memory is bounded by the buffers (BUFNO times BLKSIZE, but from 64 to 256 KB) and one record, whatever the file says
-about itself.
+Memory is limited to the buffers (BUFNO times BLKSIZE, but from 64 to 256 KB) and one record, regardless of the lengths
+in the file.
 """
 
 from __future__ import annotations
@@ -35,12 +35,14 @@ _BLOCK_SHOWN = limit("block_maximum")
 class DatasetReader(ABC):
     """An open data set for input.
 
-    Iterating delivers what ``get()`` would, faster; both may be mixed.
+    Iteration delivers the same records as ``get()``, faster; both may be mixed.
 
     Attributes:
         path: the file.
-        dcb: the checked data control block it is read with.
-        blocks_in_error: damaged blocks met so far.
+        dcb: the checked data control block with which the file is read.
+        blocks_in_error: number of damaged blocks so far.
+        pending: the records of the current batch that have not been delivered yet.
+        salvage: the records of the damaged block of the last BlockError; None if the last request raised none.
     """
 
     def __init__(self, path: Path, dcb: Dcb) -> None:
@@ -54,10 +56,10 @@ class DatasetReader(ABC):
         self.salvage: tuple[bytes, ...] | None = None
 
     def get(self) -> bytes | None:
-        """The next record, or None at the end of data. A record without data is one of no bytes.
+        """Return the next record, or None at the end of data. A record without data is an empty bytes object.
 
         Raises:
-            BlockError: the next block is damaged; the reader now stands behind it.
+            BlockError: the next block is damaged; the reader is now positioned after it.
             DatasetNotOpen: the reader is closed.
         """
         for record in self.pending:
@@ -71,7 +73,7 @@ class DatasetReader(ABC):
         return chain.from_iterable(self._batches())
 
     def skip(self, count: int, pause: Callable[[], object] | None = None) -> None:
-        """Pass over so many records, or as many as there are; ``pause`` is called between two buffers.
+        """Skip a number of records, at most to the end of data; ``pause`` is called between two buffers.
 
         Raises:
             BlockError, DatasetNotOpen: as :meth:`get`.
@@ -86,10 +88,10 @@ class DatasetReader(ABC):
         deque(islice(self.pending, to - self.records_read), maxlen=0)
 
     def accept_block(self) -> None:
-        """Take what the damaged block of the last BlockError holds: ``get()`` delivers it next (ERROROPTION IGNORE).
+        """Make ``get()`` deliver the contents of the damaged block of the last BlockError (ERROROPTION IGNORE).
 
         Raises:
-            DatasetFault: the request before did not end in a BlockError.
+            DatasetFault: the previous request did not raise a BlockError.
         """
         if self.salvage is None:
             raise DatasetFault(self.path, "no damaged block to accept: the last request met none")
@@ -97,16 +99,16 @@ class DatasetReader(ABC):
 
     @property
     def records_read(self) -> int:
-        """Records delivered so far."""
+        """The number of records delivered so far."""
         return self._before + self._batch - length_hint(self.pending)
 
     @property
     def is_open(self) -> bool:
-        """Not yet closed."""
+        """Whether the reader has not been closed yet."""
         return self._open
 
     def close(self) -> None:
-        """End reading; a second close does nothing."""
+        """Close the reader; a second close does nothing."""
         if self._open:
             self._before = self.records_read
             self._batch = 0
@@ -125,14 +127,14 @@ class DatasetReader(ABC):
 
     @abstractmethod
     def _fill(self) -> bool:
-        """Make the next batch by ``_deliver``; False at the end of data."""
+        """Pass the next batch to ``_deliver``; return False at the end of data."""
 
     def _release(self) -> None:
-        """Close the file, where the reader has one."""
+        """Close the file if the reader has one."""
         return
 
     def advance(self) -> bool:
-        """Make the next batch of records ready in ``pending``; False at the end of data."""
+        """Put the next batch of records into ``pending``; return False at the end of data."""
         if not self._open:
             raise DatasetNotOpen(self.path, "the data set is closed")
         self.salvage = None
@@ -151,7 +153,7 @@ class DatasetReader(ABC):
 
 
 class _FileReader(DatasetReader):
-    """What forward and backward reading of one file share: the file, its size, damage."""
+    """Base class of forward and backward readers of one file: the file, its size, the handling of damage."""
 
     def __init__(
         self, path: Path, file: RawFile, dcb: Dcb, eropt: ErrorOption, on_error: Callable[[BlockError], None] | None
@@ -170,7 +172,7 @@ class _FileReader(DatasetReader):
         self._file.close()
 
     def _read(self, offset: int, size: int) -> bytes:
-        """``size`` bytes at ``offset``; less only where the file has become shorter."""
+        """Read ``size`` bytes at ``offset``; fewer only if the file has become shorter."""
         self._file.seek(offset)
         data = self._file.read(size) or b""
         while len(data) < size:
@@ -180,8 +182,8 @@ class _FileReader(DatasetReader):
             data += more
         return data
 
-    def _meet(self, damage: Damage, block: bytes, offset: int) -> bool:
-        """Report damage as EROPT says. True when what it holds is delivered."""
+    def _report(self, damage: Damage, block: bytes, offset: int) -> bool:
+        """Report damage according to EROPT. Return True if its contents are delivered."""
         self.blocks_in_error += 1
         error = BlockError(
             self.path,
@@ -212,15 +214,15 @@ class ForwardReader(_FileReader):
         super().__init__(path, file, dcb, eropt, on_error)
         self._deblocker = deblocker_for(dcb)
         self._data = b""
-        self._at = 0  # where in _data the next block begins
-        self._base = 0  # offset in the file of _data
-        self._hungry = True
+        self._at = 0  # position in _data at which the next block begins
+        self._base = 0  # offset of _data in the file
+        self._hungry = True  # more bytes must be read before the next split
         self._final = False
-        self._lost = 0  # bytes that were there at the open and are gone
+        self._lost = 0  # bytes that existed at open but are missing now
         self._damage: Damage | None = None
 
     def skip(self, count: int, pause: Callable[[], object] | None = None) -> None:
-        """See the base; in a file of fixed-length records that has not been read it costs nothing."""
+        """See the base class. In a file of fixed-length records that has not been read yet, nothing is read."""
         if self.dcb.recfm in {RecordFormat.F, RecordFormat.FB} and not (self._base or self._data or self._final):
             self._before = min(count, self._size // self.dcb.lrecl)
             self._base = self._before * self.dcb.lrecl
@@ -236,7 +238,7 @@ class ForwardReader(_FileReader):
                 self._load()
                 damage = self._damage
             if damage is not None:
-                if self._pass(damage):
+                if self._pass_over(damage):
                     return True
                 continue
             records, count, place, damage = self._deblocker.split(self._data, self._at, final=self._final)
@@ -246,29 +248,29 @@ class ForwardReader(_FileReader):
                 return True
 
     def _load(self) -> None:
-        """Read on behind what is held; damage when the system cannot."""
+        """Read more bytes after those in the buffer; set ``_damage`` if the system cannot."""
         if self._final:
             problem = f"the data set became shorter while it was read: {self._lost} bytes are gone"
             self._lost, self._damage = 0, Damage(BlockFault.IO, problem, None)
             return
-        held = self._data[self._at :]
+        unused = self._data[self._at :]
         self._base, self._at = self._base + self._at, 0
-        begin = self._base + len(held)
+        begin = self._base + len(unused)
         wanted = min(self._chunk, self._size - begin)
         try:
             data = self._read(begin, wanted)
         except OSError as error:
-            self._data = held
+            self._data = unused
             self._chunk = self._fail(error, min(self._unit, wanted), wanted)
             return
-        self._data = held + data if held else data
+        self._data = unused + data if unused else data
         self._final = begin + len(data) >= self._size or len(data) < wanted
         if len(data) < wanted:
-            # Said once, when everything before it has been delivered.
+            # The loss is reported once, after everything before it has been delivered.
             self._lost, self._size = self._size - begin - len(data), begin + len(data)
 
     def _fail(self, error: OSError, unit: int, wanted: int) -> int:
-        """A read failed: first try again for one block, then report that block."""
+        """Handle a failed read: the first time, try again with one block; if that fails, report the block."""
         if wanted > unit:
             return unit
         problem = f"cannot be read: {error.strerror or error}"
@@ -276,8 +278,8 @@ class ForwardReader(_FileReader):
         self._damage = Damage(BlockFault.IO, problem, unit if fixed else None)
         return self._chunk
 
-    def _pass(self, damage: Damage) -> bool:
-        """Stand behind the damage, then report it."""
+    def _pass_over(self, damage: Damage) -> bool:
+        """Move to the end of the damage, then report it."""
         offset = self._base + self._at
         if damage.fault is BlockFault.IO:
             offset += len(self._data) - self._at
@@ -289,7 +291,7 @@ class ForwardReader(_FileReader):
             self._skip(damage)
         self._damage = None
         self._deblocker.resume()
-        return self._meet(damage, block, offset)
+        return self._report(damage, block, offset)
 
     def _skip(self, damage: Damage) -> None:
         if damage.skips is None:
@@ -338,7 +340,7 @@ class BackwardReader(_FileReader):
                 problem = (
                     f"the data set ends with {size} bytes; every record of LRECL {self._length} needs {self._length}"
                 )
-                if self._meet(Damage(BlockFault.LENGTH, problem, size, (data,)), data, begin):
+                if self._report(Damage(BlockFault.LENGTH, problem, size, (data,)), data, begin):
                     return True
                 continue
             records = [data[at : at + self._length] for at in range(0, size, self._length)][::-1]
@@ -347,7 +349,7 @@ class BackwardReader(_FileReader):
         return False
 
     def _read_back(self, begin: int, size: int) -> bytes | None:
-        """The bytes, or None when damage has been reported and passed or a smaller read is to be tried."""
+        """Return the bytes; None when damage has been reported and skipped, or a smaller read is to be tried."""
         try:
             data = self._read(begin, size)
             if len(data) == size:
@@ -359,12 +361,12 @@ class BackwardReader(_FileReader):
                 return None
             problem = f"cannot be read: {error.strerror or error}"
         self._end = begin
-        self._meet(Damage(BlockFault.IO, problem, size), b"", begin)
+        self._report(Damage(BlockFault.IO, problem, size), b"", begin)
         return None
 
 
 class DummyReader(DatasetReader):
-    """DUMMY: at the end of data at once."""
+    """DUMMY: the first request returns the end of data."""
 
     def __init__(self, dcb: Dcb | None = None) -> None:
         super().__init__(Path("DUMMY"), dcb or Dcb())
@@ -374,7 +376,7 @@ class DummyReader(DatasetReader):
 
 
 class ConcatenatedReader(DatasetReader):
-    """Several data sets read one after the other as if they were one."""
+    """Several data sets, read one after the other as if they were one."""
 
     def __init__(self, openers: Sequence[Callable[[], DatasetReader]]) -> None:
         self._current = openers[0]()
@@ -386,13 +388,13 @@ class ConcatenatedReader(DatasetReader):
         while True:
             current = self._current
             try:
-                found = current.advance()
+                advanced = current.advance()
             except BlockError:
                 self.salvage = current.salvage
                 raise
             finally:
                 self.blocks_in_error = self._errors_before + current.blocks_in_error
-            if found:
+            if advanced:
                 batch = list(current.pending)
                 self._deliver(batch, len(batch))
                 return True
@@ -425,17 +427,17 @@ def open_reader(
         path: the file.
         dcb: its known parameters; RECFM is required.
         backward: read from the last record to the first (TYPEFILE RDBACK).
-        disposition: SHR reads beside others that share; OLD and MOD exclude everybody else.
-        eropt: what to do at damaged blocks. With SKP and ACC ``on_error`` is called with each one.
-        on_error: called with each BlockError that is not raised.
-        locked: take the file as ``disposition`` says; False reads it even while it is open elsewhere.
+        disposition: SHR shares the file with other readers; OLD and MOD open it exclusively.
+        eropt: the action at damaged blocks.
+        on_error: with SKP and ACC, called with the BlockError of each damaged block.
+        locked: lock the file according to ``disposition``; False reads it even while it is open elsewhere.
         check_words: refuse F and FB if descriptor words chain from the beginning of the file to its end.
-        opener: opens the file in place of the system's open; for tests that make I/O fail.
+        opener: opens the file instead of the system's open; for tests that make I/O fail.
 
     Raises:
-        DcbError: the data control block is incomplete, contradicts itself or the descriptor words in the file, or is
-            none that can be read backward.
-        OpenError: the file is missing, no file, not permitted.
+        DcbError: the data control block is incomplete, contradicts itself or the descriptor words in the file, or its
+            format cannot be read backward.
+        OpenError: the file is missing, not a regular file, or not permitted.
         DatasetInUse: it is open elsewhere in a way that excludes this.
     """
     path = Path(path)
@@ -459,16 +461,16 @@ def open_reader(
 
 
 def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
-    """Refuse a file with descriptor words that is to be read as fixed records: every record would be wrong."""
+    """Refuse to read a file with descriptor words as fixed records, because every record would be wrong."""
     assert dcb.recfm is not None
     try:
         head = file.read(SAMPLE) or b""
     except OSError:
-        return  # the first GET meets the same error, and EROPT decides then
-    found = format_by_words(head, whole=len(head) >= os.fstat(file.fileno()).st_size, lrecl=dcb.lrecl)
-    if found is not None:
+        return  # the first GET fails in the same way, and is handled according to EROPT
+    words = format_by_words(head, whole=len(head) >= os.fstat(file.fileno()).st_size, lrecl=dcb.lrecl)
+    if words is not None:
         raise DcbError(
             path,
-            f"RECFM={dcb.recfm.value}, but descriptor words chain through the file as in {found.text}: give that, or,"
+            f"RECFM={dcb.recfm.value}, but descriptor words chain through the file as in {words.text}: give that, or,"
             " if the records only look so, detect: NO for a DD card (check_words=False in Python)",
         )

@@ -1,4 +1,4 @@
-"""Space on a volume: how much a data set may hold before the x37 abends."""
+"""Space on a volume: the size that a data set can reach before the x37 abends."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Space", "SpaceUnit", "blocks_per_track", "parse_space"]
 
 
 class SpaceUnit(Enum):
-    """What SPACE counts in."""
+    """The unit of SPACE."""
 
     BYTES = "BYTES"
     TRK = "TRK"
@@ -25,8 +25,8 @@ class SpaceUnit(Enum):
 class Space:
     """SPACE of a DD: the primary amount, and a secondary amount that is added up to 15 times.
 
-    BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, which hold a number of blocks that
-    depends on their size; BLK counts blocks.
+    BYTES counts the file's bytes; TRK and CYL count 3390 tracks and cylinders, whose number of blocks depends on the
+    block size; BLK counts blocks.
     """
 
     primary: int
@@ -35,11 +35,11 @@ class Space:
 
     @property
     def total(self) -> int:
-        """Everything the data set can get on one volume, in the unit."""
+        """The largest amount that the data set can get on one volume, in the unit."""
         return self.primary + self.secondary * (limit("extents_maximum") - 1)
 
     def blocks(self, blksize: int) -> int | None:
-        """How many blocks of that size fit, or None when bytes are counted."""
+        """Return the number of blocks of that size that fit; None when the unit is bytes."""
         if self.unit is SpaceUnit.BYTES:
             return None
         if self.unit is SpaceUnit.BLK:
@@ -49,7 +49,7 @@ class Space:
 
 
 def blocks_per_track(blksize: int) -> int:
-    """How many blocks of ``blksize`` bytes (1 or more) a 3390 track holds: 78 of 80 bytes, 2 of 27998."""
+    """Return the number of blocks of ``blksize`` bytes (1 or more) on a 3390 track: 78 of 80 bytes, 2 of 27998."""
     segments = -(-(blksize + limit("track_segment_overhead")) // limit("track_segment_bytes"))
     overhead = limit("track_segment_overhead")
     cells = limit("track_data_cells") - (-(blksize + overhead * segments + overhead) // limit("track_cell_bytes"))
@@ -60,20 +60,20 @@ _SPACE = re.compile(r"\(?(TRK|CYL|BLK|BYTES),\(?([0-9]{1,9})(?:,([0-9]{1,9}))?\)
 
 
 def parse_space(text: str, where: str = "SPACE") -> Space:
-    """SPACE as JCL writes it, ``(TRK,(10,5))`` or ``CYL,1``, or a plain number of bytes.
+    """Parse SPACE as written in JCL, ``(TRK,(10,5))`` or ``CYL,1``, or a plain number of bytes.
 
     Args:
-        text: the parameter as JCL writes it.
-        where: what messages name as the place.
+        text: the parameter as written in JCL.
+        where: the name of the place in messages.
 
     Raises:
-        DcbError: it is not of that form, or holds nothing.
+        DcbError: it is not of that form, or is empty.
     """
-    found = _SPACE.fullmatch(text.replace(" ", "").upper())
-    if found is None:
+    match = _SPACE.fullmatch(text.replace(" ", "").upper())
+    if match is None:
         raise DcbError(
             where, f"SPACE {text[:40]!r} is neither (TRK|CYL|BLK|BYTES,(primary,secondary)) nor a number of bytes"
         )
-    if found[4]:
-        return Space(int(found[4]))
-    return Space(int(found[2]), int(found[3] or 0), SpaceUnit(found[1]))
+    if match[4]:
+        return Space(int(match[4]))
+    return Space(int(match[2]), int(match[3] or 0), SpaceUnit(match[1]))

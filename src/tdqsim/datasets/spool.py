@@ -1,4 +1,4 @@
-"""SYSOUT: output kept by class, one file a data set, until someone purges it."""
+"""SYSOUT: output kept by class, one file for each data set, until it is purged."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class SysoutDataset:
     """One SYSOUT data set on the spool.
 
     Attributes:
-        number: its number on this spool, from 1.
+        number: the data set's number on this spool, from 1.
         sysout_class: A-Z or 0-9.
-        ddname: the DD it was written through.
-        control: what the first byte of each record is.
-        path: its file (a descriptor word before each record, no blocks).
+        ddname: the DD through which it was written.
+        control: the kind of control character in the first byte of each record.
+        path: the file (a descriptor word before each record, no blocks).
     """
 
     number: int
@@ -43,16 +43,16 @@ class SysoutDataset:
 
 
 class SysoutSpool:
-    """The spool of one region: a directory, or a temporary one that goes with ``close()``."""
+    """The spool of one region: a directory, or a temporary directory that ``close()`` removes."""
 
     def __init__(self, root: Path | str | None = None) -> None:
-        self._given = None if root is None else Path(root)
+        self._directory = None if root is None else Path(root)
         self._temporary: Path | None = None
         self._writers: dict[Path, DatasetWriter] = {}
         self._last = 0
 
     def open(self, sysout_class: str, ddname: str, dcb: Dcb | None = None) -> DatasetWriter:
-        """A new SYSOUT data set; ``*`` is class A.
+        """Create a SYSOUT data set; ``*`` is class A.
 
         Raises:
             OpenError: the class or DD name is not valid, or the spool cannot be written.
@@ -65,7 +65,7 @@ class SysoutSpool:
         if not _DDNAME.fullmatch(ddname):
             raise OpenError("SYSOUT", f"DD name {ddname[:20]!r}: 1-8 of A-Z 0-9 @ # $, no digit first")
         control = (dcb.control if dcb else None) or PrintControl.NONE
-        if self._last == 0:  # those of an earlier run
+        if self._last == 0:  # continue after the data sets of an earlier run
             self._last = max((dataset.number for dataset in self.datasets()), default=0)
         self._last += 1
         path = self._root() / f"{letter}.{self._last:05d}.{ddname}.{control.name}"
@@ -75,39 +75,39 @@ class SysoutSpool:
         return writer
 
     def datasets(self, sysout_class: str | None = None) -> list[SysoutDataset]:
-        """The data sets on the spool in the order they were made, all or those of one class."""
-        root = self._temporary or self._given
+        """Return the data sets on the spool in the order of their creation, all or those of one class."""
+        root = self._temporary or self._directory
         if root is None or not root.is_dir():
             return []
         matches = ((_FILE.fullmatch(entry.name), entry) for entry in root.iterdir())
-        found = [
+        datasets = [
             SysoutDataset(int(match[2]), match[1], match[3], PrintControl[match[4]], entry)
             for match, entry in matches
             if match
         ]
         return sorted(
-            (dataset for dataset in found if sysout_class in {None, dataset.sysout_class}),
+            (dataset for dataset in datasets if sysout_class in {None, dataset.sysout_class}),
             key=lambda dataset: dataset.number,
         )
 
     def look(self, dataset: SysoutDataset) -> DatasetReader:
-        """A reader of its records, also of one that is still being written."""
+        """Return a reader of a data set, which may still be open for output."""
         writer = self._writers.get(dataset.path)
         if writer is not None and writer.is_open:
             writer.trunc()
-        # The writer holds the file as DISP=NEW; the spool is its own master and reads beside it.
+        # The writer has locked the file exclusively (DISP=NEW); the spool's own reader ignores that lock.
         return open_reader(dataset.path, _KEPT_AS, locked=False)
 
     def read(self, dataset: SysoutDataset) -> Iterator[bytes]:
-        """Its records, as :meth:`look` finds them."""
+        """Yield the records of a data set; see :meth:`look`."""
         with self.look(dataset) as reader:
             yield from reader
 
     def purge(self, dataset: SysoutDataset) -> None:
-        """Remove it from the spool.
+        """Remove a data set from the spool.
 
         Raises:
-            DsnameError: it is still being written.
+            DsnameError: it is still open for output.
         """
         writer = self._writers.get(dataset.path)
         if writer is not None and writer.is_open:
@@ -115,10 +115,10 @@ class SysoutSpool:
         dataset.path.unlink(missing_ok=True)
 
     def close(self, *, clean: bool = True) -> None:
-        """Close what is still open; a temporary spool is removed.
+        """Close the data sets that are still open, and remove a temporary spool.
 
         Args:
-            clean: False loses the block not yet written of each, as a kill does.
+            clean: False loses the last, unwritten block of each data set, as a kill does.
         """
         for writer in self._writers.values():
             if clean:
@@ -131,11 +131,11 @@ class SysoutSpool:
             self._temporary = None
 
     def _root(self) -> Path:
-        if self._given is None:
+        if self._directory is None:
             self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="tdqsim-spool-"))
             return self._temporary
         try:
-            self._given.mkdir(mode=0o700, parents=True, exist_ok=True)  # private, as the store it lies in
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # private, like the store in which it lies
         except OSError as error:
-            raise OpenError(self._given, f"the spool cannot be made: {error.strerror}") from error
-        return self._given
+            raise OpenError(self._directory, f"the spool cannot be made: {error.strerror}") from error
+        return self._directory

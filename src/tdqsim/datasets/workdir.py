@@ -1,7 +1,7 @@
-"""Where a run, or a server, puts the data sets that no DD card names.
+"""The directory in which a run or a server puts the data sets that no DD card names.
 
-That is ``tdq-out/NAME`` in the current directory, replaced by each run, as build tools do. Two runs at once use
-different directories: each is locked as long as its run lasts, and the next run takes ``NAME-2``.
+It is ``tdq-out/NAME`` in the current directory, and each run replaces its contents, as build tools do. Concurrent runs
+use different directories: a run locks its directory while it lasts, and the next one uses ``NAME-2``.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _LOCK: Final = ".lock"
 
 @contextmanager
 def output_directory(given: Path | None, name: str) -> Iterator[Path]:
-    """The directory, made and locked; ``given`` is taken as it is.
+    """Create and lock the directory; ``given`` (--out) is used instead of the default.
 
     Raises:
-        DatasetError: it cannot be made, or the one given is in use by another run.
+        DatasetError: it cannot be created, or ``given`` is in use by another run.
     """
     for own in (Path(_BASE), Path(_BASE) / name) if given is None else ():
         if own.is_symlink():
@@ -51,10 +51,10 @@ def _names(name: str) -> Iterator[str]:
 
 
 def _check_links(directory: Path) -> None:
-    """See that what is written there stays there.
+    """Check that files written to the directory cannot end up elsewhere.
 
     Raises:
-        DatasetError: something in the directory is a symbolic link that leads out of it.
+        DatasetError: an entry of the directory is a symbolic link that leads out of it.
     """
     home = directory.resolve()
     for entry in directory.iterdir():
@@ -65,7 +65,7 @@ def _check_links(directory: Path) -> None:
 
 
 def _locked(directory: Path) -> IO[bytes] | None:
-    """An open file that holds the lock, or None when another process has it."""
+    """Return an open file that holds the lock; None when another process has it."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         _check_links(directory)
@@ -76,7 +76,7 @@ def _locked(directory: Path) -> IO[bytes] | None:
             f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"
         ) from None
     try:
-        import fcntl  # noqa: PLC0415  (not on every platform; without it two runs at once are up to the user)
+        import fcntl  # noqa: PLC0415  (not on every platform; without it, concurrent runs are not detected)
     except ImportError:
         return file
     try:

@@ -1,7 +1,7 @@
-"""Writing data sets: records are collected into blocks, a full block is written at once.
+"""Write data sets: records are collected into blocks, and a full block is written at once.
 
-What a crash loses is the block not yet written, nothing before it. A record for which there is no room is refused as a
-whole (:class:`SpaceExhausted`); earlier records stay readable, and the writer can go on once there is room.
+A crash loses only the block that has not been written yet. A record for which there is no space is refused as a whole
+(:class:`SpaceExhausted`); earlier records remain readable, and writing can continue when there is space again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["DatasetWriter", "DummyWriter", "open_writer"]
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")
 _DESCRIPTOR = Struct(">HH").pack
-_BULK = 4096  # records taken at once by put_all
+_BULK = 4096  # records that put_all processes at once
 _WHOLE, _FIRST, _LAST, _MIDDLE = 0x0000, 0x0100, 0x0200, 0x0300
 
 
@@ -36,8 +36,8 @@ class DatasetWriter(ABC):
 
     Attributes:
         path: the file.
-        dcb: the checked data control block it is written with.
-        records_written: records taken so far.
+        dcb: the checked data control block with which the file is written.
+        records_written: number of records accepted so far.
     """
 
     def __init__(self, path: Path, dcb: Dcb) -> None:
@@ -52,17 +52,17 @@ class DatasetWriter(ABC):
 
         Raises:
             RecordError: its length or content cannot be written in this format; nothing was written.
-            SpaceExhausted: there is no room; the record was not written.
-            DatasetIOError: the system failed the write.
+            SpaceExhausted: there is no space; the record was not written.
+            DatasetIOError: the write failed in the operating system.
             DatasetNotOpen: the writer is closed.
         """
 
     def has_room(self, _size: int, /) -> bool:
-        """Whether SPACE has room for a record of so many bytes of data; the disk is not asked."""
+        """Return whether SPACE has room for a record of so many bytes of data; free disk space is not checked."""
         return True
 
     def put_all(self, records: Iterable[bytes]) -> int:
-        """Write records until there are no more; returns how many. Errors as ``put()``; what came before is written."""
+        """Write all records and return their number. Raises the errors of ``put()``, after writing earlier records."""
         before = self.records_written
         put = self.put
         for record in records:
@@ -70,28 +70,28 @@ class DatasetWriter(ABC):
         return self.records_written - before
 
     def trunc(self) -> None:
-        """Write the current block as it is (TRUNC): what was put so far survives a crash.
+        """Write the current, possibly incomplete block (TRUNC), so that all records so far survive a crash.
 
-        A file without blocks has nothing to write here.
+        A writer without blocks does nothing.
         """
         return
 
     @property
     def is_open(self) -> bool:
-        """Not yet closed."""
+        """Whether the writer has not been closed yet."""
         return self._open
 
     def close(self) -> None:
-        """Write the last block and end; a close of a closed writer does nothing.
+        """Write the last block and close the file; closing a closed writer does nothing.
 
         Raises:
-            SpaceExhausted: no room for the last block. The data set stays open; a second close ends without that block.
-            DatasetIOError: the system failed the write; likewise.
+            SpaceExhausted: no space for the last block. The writer stays open; a second close discards the block.
+            DatasetIOError: the write failed in the operating system; the writer stays open as above.
         """
         self._open = False
 
     def abandon(self) -> None:
-        """End without the last block, as when the program is killed; earlier blocks stay."""
+        """Close the file without writing the last block, as when the program is killed; earlier blocks are kept."""
         self._open = False
 
     def __enter__(self) -> Self:
@@ -112,7 +112,7 @@ class DatasetWriter(ABC):
 
 
 class DummyWriter(DatasetWriter):
-    """DUMMY: records are counted and vanish."""
+    """DUMMY: records are counted and discarded."""
 
     def __init__(self, dcb: Dcb | None = None) -> None:
         super().__init__(Path("DUMMY"), dcb or Dcb())
@@ -121,7 +121,7 @@ class DummyWriter(DatasetWriter):
         """Count the record.
 
         Raises:
-            RecordError: its length is not what RECFM and LRECL say.
+            RecordError: its length does not fit RECFM and LRECL.
             DatasetNotOpen: the writer is closed.
         """
         if not self._open:
@@ -132,10 +132,10 @@ class DummyWriter(DatasetWriter):
 
 
 class _BlockWriter(DatasetWriter):
-    """A file written block by block; subclasses frame the records."""
+    """A file written block by block; subclasses add descriptor words or separators to the records."""
 
     _base = 0  # bytes of a block before its first record
-    _framing = 0  # bytes that a record takes beside its data
+    _framing = 0  # bytes of a record in addition to its data
 
     def __init__(
         self, path: Path, file: RawFile, dcb: Dcb, space: Space | None, position: int, *, partitioned: bool
@@ -185,11 +185,11 @@ class _BlockWriter(DatasetWriter):
         self._limit = min(self._blksize, self._room)
 
     def _room_left(self) -> int:
-        """Bytes that the next block may have."""
+        """Return the number of bytes that the next block may have."""
         return self._room_behind(self._position, self._blocks_written)
 
     def _room_behind(self, position: int, written: int) -> int:
-        """Bytes that the block at a position, behind so many others, may have."""
+        """Return the number of bytes that a block at ``position``, after ``written`` other blocks, may have."""
         if self._space is None:
             return 1 << 62
         blocks = self._space.blocks(self._blksize)
@@ -202,12 +202,12 @@ class _BlockWriter(DatasetWriter):
         size += self._framing
         if self._used + size <= self._limit:
             return True
-        begun = 1 if self._parts else 0
-        room = self._room_behind(self._position + begun * self._used, self._blocks_written + begun)
+        started = 1 if self._parts else 0
+        room = self._room_behind(self._position + started * self._used, self._blocks_written + started)
         return self._base + size <= room
 
     def _make_room(self, size: int) -> None:
-        """The current block cannot take ``size`` bytes: begin another."""
+        """Begin another block, because the current one has no room for ``size`` bytes."""
         if not self._open:
             raise self._not_open()
         if self._parts:
@@ -224,20 +224,20 @@ class _BlockWriter(DatasetWriter):
         return b"".join(self._parts)
 
     def _emit(self, data: bytes) -> None:
-        """Write at the end, all or nothing."""
+        """Write the data at the end of the file, either completely or not at all."""
         try:
             view = memoryview(data)
             while view:
                 view = view[self._file.write(view) or 0 :]
         except OSError as error:
-            self._take_back(error)
+            self._undo_write(error)
             if error.errno in NO_SPACE:
                 raise self._exhausted(f"the disk has no room: {error.strerror}", disk=True) from error
             raise DatasetIOError(self.path, f"cannot be written: {error.strerror}", offset=self._position) from error
         self._position += len(data)
 
-    def _take_back(self, cause: OSError) -> None:
-        """Nothing half-written stays behind a write that failed."""
+    def _undo_write(self, cause: OSError) -> None:
+        """Remove the bytes of a write that failed halfway."""
         try:
             self._restore(self._position)
         except OSError as error:
@@ -245,7 +245,7 @@ class _BlockWriter(DatasetWriter):
             raise DatasetIOError(self.path, problem, offset=self._position) from error
 
     def _restore(self, position: int) -> None:
-        """Take back what lies behind ``position``."""
+        """Truncate the file to ``position`` and continue there."""
         self._file.truncate(position)
         self._file.seek(position)
         self._position = position
@@ -256,7 +256,7 @@ class _BlockWriter(DatasetWriter):
         return SpaceExhausted(self.path, problem, code=code, record=self.records_written + 1)
 
     def _flush_full(self, size: int) -> None:
-        """Write the block that the last record filled; when that fails the record was not written."""
+        """Write the block that the last record filled; if that fails, remove the record from the block."""
         try:
             self._write_block()
         except (SpaceExhausted, DatasetIOError):
@@ -291,13 +291,13 @@ class FixedWriter(_BlockWriter):
         """See :meth:`DatasetWriter.put_all`."""
         before = self.records_written
         source = iter(records)
-        while some := list(islice(source, _BULK)):
-            if not self._put_some(some):
-                super().put_all(some)
+        while batch := list(islice(source, _BULK)):
+            if not self._put_batch(batch):
+                super().put_all(batch)
         return self.records_written - before
 
-    def _put_some(self, records: list[bytes]) -> bool:
-        """Many blocks in one write, when nothing stands against it."""
+    def _put_batch(self, records: list[bytes]) -> bool:
+        """Write many blocks in one write; return False if the records must be written one by one."""
         if not self._open or self._space is not None or set(map(len, records)) != {self.dcb.lrecl}:
             return False
         data = b"".join([*self._parts, *records])
@@ -306,7 +306,7 @@ class FixedWriter(_BlockWriter):
             try:
                 self._emit(data[:whole])
             except SpaceExhausted:
-                return False  # record by record, so that everything that fits is written
+                return False  # written one by one, all records that fit are kept
             self._new_block()
         else:
             self._parts.clear()
@@ -343,7 +343,7 @@ class VariableWriter(_BlockWriter):
 
 
 class SpannedWriter(_BlockWriter):
-    """VS and VBS: what a block cannot hold goes on in the next."""
+    """VS and VBS: a record that does not fit into a block continues in the next."""
 
     _base = _BDW
     _framing = _RDW
@@ -351,18 +351,18 @@ class SpannedWriter(_BlockWriter):
     def has_room(self, size: int) -> bool:
         """See :meth:`DatasetWriter.has_room`."""
         used, limit, position, written = self._used, self._limit, self._position, self._blocks_written
-        least, begun = _RDW + (1 if size else 0), bool(self._parts)
+        least, started = _RDW + (1 if size else 0), bool(self._parts)
         while True:
             if used + least <= limit:
                 size -= limit - used - _RDW
                 if size <= 0:
                     return True
-                used, begun = limit, True
-            position, written = position + begun * used, written + begun
+                used, started = limit, True
+            position, written = position + started * used, written + started
             limit = min(self._blksize, self._room_behind(position, written))
             if self._base + _RDW + 1 > limit:
                 return False
-            used, begun = self._base, False
+            used, started = self._base, False
 
     def put(self, record: bytes) -> None:
         """See :meth:`DatasetWriter.put`."""
@@ -388,7 +388,7 @@ class SpannedWriter(_BlockWriter):
     def _put_segments(self, record: bytes) -> None:
         at, first = 0, True
         while first or at < len(record):
-            # A segment carries at least one byte, so a block with less room than that is full.
+            # A segment of a record with data has at least one byte, so a block with less room than that is full.
             if self._used + _RDW + (1 if record else 0) > self._limit:
                 self._make_room(_RDW + 1)
             size = min(len(record) - at, self._limit - self._used - _RDW)
@@ -419,11 +419,11 @@ class HeadedWriter(_BlockWriter):
 
     def put(self, record: bytes) -> None:
         """See :meth:`DatasetWriter.put`."""
-        said = len(record) + self._added
-        if not 0 < said <= self.dcb.lrecl:
+        length = len(record) + self._added
+        if not 0 < length <= self.dcb.lrecl:
             least = "" if self._added else ", at least 1"
             raise self._refuse(f"a record of {len(record)} bytes; at most {self.dcb.data_maximum} fit LRECL{least}")
-        header = self._pack(0, said) if self._second else self._pack(said, 0)
+        header = self._pack(0, length) if self._second else self._pack(length, 0)
         size = len(record) + _RDW
         if self._used + size > self._limit:
             self._make_room(size)
@@ -457,7 +457,7 @@ class LineWriter(_BlockWriter):
         self.records_written += 1
 
     def end_line(self) -> None:
-        """The file's last line has no separator: it must have one before another line follows."""
+        """Add the separator that the file's last line lacks, before another line is written."""
         assert self.dcb.recfm is not None
         self._parts.append(self.dcb.recfm.separator)
         self._used += len(self._parts[0])
@@ -487,20 +487,20 @@ def open_writer(
     partitioned: bool = False,
     opener: Opener | None = None,
 ) -> DatasetWriter:
-    """Open a file for output; one that does not exist is made.
+    """Open a file for output; create it if it does not exist.
 
     Args:
         path: the file.
-        dcb: how to write it; RECFM must be given, and not be U (a file keeps no block boundaries).
-        disposition: OLD and SHR write from the start, what the file held is gone at once; MOD writes behind the last
-            record; NEW refuses a file that exists. All but SHR exclude everybody else.
-        space: how much it may hold; without it, as much as the disk.
+        dcb: the format to write; RECFM is required, and cannot be U (a file has no block boundaries).
+        disposition: OLD and SHR write from the start, and the old contents are deleted at open; MOD writes after the
+            last record; NEW refuses a file that exists. All but SHR open the file exclusively.
+        space: the space that the file may take; None: no limit but the disk.
         partitioned: the file is a member, which changes the x37 code.
-        opener: opens the file in place of the system's open; for tests that make I/O fail.
+        opener: opens the file instead of the system's open; for tests that make I/O fail.
 
     Raises:
         DcbError: the data control block is incomplete, contradicts itself, or cannot be written.
-        OpenError: no file, not permitted, exists (NEW), or is damaged so that nothing can be added (MOD).
+        OpenError: not a regular file, not permitted, exists (NEW), or is damaged so that nothing can be added (MOD).
         DatasetInUse: it is open elsewhere in a way that excludes this.
     """
     path = Path(path)
