@@ -1,4 +1,4 @@
-"""Data description entries: the clauses of a copybook, sentence by sentence, before anything has an offset."""
+"""Parse the data description entries of a copybook into items with their clauses; offsets are computed later."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ PICTURE_AND_CLAUSE = re.compile(r"(.*\))([A-Z][A-Z0-9-]{2,})", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """The SIGN clause: where the sign is, and whether it has a byte of its own."""
+    """The SIGN clause: whether the sign is leading, and whether it is separate."""
 
     leading: bool
     separate: bool
@@ -69,7 +69,8 @@ class Sign:
 class Occurs:
     """The OCCURS clause: ``minimum`` equals ``maximum`` unless it depends on a field, named as written.
 
-    ``counts`` are pairs of a text and a number of occurrences, for a field that says how many by a code of its own.
+    ``counts`` are pairs of a text and a number of occurrences, for a DEPENDING ON field whose value is not the number
+    itself but a code for it.
     """
 
     minimum: int
@@ -78,9 +79,9 @@ class Occurs:
     counts: tuple[tuple[str, int], ...] = ()
 
     def count(self, value: object) -> int:
-        """How many occurrences there are when the field that tells has this value.
+        """Return the number of occurrences for this value of the DEPENDING ON field.
 
-        The maximum, where it tells less than the minimum, more than the maximum, or no number.
+        If the value is less than the minimum, more than the maximum, or not a number, the result is the maximum.
         """
         text = str(value).strip() if value is not None else ""
         number = self.maximum
@@ -103,7 +104,7 @@ class ConditionName:
 
 @dataclass(slots=True)
 class DataItem:
-    """One data description entry as written; filled in clause by clause."""
+    """One data description entry as written; the parser adds one clause after another."""
 
     level: int
     name: str
@@ -125,7 +126,7 @@ class DataItem:
 
     @property
     def is_filler(self) -> bool:
-        """FILLER, or an entry without a name."""
+        """Whether the entry is FILLER or has no name."""
         return self.name == "FILLER"
 
     @property
@@ -135,10 +136,10 @@ class DataItem:
 
 
 def read_items(tokens: list[Token]) -> list[DataItem]:
-    """Read the entries and nest them by level number; the result holds the top-level ones.
+    """Read the entries, nest them by level number, and return the top-level ones.
 
     Raises:
-        LayoutError: anything that is not a data description entry; the message names line, column and clause.
+        LayoutError: the text is not a data description entry; the message names line, column and clause.
     """
     roots: list[DataItem] = []
     stack: list[DataItem] = []
@@ -153,7 +154,7 @@ def read_items(tokens: list[Token]) -> list[DataItem]:
 
 
 def _header(tokens: list[Token], position: int) -> int | None:
-    """``WORKING-STORAGE SECTION.`` and ``DATA DIVISION.`` say nothing about a record; so does a stray period."""
+    """Return the position after a stray period or a header such as ``WORKING-STORAGE SECTION.``; None if neither."""
     if tokens[position].kind == "period":
         return position + 1
     if (
@@ -187,7 +188,7 @@ def _nest(item: DataItem, roots: list[DataItem], stack: list[DataItem]) -> None:
 
 
 class _Entry:
-    """A cursor over the words of one entry."""
+    """The parser of one entry: a cursor over its words."""
 
     def __init__(self, tokens: list[Token], position: int) -> None:
         self.tokens = tokens
@@ -297,9 +298,9 @@ class _Entry:
         joined = PICTURE_AND_CLAUSE.fullmatch(text.text)
         if joined is not None and joined[2].upper() in CLAUSES:  # ``9(6)USAGE COMP``: the blank between is missing
             text = replace(text, text=joined[1])
-            behind = replace(text.place, column=text.place.column + len(joined[1]))
+            clause_place = replace(text.place, column=text.place.column + len(joined[1]))
             self.position -= 1
-            self.tokens[self.position] = replace(text, text=joined[2], place=behind)
+            self.tokens[self.position] = replace(text, text=joined[2], place=clause_place)
         try:
             self.item.picture = parse_picture(text.text)
         except LayoutError as error:
@@ -349,18 +350,18 @@ class _Entry:
                 token.place, "OCCURS", f"{low} TO {high}: 1 to {MAX_OCCURS} occurrences are allowed, lowest first"
             )
         if depending is None:
-            return Occurs(high, high)  # 2 TO 5 without a field that tells: no compiler takes it; room is there for 5
+            return Occurs(high, high)  # 2 TO 5 without DEPENDING ON: no compiler accepts it; take the maximum
         return Occurs(0 if low == high else low, high, depending)
 
     def _qualified(self, clause: str) -> str:
-        """A data name, with the OF qualifiers that follow it as a dotted path from the outside."""
+        """Read a data name and its OF qualifiers; return them as a dotted path, outermost group first."""
         names = [self._operand(clause, "a data name").text]
         while self._accept("OF", "IN"):
             names.append(self._operand(clause, "a data name").text)
         return ".".join(reversed(names))
 
     def _names(self) -> None:
-        """KEY IS names, INDEXED BY names: they take no room in the record."""
+        """Skip the names after KEY IS and INDEXED BY, which take no space in the record."""
         self._accept("KEY")
         self._accept("IS", "BY")
         while (
@@ -388,18 +389,18 @@ class _Entry:
     def _value(self, token: Token) -> None:
         self._once(token, "VALUE")
         self._accept("IS", "ARE")
-        found: list[tuple[str, str | None]] = []
+        values: list[tuple[str, str | None]] = []
         while (word := self._peek()) is not None and self._is_value(word):
             low = self._literal()
             high = self._literal() if self._accept("THRU", "THROUGH") else None
-            found.append((low, high))
-        if not found:
+            values.append((low, high))
+        if not values:
             raise bad(token.place, "VALUE", "expected a literal")
-        self.item.values = tuple(found)
+        self.item.values = tuple(values)
         self._false()
 
     def _false(self) -> None:
-        """``WHEN SET TO FALSE IS literal`` of a condition name says what SET moves; it is no value of the condition."""
+        """Skip ``WHEN SET TO FALSE IS literal`` of a condition name: the literal is not a value of the condition."""
         start = self._peek()
         if self.item.level != 88 or start is None or not self._accept("WHEN", "FALSE"):
             return
@@ -433,7 +434,7 @@ class _Entry:
         return _unquote(token)
 
     def _attribute(self, token: Token) -> None:
-        """EXTERNAL and GLOBAL change no offset."""
+        """Accept EXTERNAL and GLOBAL, which do not affect the layout."""
         self._once(token, token.upper)
 
     def _is(self, _: Token) -> None:
@@ -478,14 +479,14 @@ NAME_RULE = "a name has letters, digits, - and _, and a letter or an @ # $ sign 
 
 
 def is_name(text: str) -> bool:
-    """Whether this may be the name of a field; ``:`` marks text that REPLACING is to replace."""
+    """Return whether the text may be the name of a field; ``:`` marks text that REPLACING is to replace."""
     body = text.replace("-", "").replace("_", "").replace(":", "")
     plain = body.replace("@", "A").replace("#", "A").replace("$", "A")
     return 0 < len(text) <= 64 and plain.isalnum() and not plain.isdigit()
 
 
 def _unquote(token: Token) -> str:
-    """The text of a literal; hexadecimal ones become the characters of those codes."""
+    """Return the text of a literal; a hexadecimal literal becomes the characters with those codes."""
     quote = token.text[-1]
     prefix, _, body = token.text[:-1].partition(quote)
     if prefix.upper() in ("X", "NX", "UX"):

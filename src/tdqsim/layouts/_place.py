@@ -1,9 +1,9 @@
-"""From entries to fields: usage inherited, lengths, offsets, slack bytes, redefinitions, tables and renames.
+"""Turn data description entries into fields: inherit usage, compute lengths and offsets, resolve redefinitions.
 
 Lengths and alignments are those of Enterprise COBOL for z/OS (USAGE, SYNCHRONIZED and OCCURS clauses of its language
 reference). SYNCHRONIZED aligns on 2 bytes for binary items up to four digits, on 4 for longer ones, COMP-1, INDEX and
-pointers, on 8 for COMP-2. The slack bytes go before the group when the item is the first one in it, and a table
-element that holds aligned items is filled up so that each occurrence is aligned alike.
+pointers, on 8 for COMP-2. If the item is the first one in its group, the slack bytes precede the group. A table element
+that contains aligned items is padded so that all occurrences have the same alignment.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ POINTERS = frozenset({Usage.POINTER, Usage.POINTER_32, Usage.FUNCTION_POINTER, U
 
 @dataclass(slots=True)
 class _State:
-    """What is carried along one record: fillers counted, and names met so far.
+    """The state while the items of one record are placed: counters of fillers, and the names so far.
 
-    ``known`` has a field by its name, and by each group's name that it is in with its own; ``doubles`` the paths of
-    groups with the name that more than one field in them has.
+    ``known`` contains each field under its name, and under the pair of each enclosing group's name and its own.
+    ``doubles`` contains the path of a group together with each name that more than one field in it has. ``tables`` are
+    the paths of the tables that enclose the current item, ``inside`` those that enclose each placed field.
     """
 
     pointer_size: int
@@ -50,16 +51,16 @@ class _State:
 def place_items(
     items: list[DataItem], *, pointer_size: int = 4, long_binary: bool = False, nearest_counter: bool = False
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
-    """Give the items of one record their offsets; the result is its fields and its RENAMES aliases.
+    """Compute the offsets of the items of one record; return its fields and its RENAMES aliases.
 
     Args:
         items: the entries of the record.
         pointer_size: bytes of USAGE POINTER.
-        long_binary: take binary items of more digits than a compiler does, in as many bytes as they need.
-        nearest_counter: a name in DEPENDING ON that fits several fields is the last of them.
+        long_binary: accept binary items of more digits than a compiler does, in as many bytes as they need.
+        nearest_counter: a name in DEPENDING ON that matches several fields refers to the last of them.
 
     Raises:
-        LayoutError: clauses that do not fit each other; the message names line, column and clause.
+        LayoutError: clauses contradict each other; the message names line, column and clause.
     """
     state = _State(pointer_size, long_binary, nearest_counter)
     data = [item for item in items if item.level != 66]
@@ -75,7 +76,7 @@ def _renamed(root: DataItem) -> list[DataItem]:
 def _siblings(
     items: list[DataItem], start: int, path: tuple[str, ...], parent: DataItem | None, state: _State
 ) -> tuple[tuple[Field, ...], int]:
-    """Place items one after another; gives the fields and the offset after them."""
+    """Place items one after another; return the fields and the offset after them."""
     fields: list[Field] = []
     taken: dict[str, int] = {}
     sharing: dict[str, Field] = {}
@@ -102,7 +103,7 @@ def _siblings(
 
 
 def _inherit(item: DataItem, parent: DataItem | None) -> None:
-    """USAGE and SIGN of a group apply to the items in it."""
+    """Apply USAGE, SIGN and SYNCHRONIZED of a group to an item in it."""
     if parent is None:
         return
     if parent.usage is not None:
@@ -125,16 +126,16 @@ def _remember(placed: Field, state: _State) -> None:
 
 
 def _target(item: DataItem, sharing: dict[str, Field], taken: dict[str, int]) -> Field:
-    """The field an item redefines: only other redefinitions of it may stand between.
+    """Return the field that an item redefines: between the two there may be only other redefinitions of that field.
 
     Args:
         item: the redefinition.
-        sharing: the field before it that redefines nothing, and what redefines that, by name.
-        taken: the names met in the group.
+        sharing: by name, the last field before it that is no redefinition, and the redefinitions of that field.
+        taken: the names in the group so far.
     """
-    wanted = str(item.redefines).upper()
-    known = sharing.get(wanted)
-    if known is None and wanted in taken:
+    name = str(item.redefines).upper()
+    known = sharing.get(name)
+    if known is None and name in taken:
         raise bad(
             item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields stand between them"
         )
@@ -186,7 +187,10 @@ def _field(
 
 
 def _key(item: DataItem, kind: FieldType, state: _State, taken: dict[str, int]) -> str:
-    """The name; numbered where another one in the group has it, which is right as long as nothing refers to either."""
+    """Return the key of an item: its name, with a number if another item of the group has the same name.
+
+    COBOL allows such names as long as nothing refers to them.
+    """
     if item.is_filler:
         if kind is FieldType.GROUP:
             state.group_fillers += 1
@@ -202,7 +206,7 @@ def _key(item: DataItem, kind: FieldType, state: _State, taken: dict[str, int]) 
 
 
 def _natural(item: DataItem) -> Usage:
-    """PIC N is NATIONAL and PIC G DISPLAY-1 without saying so."""
+    """Return the usage of an item without USAGE: NATIONAL for PIC N, DISPLAY-1 for PIC G, otherwise DISPLAY."""
     category = item.picture.category if item.picture else ""
     return {"national": Usage.NATIONAL, "dbcs": Usage.DISPLAY_1}.get(category, Usage.DISPLAY)
 
@@ -214,7 +218,7 @@ def _signed(item: DataItem, kind: FieldType) -> bool:
 
 
 def _sign(item: DataItem) -> Sign | None:
-    """The SIGN clause, or where the sign of an edited number stands."""
+    """Return the SIGN clause, or the equivalent for the sign of an edited number."""
     mask = item.picture.mask if item.picture is not None else ""
     if mask[:1] in ("+", "-") or mask[-1:] in ("+", "-"):
         return Sign(leading=mask[0] in "+-", separate=True)
@@ -228,7 +232,7 @@ def _digits(item: DataItem, kind: FieldType) -> int:
 
 
 def _type(item: DataItem, *, long_binary: bool) -> FieldType:
-    """How the bytes are read; refuses clauses that exclude each other."""
+    """Return the type of an item; refuse clauses that exclude each other."""
     if item.children:
         return _group_type(item)
     if item.picture is None:
@@ -241,12 +245,12 @@ def _type(item: DataItem, *, long_binary: bool) -> FieldType:
     kind = _with_picture(item, item.picture, long_binary=long_binary)
     numeric = kind in (FieldType.ZONED, FieldType.NATIONAL_DIGITS)
     if item.sign and not (numeric and item.picture.category == "numeric"):
-        # A group's SIGN reaches only the items it can apply to; written on the item itself it must fit.
+        # A SIGN inherited from a group is ignored where it cannot apply; on the item itself it is an error.
         if "SIGN" in item.seen:
             raise bad(item.place, "SIGN", f"{item.label}: only signed numeric DISPLAY or NATIONAL items can have it")
         item.sign = None
     if item.sign and item.sign.separate and not item.picture.signed:
-        item.picture = replace(item.picture, signed=True)  # a byte of its own for the sign says it as well as an S
+        item.picture = replace(item.picture, signed=True)  # SEPARATE implies a sign even without S
     if item.sign and not item.picture.signed:
         raise bad(item.place, "SIGN", f"{item.label}: the PICTURE has no S")
     if item.blank_when_zero and not (numeric or kind is FieldType.EDITED):
@@ -257,12 +261,12 @@ def _type(item: DataItem, *, long_binary: bool) -> FieldType:
 
 
 def _group_type(item: DataItem) -> FieldType:
-    for clause, given in (
+    for clause, value in (
         ("PICTURE", item.picture),
         ("JUSTIFIED", item.justified),
         ("BLANK WHEN ZERO", item.blank_when_zero),
     ):
-        if given:
+        if value:
             raise bad(item.place, clause, f"{item.label} is a group, which cannot have it")
     return FieldType.GROUP
 
@@ -317,7 +321,7 @@ def _check_numeric(item: DataItem, picture: Picture, usage: Usage, *, long_binar
 
 
 def _length(item: DataItem, kind: FieldType, state: _State) -> int:
-    """Bytes of one occurrence of an elementary item."""
+    """Return the number of bytes of one occurrence of an elementary item."""
     usage = item.usage or _natural(item)
     if item.picture is None:
         return state.pointer_size if usage is Usage.POINTER else FIXED_LENGTH[usage]
@@ -331,7 +335,7 @@ def _length(item: DataItem, kind: FieldType, state: _State) -> int:
 
 
 def _binary_length(digits: int, usage: Usage) -> int:
-    """2, 4 or 8 bytes; COMP-9 begins with 1, and beyond 18 digits there are as many as they need with a sign."""
+    """Return 2, 4 or 8 bytes; 1 for a short COMP-9; for more than 18 digits as many as a signed number needs."""
     if digits > BINARY_DIGITS:
         return int(10**digits).bit_length() // 8 + 1
     if usage is Usage.COMP_9 and digits <= BYTE_DIGITS:
@@ -340,7 +344,7 @@ def _binary_length(digits: int, usage: Usage) -> int:
 
 
 def _alignment(item: DataItem, state: _State, *, first_only: bool) -> int:
-    """Bytes to align on: for the first elementary item (where the item starts), or the largest within it."""
+    """Return the alignment of an item in bytes: that of its first elementary item, or the largest of any in it."""
     if item.children:
         inside = [child for child in item.children if child.level != 66 and child.redefines is None]
         for child in inside:
@@ -359,7 +363,7 @@ def _alignment(item: DataItem, state: _State, *, first_only: bool) -> int:
 
 
 def _depending(item: DataItem, path: tuple[str, ...], state: _State) -> tuple[str, ...] | None:
-    """The path of the DEPENDING ON object: an integer defined before the table and not inside one."""
+    """Return the path of the DEPENDING ON field: an integer before the table, not in a table without the item."""
     if item.occurs is None or item.occurs.depending_on is None:
         return None
     written = item.occurs.depending_on
@@ -387,13 +391,13 @@ def _depending(item: DataItem, path: tuple[str, ...], state: _State) -> tuple[st
 
 
 def _qualifies(known: Field, parts: list[str]) -> bool:
-    """Qualifiers must appear in the path from outside in, not necessarily next to each other."""
+    """Return whether the qualifiers appear in the field's path in order, not necessarily next to each other."""
     groups = iter(part.upper() for part in known.path[:-1])
     return all(part in groups for part in parts[:-1])
 
 
 def _rename(item: DataItem, state: _State) -> Field:
-    """A RENAMES alias: one elementary item keeps its type, anything else is text over the whole stretch."""
+    """Return a RENAMES alias: for one elementary item it has its type, otherwise it is text over the whole range."""
     first_name, last_name = item.renames or ("", None)
     first, last = (_single(item, name, state) for name in (first_name, last_name or first_name))
     if last.offset + last.length < first.offset + first.length or last.offset < first.offset:
@@ -416,13 +420,13 @@ def _rename(item: DataItem, state: _State) -> Field:
 
 
 def _single(item: DataItem, name: str, state: _State) -> Field:
-    found = state.known.get((name.upper(),), [])
-    if len(found) != 1:
+    fields = state.known.get((name.upper(),), [])
+    if len(fields) != 1:
         raise bad(
             item.place,
             "RENAMES",
-            f"{item.label}: {'there is no' if not found else 'there is more than one'} {name} in the record",
+            f"{item.label}: {'there is no' if not fields else 'there is more than one'} {name} in the record",
         )
-    if found[0].level in (1, 77) or found[0].occurs:
+    if fields[0].level in (1, 77) or fields[0].occurs:
         raise bad(item.place, "RENAMES", f"{item.label}: {name} is a record or a table, which cannot be renamed")
-    return found[0]
+    return fields[0]

@@ -1,7 +1,8 @@
-"""Walking a record by its layout, reading and writing.
+"""Decode and encode a record by walking through its layout.
 
-Offsets in a layout are those of tables at their maximum. While walking, ``shift`` is how many bytes earlier things
-really are, because tables before them have fewer occurrences (only with ``variable_size_occurs="shift_record"``).
+The offsets in a layout assume that all tables have their maximum size. During the walk, ``shift`` is the number of
+bytes by which a field's real offset is smaller because tables before it have fewer occurrences (only with
+``variable_size_occurs="shift_record"``).
 """
 
 from __future__ import annotations
@@ -31,15 +32,17 @@ class Contradiction(ConversionError):
 
 
 def shown(path: tuple[str, ...], indexes: tuple[int, ...]) -> str:
-    """A path for people, with the occurrence numbers of the tables it goes through."""
+    """Return a path for display, with the occurrence numbers of the tables in it."""
     return ".".join(path) + (f"({','.join(str(index + 1) for index in indexes)})" if indexes else "")
 
 
 def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
-    """The value at a place in the record; None past its end. A cut text is shortened, a cut number is None.
+    """Return the value at an offset of the record; None past its end.
+
+    If the record ends within the field, text is shortened, and any other value is None.
 
     Raises:
-        BadValue: the bytes are no value.
+        BadValue: the bytes are not a value of the field's type.
     """
     data = record[start : start + item.length]
     if len(data) < item.length:
@@ -53,7 +56,16 @@ def decode_at(layout: Layout, item: Field, record: bytes, start: int) -> Any:
 
 
 class Decoder:
-    """Reads one record."""
+    """Decodes one record.
+
+    Attributes:
+        absent: paths of fields that the record does not have; their value is None.
+        fillers: include FILLERs.
+        corrupt: the fields whose bytes are not a value of their type.
+        counts: the values of the DEPENDING ON fields so far.
+        moving: tables of variable length take only the space of their occurrences.
+        met: if set to a list, receives each elementary field with its name, offset and value.
+    """
 
     def __init__(
         self, layout: Layout, record: bytes, *, fillers: bool, absent: frozenset[tuple[str, ...]] = frozenset()
@@ -69,16 +81,16 @@ class Decoder:
         self.met: list[tuple[Field, str, int, Any]] | None = None
 
     def run(self) -> dict[str, Any]:
-        """The values of all fields."""
+        """Return the values of all fields."""
         values, _ = self._fields(self.layout.fields, 0, ())
         return values
 
     def shift(self) -> int:
-        """How many bytes shorter the record is than with every table at its maximum."""
+        """Return the number of bytes by which the record is shorter than with every table at its maximum."""
         return self._fields(self.layout.fields, 0, ())[1]
 
     def _fields(self, fields: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> tuple[dict[str, Any], int]:
-        """Values of fields one after another, and the shift behind them."""
+        """Return the values of consecutive fields, and the shift after them."""
         values: dict[str, Any] = {}
         before: dict[tuple[str, ...], int] = {}
         for item in fields:
@@ -92,7 +104,7 @@ class Decoder:
         return values, shift
 
     def _wanted(self, item: Field) -> bool:
-        """Elementary FILLERs are left out, and FILLER groups that hold nothing else."""
+        """Return whether to include a field: not an elementary FILLER, and not a FILLER group that has only FILLERs."""
         if self.fillers or not item.is_filler:
             return True
         return item.is_group and any(not inner.is_filler for inner in item.walk() if inner is not item)
@@ -110,7 +122,7 @@ class Decoder:
         return elements, shift
 
     def _once(self, item: Field, shift: int, index: int, indexes: tuple[int, ...]) -> tuple[Any, int]:
-        """One occurrence. ``shift`` already holds what earlier occurrences and tables lacked."""
+        """Decode one occurrence. ``shift`` includes the bytes that earlier occurrences and tables lack."""
         moved = shift - index * item.length
         if item.is_group:
             value, after = self._fields(item.children, moved, indexes)
@@ -129,7 +141,7 @@ class Decoder:
         return leaf, shift
 
     def _count(self, item: Field) -> int:
-        """How many occurrences there are; never more than the maximum, whatever the record says."""
+        """Return the number of occurrences; never more than the maximum, regardless of the record's contents."""
         assert item.occurs is not None
         if item.depending_on is None:
             return item.occurs.maximum
@@ -137,11 +149,11 @@ class Decoder:
 
 
 def one_value(layout: Layout, record: bytes, item: Field) -> Any:
-    """The value of one elementary field or RENAMES name.
+    """Return the value of one elementary field or RENAMES name.
 
     Raises:
-        LookupError: it is a group or in a table.
-        ConversionError: its bytes are no value.
+        LookupError: the field is in a table.
+        ConversionError: the bytes are not a value of the field's type.
     """
     if item.level == 66:
         try:
@@ -157,7 +169,9 @@ def one_value(layout: Layout, record: bytes, item: Field) -> Any:
 
 
 def absent_fields(layout: Layout, record: bytes, segment: str | None) -> frozenset[tuple[str, ...]]:
-    """The redefinitions that a record does not have: by the one that it has, else by its segment field.
+    """Return the paths of the redefinitions that a record does not have.
+
+    They are determined by the redefinition that it has (``segment``), otherwise by the record's segment field.
 
     Raises:
         LookupError: there is no such redefinition.
@@ -177,17 +191,17 @@ def absent_fields(layout: Layout, record: bytes, segment: str | None) -> frozens
 
 
 def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:
-    """The fields that share bytes with a field, or with a group that it is in."""
-    around = {chosen.path[:end] for end in range(1, len(chosen.path) + 1)}
-    groups = [group for path in ((), *around) for group in layout.groups.get(path, ())]
-    inside = [group for group in groups if any(item.path in around for item in group)]
-    if not any(len(group) > 1 for group in inside):
+    """Return the paths of the fields that share bytes with a field, or with a group that it is in."""
+    own_paths = {chosen.path[:end] for end in range(1, len(chosen.path) + 1)}
+    groups = [group for path in ((), *own_paths) for group in layout.groups.get(path, ())]
+    own_groups = [group for group in groups if any(item.path in own_paths for item in group)]
+    if not any(len(group) > 1 for group in own_groups):
         raise LookupError(f"{chosen.name} shares its bytes with no other field, so it is no segment")
-    return frozenset(item.path for group in inside for item in group if item.path not in around)
+    return frozenset(item.path for group in own_groups for item in group if item.path not in own_paths)
 
 
 class Encoder:
-    """Writes one record. ``record`` grows as fields are reached; with a base it starts as that."""
+    """Encodes one record. ``record`` starts as the base, if there is one, and grows as fields are written."""
 
     def __init__(
         self, layout: Layout, base: bytes | None, trimmed: str = "", *, texts_agree_only: bool = False
@@ -203,7 +217,7 @@ class Encoder:
         self.moving = layout.variable_size_occurs == "shift_record"
 
     def run(self, values: Mapping[str, Any]) -> bytes:
-        """The record."""
+        """Return the encoded record."""
         self._fields(self.layout.fields, values, 0, (), shared=False)
         for item, start, value, indexes in self.shared:
             self._agree(item, start, value, indexes)
@@ -211,7 +225,7 @@ class Encoder:
         return bytes(self.record)
 
     def _keep_counts(self) -> None:
-        """With a base, what lies behind a table of variable length could not move with it."""
+        """Refuse to change a table's size in a base record, because the fields after the table would have to move."""
         if self.base is None or not self.moving:
             return
         before = Decoder(self.layout, self.base, fillers=True)
@@ -226,12 +240,12 @@ class Encoder:
                 )
 
     def _agree(self, item: Field, start: int, value: Any, indexes: tuple[int, ...]) -> None:
-        """Fields that share bytes must not contradict each other.
+        """Check that a field does not contradict another one that shares its bytes.
 
-        A text from which blanks and control characters were trimmed agrees if trimming what the bytes say gives the
-        same text: what was trimmed may be the other field's value (a small binary number is X'0001').
+        A text that was trimmed of blanks and control characters agrees if trimming the current bytes gives the same
+        text: the trimmed characters may be the other field's value (a small binary number is X'0001').
         """
-        if self._says(item, value, start):
+        if self._has_value(item, value, start):
             return
         rules = self.layout.rules
         try:
@@ -265,18 +279,18 @@ class Encoder:
             raise ConversionError(f"{where}: expected a mapping of field names to values")
         _refuse_unknown(fields, values, indexes)
         for group in self.layout.groups[fields[0].path[:-1] if fields else ()]:
-            given = [
+            with_value = [
                 item for item in group if values.get(item.key) is not None or (len(group) == 1 and item.key in values)
             ]
-            if not given and self.base is None:
+            if not with_value and self.base is None:
                 _refuse_missing(group, shift, indexes)
-                given = [group[0]]
+                with_value = [group[0]]
             after = shift
-            for item in group if self.base is not None else given:
+            for item in group if self.base is not None else with_value:
                 value = values.get(item.key, _ABSENT)
                 if value is None and len(group) > 1:
-                    value = _ABSENT  # another field says what these bytes are, if anyone does
-                if self.texts_agree_only and len(given) > 1 and _is_text(item, value):
+                    value = _ABSENT  # the bytes come from another field that shares them, if any has a value
+                if self.texts_agree_only and len(with_value) > 1 and _is_text(item, value):
                     self.shared.append((item, item.offset - shift, value, indexes))
                     continue
                 end = self._item(item, value, shift, indexes, shared=shared or len(group) > 1)
@@ -300,21 +314,21 @@ class Encoder:
         return shift
 
     def _elements(self, item: Field, value: Any, indexes: tuple[int, ...]) -> Sequence[Any]:
-        """The elements of a table, checked against its size and its DEPENDING ON field."""
+        """Return the elements of a table after checking their number against its size and DEPENDING ON field."""
         assert item.occurs is not None
-        says = self.counts.get(item.depending_on) if item.depending_on else None
-        limit = item.occurs.count(says) if item.depending_on else item.occurs.maximum
+        counter = self.counts.get(item.depending_on) if item.depending_on else None
+        limit = item.occurs.count(counter) if item.depending_on else item.occurs.maximum
         if value is _ABSENT:
             return [_ABSENT] * limit
         if not isinstance(value, list | tuple):
             raise ConversionError(f"{shown(item.path, indexes)}: expected a list of {item.occurs.maximum} elements")
         if len(value) != limit:
-            wanted = (
-                f"{item.depending_on[-1]} says {says}, at most {item.occurs.maximum}"
+            allowed = (
+                f"{item.depending_on[-1]} says {counter}, at most {item.occurs.maximum}"
                 if item.depending_on
                 else str(item.occurs.maximum)
             )
-            raise ConversionError(f"{shown(item.path, indexes)}: {len(value)} elements were given; {wanted}")
+            raise ConversionError(f"{shown(item.path, indexes)}: {len(value)} elements were given; {allowed}")
         return value
 
     def _once(self, item: Field, value: Any, shift: int, index: int, indexes: tuple[int, ...], *, shared: bool) -> int:
@@ -332,7 +346,7 @@ class Encoder:
     def _leaf(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, shared: bool) -> None:
         fresh = len(self.record) < start + item.length
         if value is None and shared:
-            self._reach(start + item.length)  # another field says what these bytes are, if anyone does
+            self._reach(start + item.length)  # the bytes come from another field that shares them, if any has a value
         elif value is not _ABSENT:
             self._write(item, value, start, indexes, fresh=fresh)
             if shared:
@@ -347,8 +361,8 @@ class Encoder:
                 self.counts[item.path] = None
 
     def _write(self, item: Field, value: Any, start: int, indexes: tuple[int, ...], *, fresh: bool) -> None:
-        """Write a value unless the bytes already say it. None leaves what a base holds, if that reads as None."""
-        if (self.base is not None or not fresh) and self._says(item, value, start):
+        """Write a value unless the bytes already decode to it; so None keeps bytes of a base that decode to None."""
+        if (self.base is not None or not fresh) and self._has_value(item, value, start):
             return
         try:
             data = encode_value(item, value, self.layout.rules)
@@ -359,8 +373,8 @@ class Encoder:
         self.record += bytes(max(start - len(self.record), 0))
         self.record[start : start + item.length] = data
 
-    def _says(self, item: Field, value: Any, start: int) -> bool:
-        """Whether the bytes there read as this value (corrupt bytes read as None, as decoding gives them)."""
+    def _has_value(self, item: Field, value: Any, start: int) -> bool:
+        """Return whether the bytes at ``start`` decode to this value (corrupt bytes decode to None)."""
         try:
             current = decode_at(self.layout, item, bytes(self.record[: start + item.length]), start)
         except BadValue:
@@ -368,13 +382,13 @@ class Encoder:
         return type(current) is type(value) and str(current) == str(value)
 
     def _reach(self, size: int) -> None:
-        """Slack and unused bytes are X'00'; a base keeps its length."""
+        """Extend the record to ``size`` bytes: slack and unused bytes are X'00'. A base keeps its length."""
         if self.base is None:
             self.record += bytes(max(size - len(self.record), 0))
 
 
 def _is_text(item: Field, value: Any) -> bool:
-    """Whether it is an elementary text with a value that does not fill it."""
+    """Return whether the field is an elementary text whose value does not fill it."""
     return item.type is FieldType.TEXT and item.occurs is None and isinstance(value, str) and len(value) < item.length
 
 
@@ -389,7 +403,7 @@ _ABSENT = _Absent()
 
 
 def _refuse_missing(group: tuple[Field, ...], shift: int, indexes: tuple[int, ...]) -> None:
-    """Fields without a value are refused unless they are FILLERs; None counts as one where nothing shares the bytes."""
+    """Refuse fields without a value unless they are FILLERs; None is a value if no other field shares the bytes."""
     if any(not inner.is_filler for item in group for inner in item.walk()):
         names = " or ".join(item.name for item in group)
         where = shown(group[0].path[:-1], indexes)

@@ -1,12 +1,12 @@
-"""From the lines of a copybook to one text, with the line and column of each character.
+"""Join the lines of a copybook into one text, and keep the line and column of each character.
 
-COBOL source comes in two reference formats. In *fixed* format columns 1 to 6 hold a sequence number, column 7 an
-indicator (``*`` or ``/`` comment, ``-`` continuation, ``D`` debugging line), columns 8 to 72 the text; what follows is
-ignored. In *free* format the whole line is text. ``*>`` starts a comment in both. Debugging lines are comments, since a
-layout has no DEBUGGING MODE.
+COBOL source has two reference formats. In *fixed* format, columns 1 to 6 contain a sequence number, column 7 an
+indicator (``*`` or ``/`` comment, ``-`` continuation, ``D`` debugging line), and columns 8 to 72 the text; the rest of
+the line is ignored. In *free* format, the whole line is text. ``*>`` starts a comment in both. Debugging lines are
+comments, because a layout has no DEBUGGING MODE.
 
-Continuation follows the language reference: a continued literal runs to column 72 and goes on after the quote that
-opens it again; a continued word goes on at the first non-blank.
+Continuation follows the language reference: a continued literal extends to column 72 and continues after the opening
+quote on the next line; a continued word continues at the first character that is not blank.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ LISTING = re.compile(r"\s*(?:EJECT|SKIP[123])\s*\.?\s*$|\s*TITLE\s+['\"].*$", re
 
 @dataclass(frozen=True, slots=True)
 class SourcePlace:
-    """Where something stands: file name as given, line and column from 1."""
+    """A place in a source file: the file name as the caller wrote it, line and column from 1."""
 
     file: str
     line: int
     column: int
 
     def __str__(self) -> str:
-        """``file:line:column``, as compilers write it."""
+        """Return ``file:line:column``, as compilers write it."""
         return f"{self.file}:{self.line}:{self.column}"
 
 
 def bad(place: SourcePlace, clause: str, message: str) -> LayoutError:
-    """A :class:`LayoutError` that names place, clause and what is allowed."""
+    """Return a :class:`LayoutError` that names place and clause."""
     return LayoutError(f"{place}: {clause}: {message}" if clause else f"{place}: {message}")
 
 
 def read_bounded(path: Path, most: int) -> bytes:
-    """The bytes of a file, of which no more are read than it may have.
+    """Return the bytes of a file that may have at most ``most`` bytes; no more are read.
 
     Raises:
         LayoutError: the file cannot be read, or is larger than ``most`` bytes.
@@ -74,7 +74,7 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 @dataclass(slots=True)
 class SourceText:
-    """The program text of one file, comments and columns taken away, with a way back to line and column."""
+    """The program text of one file without comments and number columns; maps each offset to its line and column."""
 
     file: str
     _parts: list[str] = field(default_factory=list)
@@ -84,18 +84,18 @@ class SourceText:
 
     @property
     def text(self) -> str:
-        """All of the text; lines end with a newline before them."""
+        """The whole text; each line begins with a newline."""
         return "".join(self._parts)
 
     def add(self, text: str, line: int, column: int) -> None:
-        """Append a stretch of text that begins at this line and column."""
+        """Append a piece of text that begins at this line and column."""
         self._starts.append(self._length)
         self._places.append((line, column))
         self._parts.append(text)
         self._length += len(text)
 
     def end_at(self, width: int | None) -> None:
-        """Pad the last stretch with blanks to this width, or with None take its trailing blanks away."""
+        """Pad the last piece with blanks to this width; with None, remove its trailing blanks."""
         last = self._parts.pop() if self._parts else ""
         self._length -= len(last)
         last = last.rstrip(" ") if width is None else last.ljust(width)
@@ -103,7 +103,7 @@ class SourceText:
         self._length += len(last)
 
     def place(self, offset: int) -> SourcePlace:
-        """The place of one character of ``text``."""
+        """Return the place of one character of ``text``."""
         if not self._starts:
             return SourcePlace(self.file, 1, 1)
         index = max(bisect_right(self._starts, offset) - 1, 0)
@@ -120,16 +120,16 @@ class _Line:
 
 
 def read_source(text: str, file: str, *, source_format: str = "auto", columns: tuple[int, int] = (6, 72)) -> SourceText:
-    """Take comments, sequence numbers and continuations out of copybook text.
+    """Remove comments and sequence numbers from copybook text, and join continued lines.
 
     Args:
-        text: the copybook as read, any line ends.
-        file: its name for messages.
-        source_format: ``fixed``, ``free`` or ``auto`` (fixed when every line could be fixed).
-        columns: for fixed format, how many columns precede the indicator and where the text ends.
+        text: the copybook as read, with any line ends.
+        file: the file name for messages.
+        source_format: ``fixed``, ``free`` or ``auto`` (fixed if every line could be in fixed format).
+        columns: for fixed format, the number of columns before the indicator, and the last column of the text.
 
     Raises:
-        LayoutError: the text is larger than 4 MiB, or column 7 holds an unknown indicator.
+        LayoutError: the text is larger than 4 MiB, or column 7 contains an unknown indicator.
     """
     if len(text) > MAX_SOURCE:
         raise bad(
@@ -144,17 +144,17 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
 
 
 def _without_tabs(lines: list[str], right: int) -> list[str]:
-    """Tabs to every eighth column; to every fourth where a line with tabs fits before column 72 that way only."""
+    """Expand tabs to every eighth column; to every fourth if only then all lines with tabs end before column 72."""
     tabbed = [line for line in lines if "\t" in line]
     wide, narrow = (any(len(line.expandtabs(stop).rstrip()) > right for line in tabbed) for stop in TAB_STOPS)
     return [line.expandtabs(TAB_STOPS[1] if wide and not narrow else TAB_STOPS[0]) for line in lines]
 
 
 def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
-    """Whether every line has blanks or a sequence number in columns 1 to 6 and an indicator in column 7."""
+    """Return whether every line has blanks or a sequence number in columns 1 to 6 and an indicator in column 7."""
     left, right = columns
-    aside = [line[right - 1 :] for line in lines if len(line.rstrip()) > right]
-    named = bool(aside) and all(IDENTIFICATION.fullmatch(rest) for rest in aside)
+    after_text = [line[right - 1 :] for line in lines if len(line.rstrip()) > right]
+    named = bool(after_text) and all(IDENTIFICATION.fullmatch(rest) for rest in after_text)
     surely = named or any(NUMBERED.match(line) for line in lines)
     for line in lines:
         if not line.strip() or SOURCE_DIRECTIVE.fullmatch(line):
@@ -173,7 +173,7 @@ def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
 
 
 def _early(line: str, left: int) -> bool:
-    """Whether the level number begins in the indicator's own column, next to a sequence number, or all are stars."""
+    """Return whether the level number begins in the indicator's column, after a sequence number, or all are stars."""
     return line[: left + 1].isdigit() or set(line[: left + 1]) == {"*"}
 
 
@@ -207,7 +207,7 @@ def _program_lines(lines: list[str], file: str, *, fixed: bool, columns: tuple[i
 
 
 def _strip_comment(body: str, quote: str) -> tuple[str, str]:
-    """The text before ``*>``, and the quote still open at its end (empty when none)."""
+    """Return the text before ``*>``, and the quote that is still open at its end (empty if none)."""
     for index, char in enumerate(body):
         if quote:
             quote = "" if char == quote else quote

@@ -1,10 +1,10 @@
-"""Text words of a copybook, with COPY and REPLACE already carried out.
+"""Split a copybook into text words, and process COPY and REPLACE.
 
-A text word is what stands between separators: a word or PICTURE string, a literal, or the period that ends an entry.
-Commas and semicolons that separate are dropped. PICTURE strings need no special care here: a period is a separator
-only where a space or the end of the line follows.
+A text word is a word or PICTURE string, a literal, or the period that ends an entry. Commas and semicolons used as
+separators are dropped. PICTURE strings need no special treatment: a period is a separator only if a space or the end of
+the line follows.
 
-Replacing works on text words, as in COBOL; the two ways in which copybooks really use it are partial words:
+Replacement works on text words, as in COBOL. In practice, copybooks mostly replace parts of words:
 ``==:TAG:== BY ==CUST==`` and ``LEADING ==OLD== BY ==NEW==``.
 """
 
@@ -26,7 +26,7 @@ MAX_TOKENS = 1_000_000
 MAX_TEXT = 16 * 1024 * 1024
 
 CopyResolver = Callable[[str, str], tuple[str, str]]
-"""Called with COPY's text name and library name (or empty); gives (file name, text), LookupError when unknown."""
+"""Called with the text name and library name (or empty) of COPY; returns (file name, text), or raises LookupError."""
 
 TOKEN = re.compile(
     r"""(?P<space>[ \n]+ | [,;](?=[ \n]|$))
@@ -48,18 +48,18 @@ class Token:
 
     @property
     def upper(self) -> str:
-        """The text in upper case: COBOL words know no case."""
+        """The text in upper case: COBOL words are not case-sensitive."""
         return self.text.upper()
 
 
 def read_tokens(
     source: SourceText, resolver: CopyResolver | None, *, source_format: str, columns: tuple[int, int]
 ) -> list[Token]:
-    """Split the text into words and carry out COPY, REPLACE, EXEC SQL INCLUDE's neighbours and section headers.
+    """Split the text into words, process COPY and REPLACE, and skip EXEC statements.
 
     Raises:
-        LayoutError: an unterminated literal, an unknown character, a COPY that cannot be resolved, or more text after
-            COPY and REPLACE than a copybook can have.
+        LayoutError: a literal is not closed, a character is not known, a COPY member cannot be found, or COPY and
+            REPLACE produce more text than is allowed.
     """
     return _Expansion(resolver, source_format, columns).words(_split(source))
 
@@ -76,14 +76,14 @@ def _split(source: SourceText) -> list[Token]:
             raise bad(source.place(position), "", what)
         kind = str(match.lastgroup)
         if kind != "space":
-            shown = match[0][2:-2] if kind == "pseudo" else match[0]
-            tokens.append(Token(kind, shown, source.place(position)))
+            word = match[0][2:-2] if kind == "pseudo" else match[0]
+            tokens.append(Token(kind, word, source.place(position)))
         position = match.end()
     return tokens
 
 
 def _statement_end(tokens: list[Token], position: int) -> int:
-    """The index after the next period, or before the next COPY, REPLACE or EXEC."""
+    """Return the index after the next period, or of the next COPY, REPLACE or EXEC."""
     while position < len(tokens):
         token = tokens[position]
         if token.kind == "word" and token.upper in ("COPY", "REPLACE", "EXEC"):
@@ -95,7 +95,7 @@ def _statement_end(tokens: list[Token], position: int) -> int:
 
 
 def _skip_exec(tokens: list[Token], position: int) -> int:
-    """EXEC SQL ... END-EXEC does not describe the record (DCLGEN members begin with one)."""
+    """Skip EXEC SQL ... END-EXEC, which is not part of the record description (DCLGEN members begin with one)."""
     start = tokens[position]
     while position < len(tokens) and tokens[position].upper not in ("END-EXEC", "END-EXEC."):
         position += 1
@@ -114,21 +114,24 @@ class _Replacement:
 
 
 class _Replacements:
-    """Pairs of one REPLACE or REPLACING, of which the first that fits counts; those for whole words by their first."""
+    """The pairs of one REPLACE or REPLACING; at each word, the first pair that fits is used.
+
+    Pairs that replace whole words are indexed by their first word.
+    """
 
     def __init__(self, pairs: Iterable[_Replacement] = ()) -> None:
         self._by_word = dict[str, list[tuple[int, _Replacement]]]()
         self._parts = list[tuple[int, _Replacement]]()
         for number, pair in enumerate(pairs):
-            mine = self._by_word.setdefault(pair.old[0], []) if pair.mode == "words" else self._parts
-            mine.append((number, pair))
+            pairs_of_word = self._by_word.setdefault(pair.old[0], []) if pair.mode == "words" else self._parts
+            pairs_of_word.append((number, pair))
         self._any_part = re.compile("|".join(re.escape(pair.old[0]) for _, pair in self._parts) or r"(?!)")
 
     def __bool__(self) -> bool:
         return bool(self._by_word or self._parts)
 
     def for_word(self, token: Token, upper: str) -> Iterable[_Replacement]:
-        """The pairs that may fit here, in the order in which they were written."""
+        """Return the pairs that may fit at this word, in the order in which they were written."""
         whole = self._by_word.get(upper, [])
         if token.kind != "word" or not self._any_part.search(upper):
             return [pair for _, pair in whole]
@@ -137,8 +140,8 @@ class _Replacements:
 
 
 def _replacements(tokens: list[Token], position: int, clause: str) -> tuple[_Replacements, int]:
-    """``[LEADING|TRAILING] a BY b`` pairs up to the period."""
-    found: list[_Replacement] = []
+    """Parse the pairs ``[LEADING|TRAILING] a BY b`` up to the period."""
+    pairs: list[_Replacement] = []
     while position < len(tokens) and tokens[position].kind != "period":
         mode = "words"
         if tokens[position].upper in ("LEADING", "TRAILING") and tokens[position].kind == "word":
@@ -147,11 +150,11 @@ def _replacements(tokens: list[Token], position: int, clause: str) -> tuple[_Rep
             place = tokens[min(position, len(tokens) - 1)].place
             raise bad(place, clause, "expected ==text== BY ==text==")
         old, new = tokens[position], tokens[position + 2]
-        found.append(_replacement(mode, old, new, clause))
+        pairs.append(_replacement(mode, old, new, clause))
         position += 3
-    if not found:
+    if not pairs:
         raise bad(tokens[position - 1].place, clause, "expected ==text== BY ==text==")
-    return _Replacements(found), position
+    return _Replacements(pairs), position
 
 
 def _replacement(mode: str, old: Token, new: Token, clause: str) -> _Replacement:
@@ -170,7 +173,7 @@ def _split_pseudo(token: Token) -> list[Token]:
 
 
 def _fit(tokens: list[Token], uppers: list[str], position: int, item: _Replacement) -> tuple[int, list[Token]]:
-    """How many words a pair replaces here, and with which; 0 where it does not fit."""
+    """Return the number of words that a pair replaces at a position (0 if it does not fit), and the new words."""
     token, upper = tokens[position], uppers[position]
     if item.mode == "words":
         if tuple(uppers[position : position + len(item.old)]) != item.old:
@@ -192,11 +195,11 @@ def _replace_statement(tokens: list[Token], position: int) -> tuple[_Replacement
     start = position
     position += 1
     if position < len(tokens) and tokens[position].upper == "OFF":
-        found = _Replacements()
+        replacements = _Replacements()
         position += 1
     else:
-        found, position = _replacements(tokens, position, "REPLACE")
-    return found, _period(tokens, position, tokens[start], "REPLACE")
+        replacements, position = _replacements(tokens, position, "REPLACE")
+    return replacements, _period(tokens, position, tokens[start], "REPLACE")
 
 
 def _period(tokens: list[Token], position: int, start: Token, clause: str) -> int:
@@ -230,7 +233,10 @@ def _copy_statement(tokens: list[Token], position: int) -> tuple[_CopyStatement,
 
 
 class _Expansion:
-    """One copybook as it grows by COPY and REPLACE: members that copy others many times grow without end otherwise."""
+    """The expansion of one copybook by COPY and REPLACE.
+
+    It counts the words: without a limit, members that copy each other many times would grow exponentially.
+    """
 
     def __init__(self, resolver: CopyResolver | None, source_format: str, columns: tuple[int, int]) -> None:
         self._resolver = resolver
@@ -240,9 +246,9 @@ class _Expansion:
         self._copies = self._words = self._characters = 0
 
     def words(self, tokens: list[Token], depth: int = 0) -> list[Token]:
-        """The words of a text, with those of the members that it copies."""
+        """Return the words of a text, including those of the members that it copies."""
         out: list[Token] = []
-        standing = _Replacements()
+        active = _Replacements()  # the pairs of the last REPLACE statement
         position = 0
         while position < len(tokens):
             token = tokens[position]
@@ -250,16 +256,16 @@ class _Expansion:
             if word == "COPY":
                 statement, position = _copy_statement(tokens, position)
                 copied = self._copied(statement, depth)
-                out += self._replaced(self._replaced(copied, statement.replacements), standing)
+                out += self._replaced(self._replaced(copied, statement.replacements), active)
             elif word == "REPLACE":
-                standing, position = _replace_statement(tokens, position)
+                active, position = _replace_statement(tokens, position)
             elif word == "EXEC":
                 position = _skip_exec(tokens, position)
             else:
                 end = _statement_end(tokens, position)
                 own = tokens[position:end]
                 self._count(own[0], len(own), sum(len(each.text) for each in own))
-                out += self._replaced(own, standing)
+                out += self._replaced(own, active)
                 position = end
         return out
 
@@ -288,7 +294,7 @@ class _Expansion:
             raise LayoutError(f"{error} (copied at {place})") from error
 
     def _replaced(self, tokens: list[Token], replacements: _Replacements) -> list[Token]:
-        """Replace from left to right; replacements are not searched again."""
+        """Replace from left to right; the new words are not searched again."""
         if not replacements:
             return tokens
         out: list[Token] = []
@@ -309,7 +315,7 @@ class _Expansion:
         return out
 
     def _count(self, token: Token, words: int, characters: int) -> None:
-        """Count the words read and inserted, and refuse a text before it fills the memory."""
+        """Count the words read and inserted, and refuse a text that becomes too large for memory."""
         self._words += words
         self._characters += characters
         for count, most, what in ((self._words, MAX_TOKENS, "words"), (self._characters, MAX_TEXT, "characters")):

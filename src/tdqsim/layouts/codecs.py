@@ -1,14 +1,14 @@
-"""Elementary values: bytes to Python and back, exactly.
+"""Elementary values: lossless conversion between bytes and Python values.
 
-What a byte pattern means follows the data representations of Enterprise COBOL where they are defined, and the rules
-that readers of mainframe files have come to expect where they are not (``facts/rules`` rows LAY-...):
+The meaning of the bytes follows the data representations of Enterprise COBOL where they are defined, and otherwise the
+conventions of other readers of mainframe files (``facts/rules`` rows LAY-...):
 
-* DISPLAY numbers: digits with an overpunched sign (zone C or D; F is none), or a sign of its own; blanks and X'00'
-  between digits are passed over; ``.`` and ``,`` are decimal points that stand in the data. Only blanks or X'00': null.
+* DISPLAY numbers: digits with an overpunched sign (zone C or D; F: no sign), or with a separate sign. Blanks and X'00'
+  between digits are skipped; ``.`` and ``,`` in the data are decimal points. Only blanks or X'00': null.
 * Packed numbers: sign C, D or F; all X'00': null.
-* Binary numbers are not cut to their PICTURE; an unsigned one with its top bit set is corrupt, except COMP-5, those of
-  two bytes, and those of 9 and 18 digits.
-* Text of X'00' only is null.
+* Binary numbers are not truncated to their PICTURE. An unsigned one with its top bit set is corrupt, except COMP-5,
+  those of two bytes, and those of 9 and 18 digits.
+* Text that consists only of X'00' is null.
 
 A null is None in Python. Any other bytes are corrupt: :class:`BadValue`.
 """
@@ -51,21 +51,21 @@ EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
 
 
 class BadValue(ValueError):
-    """The bytes are no value of the field's type; the message says why."""
+    """The bytes are not a value of the field's type; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How the values of a layout are read.
+    """The rules by which the values of a layout are read.
 
     Attributes:
         code_page: name of the code page of text and DISPLAY numbers.
         floating_point: COMP-1 and COMP-2: IBM (hexadecimal), IEEE754, or either with ``_little_endian``.
         native_little_endian: COMP-5 has its low byte first.
-        strict_overpunch: a DISPLAY number has one sign, and an unsigned one none; else there may be several, of which
-            the last one counts, and a plus on an unsigned number is read over.
-        null_detection: text of X'00' is None; else it is the text of those bytes.
-        blank_is_zero: a DISPLAY number with decimals of blanks or X'00' only is zero; else it is None.
+        strict_overpunch: True: a DISPLAY number has at most one sign, and an unsigned one has none. False: there may be
+            several signs, of which the last applies, and a plus on an unsigned number is ignored.
+        null_detection: text of X'00' is None; otherwise it is the text of those bytes.
+        blank_is_zero: a DISPLAY number with decimals that consists only of blanks or X'00' is zero; otherwise None.
         utf16_big_endian: byte order of PIC N.
     """
 
@@ -82,24 +82,24 @@ class Rules:
             raise LayoutError(f"floating_point {self.floating_point!r}: must be one of {', '.join(FLOAT_FORMATS)}")
 
     def page(self, field: Field) -> CodePage:
-        """The code page of one field."""
+        """Return the code page of one field."""
         return codepage(field.code_page or self.code_page)
 
 
 def decode_value(field: Field, data: bytes, rules: Rules) -> Value:
-    """The value of an elementary field from exactly its bytes.
+    """Return the value of an elementary field; ``data`` are exactly its bytes.
 
     Raises:
-        BadValue: the bytes are no value of this type.
+        BadValue: the bytes are not a value of this type.
     """
     return _DECODERS[field.type](field, data, rules)
 
 
 def encode_value(field: Field, value: object, rules: Rules) -> bytes:
-    """The bytes of a value, exactly ``field.length`` long.
+    """Return the bytes of a value, exactly ``field.length`` long.
 
     Raises:
-        ConversionError: the value is of the wrong type, too long or too large; nothing is cut silently.
+        ConversionError: the value is of the wrong type, too long or too large; nothing is truncated silently.
     """
     if value is None:
         return _null(field)
@@ -109,13 +109,13 @@ def encode_value(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def fill(field: Field, rules: Rules) -> bytes:
-    """The contents of a field without a value: its VALUE, else zero, X'00' (pointers) or blanks."""
+    """Return the contents of a field without a value: its VALUE, otherwise zero, X'00' (pointers) or blanks."""
     if field.values and field.values[0][1] is None:
         try:
             literal = field.values[0][0]
             return encode_value(field, Decimal(literal) if field.is_numeric else literal, rules)
         except (ConversionError, ArithmeticError):
-            pass  # a figurative constant or an edited VALUE: blanks or zeros stand for it
+            pass  # a figurative constant or an edited VALUE: use blanks or zero instead
     if field.is_numeric:
         return encode_value(field, 0, rules)
     if field.type in (FieldType.FLOAT, FieldType.BYTES):
@@ -126,12 +126,12 @@ def fill(field: Field, rules: Rules) -> bytes:
 
 
 def overflows(field: Field, unscaled: int) -> bool:
-    """Whether a number read from a record has more digits than the type it is given out as can hold."""
+    """Return whether a number read from a record has more digits than the field can hold."""
     if field.type is FieldType.BINARY:
         if (field.usage is Usage.COMP_5 or field.scale <= 0) and field.digits <= LONG_DIGITS:
             return False
         return abs(unscaled) >= int(10**field.digits)
-    # A packed number of an even PICTURE has room for one digit more; a whole one may use it as long as a long holds it.
+    # A packed number with an even number of digits has room for one more; an integer may use it if it fits 64 bits.
     spare = field.type is FieldType.PACKED and field.scale == 0 and field.digits <= LONG_DIGITS
     return abs(unscaled) >= (1 << 63 if spare else int(10**field.digits))
 
@@ -159,7 +159,7 @@ def _scaled(field: Field, unscaled: int) -> int | Decimal:
 
 
 def _unscaled(field: Field, value: object) -> int:
-    """The digits of a number as the field stores them; refuses what would lose digits."""
+    """Return the number as the integer that the field stores; refuse a number that would lose digits."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise _wrong(field, value, "an int or a Decimal")
     number = Decimal(value)
@@ -167,10 +167,10 @@ def _unscaled(field: Field, value: object) -> int:
         raise _wrong(field, value, "a finite number")
     sign, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
-    moved = exponent + field.scale
+    shift = exponent + field.scale
     whole: int = int("".join(map(str, digits)) or "0")
-    if moved < 0:
-        whole, lost = divmod(whole, int(10**-moved))
+    if shift < 0:
+        whole, lost = divmod(whole, int(10**-shift))
         if lost:
             raise _wrong(
                 field,
@@ -180,7 +180,7 @@ def _unscaled(field: Field, value: object) -> int:
                 else f"multiples of 10**{-field.scale}",
             )
     else:
-        whole *= int(10**moved)
+        whole *= int(10**shift)
     if sign and whole and not field.signed:
         raise _wrong(field, value, "no negative numbers, the PICTURE has no S")
     return -whole if sign else whole
@@ -196,7 +196,10 @@ def _digits(field: Field, value: object) -> tuple[bool, str]:
 
 @cache
 def _number_table(family: str) -> bytes:
-    """What each byte means in a DISPLAY number: digit, digit with plus (16+) or minus (32+), signs, points, skipped."""
+    """Return the meaning of each byte of a DISPLAY number.
+
+    It is a digit, a digit with plus (16+) or minus (32+), a sign, a point, or a byte to skip.
+    """
     table = bytearray([BAD]) * 256
     if family == EBCDIC_FAMILY:
         for digit in range(10):
@@ -245,13 +248,13 @@ def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int 
 
 
 def _blank(field: Field, data: bytes, rules: Rules) -> int | Decimal | None:
-    """What a number of blanks and X'00' is."""
+    """Return the value of a number that consists only of blanks and X'00': zero or null."""
     zero = (_blank_is_zero(field) and any(data)) or (rules.blank_is_zero and field.scale > 0)
     return _scaled(field, 0) if zero else None
 
 
 def _blank_is_zero(field: Field) -> bool:
-    """BLANK WHEN ZERO, or a PICTURE that suppresses every digit."""
+    """Return whether blanks mean zero: BLANK WHEN ZERO, or a PICTURE that suppresses every digit."""
     mask = field.picture.mask if field.picture is not None else ""
     return field.blank_when_zero or ("Z" in mask and "9" not in mask)
 
@@ -264,15 +267,15 @@ def _check_sign(field: Field, code: int, *, negative: bool, rules: Rules) -> Non
 
 
 def _pointed(field: Field, number: int, digits: int, after_point: int | None) -> int | Decimal:
-    """A point that stands in the data wins over the one the PICTURE implies.
+    """Apply the decimal point: one in the data takes precedence over that of the PICTURE.
 
-    Where the PICTURE shows a point and the data has none, there is nothing after it; unless even its place is taken
-    by a digit.
+    If the PICTURE has an explicit point and the data has none, the data has no decimals, unless there are so many
+    digits that one occupies the position of the point.
     """
     if after_point is None:
         mask = field.picture.mask.strip("+-") if field.picture is not None else ""
-        shown = ("." in mask or "," in mask) and digits < len(mask)
-        return _scaled(field, number * int(10**field.scale) if shown else number)
+        explicit = ("." in mask or "," in mask) and digits < len(mask)
+        return _scaled(field, number * int(10**field.scale) if explicit else number)
     if field.scale < after_point or (field.scale <= 0 and after_point >= 0):
         raise BadValue("there is a decimal point, and more digits behind it than the PICTURE allows")
     return _scaled(field, number * int(10 ** (field.scale - after_point)))
@@ -291,7 +294,7 @@ def _encode_zoned(field: Field, value: object, rules: Rules) -> bytes:
         text = _edited(field, field.picture.mask, digits, negative=negative)
     else:
         text = _signed_text(field, digits, negative=negative)
-    # The sign, whatever the code page: '{' and 'A'-'I' lie at C0-C9 in EBCDIC, '}' and 'J'-'R' at D0-D9.
+    # cp037 for every EBCDIC page: the overpunched signs '{' and 'A'-'I' must become C0-C9, '}' and 'J'-'R' D0-D9.
     return text.encode("ascii") if ascii_page else text.encode("cp037")
 
 
@@ -308,7 +311,7 @@ def _signed_text(field: Field, digits: str, *, negative: bool) -> str:
 
 
 def _edited(field: Field, mask: str, digits: str, *, negative: bool) -> str:
-    """The digits as a mask shows them: leading zeros are blank under Z, and a plus is under ``-``."""
+    """Return the digits formatted by a mask: leading zeros are blank under Z, and a plus is blank under ``-``."""
     if field.sign is not None and field.sign.separate:
         mark = "-" if negative else " " if "-" in mask else "+"
         body = _suppressed(mask.strip("+-"), digits)
@@ -317,11 +320,11 @@ def _edited(field: Field, mask: str, digits: str, *, negative: bool) -> str:
 
 
 def _suppressed(mask: str, digits: str) -> str:
-    rest, begun, out = iter(digits), False, list[str]()
+    rest, significant, out = iter(digits), False, list[str]()
     for symbol in mask:
         character = symbol if symbol in ".," else next(rest)
-        begun = begun or symbol != "Z" or character != "0"
-        out.append(character if begun else " ")
+        significant = significant or symbol != "Z" or character != "0"
+        out.append(character if significant else " ")
     return "".join(out)
 
 
@@ -344,7 +347,7 @@ def _encode_national_digits(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def byte_order(field: Field, rules: Rules) -> Literal["big", "little"]:
-    """The byte order of a binary number: the low byte comes first in COMP-9, and in COMP-5 where the rules say so."""
+    """Return the byte order of a binary number: little-endian for COMP-9, and for COMP-5 if the rules say so."""
     native = field.usage is Usage.COMP_5 and rules.native_little_endian
     return "little" if native or field.usage is Usage.COMP_9 else "big"
 
@@ -425,7 +428,7 @@ def _encode_float(field: Field, value: object, rules: Rules) -> bytes:
 
 
 def _hexadecimal(field: Field, number: float, value: object) -> bytes:
-    """IBM hexadecimal floating point: sign, exponent of 16 in excess 64, 24 or 56 bits of fraction, normalised."""
+    """Encode IBM hexadecimal floating point: sign, excess-64 exponent of 16, normalized fraction of 24 or 56 bits."""
     if not math.isfinite(number):
         raise _wrong(field, value, "finite numbers")
     bits = 8 * field.length - 8

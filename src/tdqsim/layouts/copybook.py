@@ -1,4 +1,4 @@
-"""COBOL copybooks: text in, layouts out."""
+"""Parse COBOL copybooks into layouts."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ EBCDIC_LINE_END = re.compile(rb"\x0D?[\x15\x25\x0A]")
 
 @dataclass(frozen=True, slots=True)
 class Copybook:
-    """What one copybook defines.
+    """The records that one copybook defines.
 
     Attributes:
-        file: its name.
-        records: one layout for each level 01 or 77 item, or a single one when there is no level 01.
-        whole: all of it as one record, one after the other, as readers that know of one record only take it.
+        file: the file name.
+        records: one layout for each level 01 or 77 item, or a single one if there is no level 01.
+        whole: all records one after the other as a single record, for readers that support only one record.
     """
 
     file: str
@@ -50,48 +50,48 @@ class Copybook:
     whole: Layout
 
     def record(self, name: str | None = None) -> Layout:
-        """The layout of one record; without a name the only one there is.
+        """Return the layout of one record; without a name, of the only record.
 
-        The case of a name does not matter, and ``_`` stands for ``-`` too where no record has the name as written.
+        Names are not case-sensitive. If no record has the name as written, ``_`` also stands for ``-``.
 
         Raises:
-            LayoutError: no record of that name, or several and no name; the message lists them.
+            LayoutError: there is no record of that name, or there are several and no name; the message lists them.
         """
         if name is None and len(self.records) == 1:
             return self.records[0]
-        wanted = (name or "").upper()
-        found = [layout for layout in self.records if layout.name.upper() == wanted]
-        if not found and wanted:
-            loose = wanted.replace("_", "-")
-            found = [layout for layout in self.records if layout.name.upper().replace("_", "-") == loose]
-        if len(found) != 1:
+        upper = (name or "").upper()
+        matching = [layout for layout in self.records if layout.name.upper() == upper]
+        if not matching and upper:
+            loose = upper.replace("_", "-")
+            matching = [layout for layout in self.records if layout.name.upper().replace("_", "-") == loose]
+        if len(matching) != 1:
             names = ", ".join(layout.name for layout in self.records)
-            asked = f"no record {name!r}" if name is not None else "more than one record"
-            raise LayoutError(f"{self.file}: the copybook has {asked}; it has {names}")
-        return found[0]
+            problem = f"no record {name!r}" if name is not None else "more than one record"
+            raise LayoutError(f"{self.file}: the copybook has {problem}; it has {names}")
+        return matching[0]
 
     def without(self, *names: str) -> Layout:
-        """The other records as one, one after the other; a single one by itself.
+        """Return the other records, one after the other as a single record.
 
         Args:
-            names: the records that are left out, such as what heads and ends a file.
+            names: the records to leave out, such as the header and trailer of a file.
 
         Raises:
-            LayoutError: no such record, none is left, or one that is left redefines one that is not.
+            LayoutError: no such record, none is left, or a remaining record redefines one that is left out.
         """
-        gone = {self.record(name).name.upper() for name in names}
-        left = [record for record in self.records if record.name.upper() not in gone]
-        if len(left) == 1 or not gone:
-            return left[0] if len(left) == 1 else self.whole
-        if not left:
+        omitted = {self.record(name).name.upper() for name in names}
+        remaining = [record for record in self.records if record.name.upper() not in omitted]
+        if len(remaining) == 1 or not omitted:
+            return remaining[0] if len(remaining) == 1 else self.whole
+        if not remaining:
             raise LayoutError(f"{self.file}: no record is left besides {', '.join(names)}")
         fields: list[Field] = []
         shift = 0
         for item in self.whole.fields:
-            if item.name.upper() in gone:
+            if item.name.upper() in omitted:
                 shift += 0 if item.redefines else item.size
             else:
-                fields.append(_moved(item, shift, gone))
+                fields.append(_moved(item, shift, omitted))
         return replace(self.whole, fields=tuple(fields))
 
 
@@ -115,22 +115,22 @@ def parse_copybook(
     nearest_counter: bool = False,
     rules: Rules | None = None,
 ) -> Copybook:
-    """Read a copybook.
+    """Parse a copybook.
 
     Args:
-        text: its text.
-        file: its name for messages.
-        source_format: fixed or free reference format; ``auto`` looks at the columns.
-        columns: fixed format: columns before the indicator, last column of text.
+        text: the text of the copybook.
+        file: the file name for messages.
+        source_format: fixed or free reference format; ``auto`` determines it from the columns.
+        columns: for fixed format, the number of columns before the indicator, and the last column of the text.
         library: finds the members that COPY names; see :func:`copybook_library`.
         pointer_size: bytes of USAGE POINTER: 4, or 8 under LP(64).
-        long_binary: take binary items of 19 to 38 digits, which no compiler does, in as many bytes as they need.
-        nearest_counter: a name in DEPENDING ON that fits several fields is the last of them, as in Cobrix; else it is
-            refused as ambiguous, as by compilers, where the table is not in the group of the last one.
+        long_binary: accept binary items of 19 to 38 digits, which no compiler does, in as many bytes as they need.
+        nearest_counter: True: a name in DEPENDING ON that matches several fields refers to the last of them, as in
+            Cobrix. False: it is refused as ambiguous, as by compilers, unless the table is in the group of the last.
         rules: code page and number formats of the layouts.
 
     Raises:
-        LayoutError: the text is no copybook; the message names file, line, column and clause.
+        LayoutError: the text is not a copybook; the message names file, line, column and clause.
     """
     source = read_source(text, file, source_format=source_format, columns=columns)
     tokens = read_tokens(source, library, source_format=source_format, columns=columns)
@@ -142,17 +142,19 @@ def parse_copybook(
     if len(groups) == 1:
         only = _layout(groups[0], file, chosen, placing)
         return Copybook(file, (only,), only)
-    # First all together: a record that redefines another one shares its bytes there, and is taken alone below.
+    # Place all records together first: _layout() removes REDEFINES from records, which share bytes only here.
     fields, renames = place_items(items, **placing)
     records = tuple(_layout(group, file, chosen, placing) for group in groups)
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
 
 
 def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: object) -> Copybook:
-    """Read a copybook file; COPY is looked up beside it unless ``library`` is given. Options as :func:`parse_copybook`.
+    """Parse a copybook file, with the options of :func:`parse_copybook`.
+
+    By default, members that COPY names are searched for in the directory of the file.
 
     Raises:
-        LayoutError: the file cannot be read, or is no copybook.
+        LayoutError: the file cannot be read, or is not a copybook.
     """
     path = Path(path)
     options.setdefault("library", copybook_library(path.parent))
@@ -160,7 +162,7 @@ def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: objec
 
 
 def read_copybook(path: Path, *, encoding: str = "utf-8") -> str:
-    """The text of a copybook file, downloaded as text or in binary.
+    """Return the text of a copybook file that was downloaded as text or in binary.
 
     Raises:
         LayoutError: the file cannot be read, or is too large for a copybook.
@@ -169,7 +171,7 @@ def read_copybook(path: Path, *, encoding: str = "utf-8") -> str:
 
 
 def _text(data: bytes, encoding: str = "utf-8") -> str:
-    """The text of a member as it was downloaded: in ASCII, or in EBCDIC, then in lines or as records of 80 bytes."""
+    """Decode a downloaded member: ASCII text, or EBCDIC as lines or as records of 80 bytes."""
     if data.count(EBCDIC_BLANK) * 8 > len(data) and b" " not in data:
         if EBCDIC_LINE_END.search(data):
             lines = EBCDIC_LINE_END.split(data)
@@ -183,10 +185,11 @@ def _text(data: bytes, encoding: str = "utf-8") -> str:
 
 
 def merge_copybooks(books: Sequence[Copybook]) -> Copybook:
-    """Several copybooks as one whose records share their bytes: each describes another kind of record of a data set.
+    """Merge copybooks, each for another kind of record of one data set, into one whose records share their bytes.
 
     Raises:
-        LayoutError: no copybook, a record's name twice, or a copybook with records that follow each other.
+        LayoutError: there is no copybook, two records have the same name, or the records of a copybook follow each
+            other.
     """
     if not books:
         raise LayoutError("there is no copybook to merge")
@@ -211,30 +214,30 @@ def merge_copybooks(books: Sequence[Copybook]) -> Copybook:
 
 
 def copybook_library(*folders: str | Path) -> CopyResolver:
-    """A resolver that looks COPY members up in folders, any case, with the usual suffixes.
+    """Return a resolver that finds COPY members in folders, regardless of case, with the usual suffixes.
 
-    It raises LookupError for a member that there is not, LayoutError for one that cannot be read or is too large.
+    It raises LookupError for a member that does not exist, LayoutError for one that cannot be read or is too large.
     """
     places = [Path(folder) for folder in folders]
 
     def resolve(name: str, library: str) -> tuple[str, str]:
         if not name or any(mark in name for mark in ("/", "\\", "..", "\x00")):
             raise LookupError(f"{name[:60]!r} is no member name")
-        wanted = {(name + suffix).lower() for suffix in MEMBER_SUFFIXES}
+        file_names = {(name + suffix).lower() for suffix in MEMBER_SUFFIXES}
         for folder in [
             place / library for place in places if library and ".." not in library and "/" not in library
         ] + places:
-            there = folder.iterdir() if folder.is_dir() else ()
-            found = sorted(entry for entry in there if entry.name.lower() in wanted and not entry.is_dir())
-            if found:
-                return str(found[0]), _text(read_bounded(found[0], MAX_COPYBOOK))
+            entries = folder.iterdir() if folder.is_dir() else ()
+            members = sorted(entry for entry in entries if entry.name.lower() in file_names and not entry.is_dir())
+            if members:
+                return str(members[0]), _text(read_bounded(members[0], MAX_COPYBOOK))
         raise LookupError(f"no member {name} in {', '.join(map(str, places))}")
 
     return resolve
 
 
 def _records(items: list[DataItem]) -> list[list[DataItem]]:
-    """Items of each record: level 01 and 77 begin one; items without a level 01 above them are one record together."""
+    """Group items into records: level 01 and 77 begin a record; items without a level 01 form one record together."""
     groups: list[list[DataItem]] = []
     for item in items:
         if item.level in (1, 77) or not groups or (groups[-1][0].level in (1, 77) and item.level != 66):
@@ -246,7 +249,7 @@ def _records(items: list[DataItem]) -> list[list[DataItem]]:
 
 def _layout(items: list[DataItem], file: str, rules: Rules, placing: _Placing) -> Layout:
     if len(items) == 1 and items[0].redefines is not None:
-        items[0].redefines = None  # 01 B REDEFINES A: taken alone it is a record of its own
+        items[0].redefines = None  # 01 B REDEFINES A: its own layout does not include A
     fields, renames = place_items(items, **placing)
     if len(fields) == 1 and fields[0].level == 1 and fields[0].is_group:
         inner = tuple(_rooted(child) for child in fields[0].children)
@@ -255,17 +258,17 @@ def _layout(items: list[DataItem], file: str, rules: Rules, placing: _Placing) -
     return Layout(name, fields, rules, renames)
 
 
-def _moved(item: Field, shift: int, gone: set[str]) -> Field:
-    """The field so many bytes nearer to the start, where some records were."""
-    if item.redefines is not None and item.redefines[0].upper() in gone:
+def _moved(item: Field, shift: int, omitted: set[str]) -> Field:
+    """Return the field with its offset reduced by ``shift``, the size of the omitted records before it."""
+    if item.redefines is not None and item.redefines[0].upper() in omitted:
         raise LayoutError(f"field {'.'.join(item.path)} needs {'.'.join(item.redefines)}, which is left out")
     return replace(
-        item, offset=item.offset - shift, children=tuple(_moved(child, shift, gone) for child in item.children)
+        item, offset=item.offset - shift, children=tuple(_moved(child, shift, omitted) for child in item.children)
     )
 
 
 def _group(layout: Layout) -> Field:
-    """The level 01 group that the fields of a layout were in."""
+    """Return the level 01 group that contained the fields of a layout."""
     root = layout.root
     children = tuple(_under(root, child) for child in layout.fields)
     return Field(root, root, (root,), 1, FieldType.GROUP, 0, layout.length, children=children)
@@ -282,7 +285,7 @@ def _under(root: str, item: Field) -> Field:
 
 
 def _rooted(item: Field) -> Field:
-    """The field as its record sees it: paths without the record's own name."""
+    """Return the field with paths that do not include the record's name."""
     return replace(
         item,
         path=item.path[1:],

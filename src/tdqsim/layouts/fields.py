@@ -1,4 +1,4 @@
-"""The fields of a record layout: their places, lengths and types."""
+"""The fields of a record layout: their offsets, lengths and types."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NOWHERE = SourcePlace("", 0, 0)
 
 
 class FieldType(StrEnum):
-    """How the bytes of a field are to be read."""
+    """The type of a field, which determines how its bytes are decoded."""
 
     GROUP = "group"
     TEXT = "text"  #: PIC X and A, alphanumeric-edited: characters of the code page
-    EDITED = "edited"  #: numeric-edited: characters, kept as they stand
+    EDITED = "edited"  #: numeric-edited: characters, not converted to a number
     NATIONAL = "national"  #: PIC N: UTF-16, big-endian
     DBCS = "dbcs"  #: PIC G: pairs of bytes, not converted
     ZONED = "zoned"  #: numeric DISPLAY, one digit a byte
@@ -37,9 +37,9 @@ class CorruptField:
     """A field whose bytes are not a value of its type.
 
     Attributes:
-        field: its path with dots, occurrences in parentheses from 1.
+        field: the path with dots; occurrence numbers, from 1, in parentheses.
         offset: bytes from the start of the record.
-        hex: its bytes.
+        hex: the field's bytes.
         reason: why they are not a value.
     """
 
@@ -54,29 +54,31 @@ class Field:
     """One field of a layout.
 
     Attributes:
-        name: as written; FILLER where there is none.
-        key: the name under which its value is found: the name, or FILLER-1 (a group) and FILLER-P1 (elementary),
+        name: the name as written; FILLER if there is none.
+        key: the key of the value in the decoded record: the name, or FILLER-1 (a group) and FILLER-P1 (elementary),
             numbered through the layout.
         path: the keys from the record down to this field.
         level: level number.
-        type: how its bytes are read.
-        offset: bytes from the start of the record, every variable table before it at its maximum, first occurrence.
+        type: how the bytes are decoded.
+        offset: bytes from the start of the record to the first occurrence, with variable tables at their maximum.
         length: bytes of one occurrence.
         picture: the PICTURE, or None.
-        usage: USAGE, inherited from the group where the item has none.
-        digits: decimal digits by PICTURE (0 for text).
+        usage: USAGE, inherited from the group if the item has none.
+        digits: decimal digits of the PICTURE (0 for text).
         scale: digits after the decimal point; negative for trailing P.
-        signed: it can be negative.
-        sign: where the sign of a DISPLAY number is; None for the usual overpunch on the last digit.
+        signed: whether the value can be negative.
+        sign: the SIGN clause of a DISPLAY number; None for the usual overpunch on the last digit.
         occurs: OCCURS, or None.
         depending_on: path of the field that holds the number of occurrences, or None.
-        redefines: path of the field whose bytes it shares, or None.
+        redefines: path of the redefined field, or None.
+        justified: JUSTIFIED.
+        blank_when_zero: BLANK WHEN ZERO.
         children: fields of a group, in order.
-        conditions: its level 88 names.
-        values: literals of its VALUE clause.
-        code_page: its own code page, or None for the layout's.
-        slack: slack bytes put before it by SYNCHRONIZED.
-        place: where it is defined.
+        conditions: the level 88 names.
+        values: literals of the VALUE clause.
+        code_page: the field's code page, or None for that of the layout.
+        slack: slack bytes inserted before the field by SYNCHRONIZED.
+        place: the place of the definition.
     """
 
     name: str
@@ -106,37 +108,37 @@ class Field:
 
     @property
     def is_group(self) -> bool:
-        """It has fields below it instead of a value."""
+        """Whether the field is a group."""
         return self.type is FieldType.GROUP
 
     @property
     def is_filler(self) -> bool:
-        """It has no name of its own."""
+        """Whether the field is a FILLER."""
         return self.name == "FILLER"
 
     @property
     def is_numeric(self) -> bool:
-        """Its value is an int or a Decimal."""
+        """Whether the value is an int or a Decimal."""
         return self.type in (FieldType.ZONED, FieldType.NATIONAL_DIGITS, FieldType.BINARY, FieldType.PACKED)
 
     @property
     def count(self) -> int:
-        """The most occurrences it can have; 1 without OCCURS."""
+        """The maximum number of occurrences; 1 without OCCURS."""
         return self.occurs.maximum if self.occurs else 1
 
     @property
     def size(self) -> int:
-        """Bytes of all its occurrences."""
+        """Bytes of all occurrences."""
         return self.length * self.count
 
     def walk(self) -> Iterator[Field]:
-        """This field and everything below it, in order."""
+        """Yield this field and all fields below it, in order."""
         yield self
         for child in self.children:
             yield from child.walk()
 
     def holds(self, condition: str, value: object) -> bool:
-        """Whether the condition name (level 88) is true for a value of this field.
+        """Return whether the condition name (level 88) is true for a value of this field.
 
         Raises:
             LookupError: the field has no such condition name.
@@ -154,6 +156,6 @@ def _between(field: Field, value: object, low: str, high: str | None) -> bool:
         try:
             return Decimal(low) <= Decimal(str(value)) <= Decimal(high if high is not None else low)
         except InvalidOperation:
-            return False  # SPACES or LOW-VALUES: no number is that
+            return False  # SPACES or LOW-VALUES, which no number equals
     text = str(value).rstrip(" ")
     return low.rstrip(" ") <= text <= (high if high is not None else low).rstrip(" ")

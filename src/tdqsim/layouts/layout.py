@@ -1,12 +1,13 @@
-"""A record layout: its fields, and records decoded and encoded by it.
+"""A record layout: its fields, and the decoding and encoding of records.
 
-Values come as a ``dict`` in field order: text as ``str``, numbers without decimals as ``int``, others as ``Decimal``,
-floating point as ``float``, pointers and DBCS as ``bytes``, groups as ``dict``, tables as ``list``. A field that the
-record is too short for is None, and so is one whose bytes say null (see :mod:`tdqsim.layouts.codecs`). Redefinitions
-are all decoded, side by side.
+A decoded record is a ``dict`` in field order: text is ``str``, numbers without decimals are ``int``, others are
+``Decimal``, floating point is ``float``, pointers and DBCS are ``bytes``, groups are ``dict``, tables are ``list``. A
+field beyond the end of the record is None, and so is one whose bytes are null (see :mod:`tdqsim.layouts.codecs`). All
+redefinitions are decoded.
 
-Encoding writes a field only where the bytes do not already say its value. So ``layout.encode(layout.decode(record),
-base=record)`` is ``record``, whatever it holds; and fields that share bytes do not destroy each other's spelling.
+Encoding writes a field only if the bytes do not already decode to its value. Therefore
+``layout.encode(layout.decode(record), base=record)`` is always ``record``, and fields that share bytes do not change
+each other's representation of the same value.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ VariableOccurs = Literal["shift_record", "max_size"]
 
 @dataclass(frozen=True, slots=True)
 class LayoutRow:
-    """One line of the table of offsets: positions count from 1 as in listings, offsets from 0."""
+    """One row of the table of offsets: positions count from 1, as in compiler listings, offsets from 0."""
 
     level: int
     name: str
@@ -50,11 +51,11 @@ class FieldFound:
     """An elementary field in a record.
 
     Attributes:
-        field: its path with dots, occurrences in parentheses from 1.
+        field: the path with dots; occurrence numbers, from 1, in parentheses.
         offset: bytes from the start of the record.
-        hex: the bytes that the record has of it.
-        value: its value, None for null and for bytes that are no value.
-        remark: why they are none, or the condition names (level 88) that hold.
+        hex: the field's bytes, as far as the record has them.
+        value: the value; None for null, and for bytes that are not a value of the field's type.
+        remark: why the bytes are not a value, or the condition names (level 88) that are true.
     """
 
     field: str
@@ -66,11 +67,11 @@ class FieldFound:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """How a record of several kinds shows which redefinitions it has.
+    """A field that tells which redefinitions a record has, for data sets with several kinds of records.
 
     Attributes:
         field: path of the field with the segment id.
-        ids: path of each redefinition, and the values of the field with which a record has it, without blanks.
+        ids: path of each redefinition, and the values of the field, without blanks, for which a record has it.
     """
 
     field: tuple[str, ...]
@@ -82,15 +83,15 @@ class Layout:
     """The layout of one record.
 
     Attributes:
-        name: the record's name (of level 01), or what the caller chose.
+        name: the record's name (of level 01), or a name chosen by the caller.
         fields: top-level fields: the contents of the level 01 group.
         length: bytes of the longest record.
         rules: code page and number formats.
         renames: level 66 names; they are decoded only by :meth:`value`.
-        root: name of the level 01 group that the fields were in; empty when there was none.
-        segments: which redefinitions a record has, by one of its fields; None: all of them. See :meth:`with_segments`.
-        variable_size_occurs: ``shift_record`` (COBOL's own: a table of variable length takes only the room of its
-            occurrences) or ``max_size`` (it always takes that of its maximum).
+        root: name of the level 01 group that contained the fields; empty if there was none.
+        segments: the field that tells which redefinitions a record has; None: all. See :meth:`with_segments`.
+        variable_size_occurs: ``shift_record`` (as in COBOL, a table of variable length takes only the space of its
+            occurrences) or ``max_size`` (it always takes the space of its maximum).
     """
 
     name: str
@@ -122,18 +123,18 @@ class Layout:
 
     @cached_property
     def groups(self) -> dict[tuple[str, ...], tuple[tuple[Field, ...], ...]]:
-        """For each group (by path; the record is the empty path), its fields, those that share bytes together."""
-        found = {item.path: _sharing(item.children) for item in self.walk() if item.is_group}
-        return found | {(): _sharing(self.fields)}
+        """For each group (by path; the record has the empty path), its fields; those that share bytes are one tuple."""
+        groups = {item.path: _sharing(item.children) for item in self.walk() if item.is_group}
+        return groups | {(): _sharing(self.fields)}
 
     @cached_property
     def _names(self) -> dict[str, list[Field]]:
-        """The fields that a name may mean, ``_`` taken for ``-``."""
-        found: dict[str, list[Field]] = {}
+        """The fields by name and key, in upper case and with ``-`` for ``_``."""
+        fields: dict[str, list[Field]] = {}
         for item in (*self.walk(), *self.renames):
             for name in {_loosely(item.name), _loosely(item.key)}:
-                found.setdefault(name, []).append(item)
-        return found
+                fields.setdefault(name, []).append(item)
+        return fields
 
     @property
     def minimum_length(self) -> int:
@@ -141,33 +142,33 @@ class Layout:
         return self.length if self.variable_size_occurs == "max_size" else self.length - _variable_part(self.fields)
 
     def walk(self) -> Iterator[Field]:
-        """All fields, groups before their contents."""
+        """Yield all fields, groups before their contents."""
         for item in self.fields:
             yield from item.walk()
 
     def field(self, name: str) -> Field:
-        """The field of that name in any case; qualified with dots where it is not unique (``ORDER.PRICE``).
+        """Return the field of that name; a name that is not unique is qualified with dots (``ORDER.PRICE``).
 
-        ``_`` stands for ``-`` too, and the other way round, where no field has the name as it is written.
+        Names are not case-sensitive. If no field has the name as written, ``_`` and ``-`` are treated as equal.
 
         Raises:
             LookupError: no field has that name, or several have it.
         """
         parts = [part.upper() for part in name.split(".")]
         same = self._names.get(_loosely(parts[-1]), ())
-        found = [item for item in same if _matches(item, parts, str.upper)]
-        if not found:
+        matching = [item for item in same if _matches(item, parts, str.upper)]
+        if not matching:
             parts = [_loosely(part) for part in parts]
-            found = [item for item in same if _matches(item, parts, _loosely)]
-        if len(found) != 1:
-            exact = [item for item in found if len(item.path) == len(parts)]
+            matching = [item for item in same if _matches(item, parts, _loosely)]
+        if len(matching) != 1:
+            exact = [item for item in matching if len(item.path) == len(parts)]
             if len(exact) == 1:
                 return exact[0]
-            raise LookupError(f"layout {self.name} has {'no' if not found else 'more than one'} field {name!r}")
-        return found[0]
+            raise LookupError(f"layout {self.name} has {'no' if not matching else 'more than one'} field {name!r}")
+        return matching[0]
 
     def with_rules(self, *, variable_size_occurs: VariableOccurs | None = None, **changes: Any) -> Layout:
-        """The same fields with other :class:`~tdqsim.layouts.Rules`, such as ``code_page="1047"``."""
+        """Return the same fields with other :class:`~tdqsim.layouts.Rules`, such as ``code_page="1047"``."""
         return replace(
             self,
             rules=replace(self.rules, **changes),
@@ -175,7 +176,7 @@ class Layout:
         )
 
     def with_code_pages(self, pages: Mapping[str, str]) -> Layout:
-        """The same layout with code pages for some fields, by field name; a group's holds for all in it.
+        """Return the same layout with code pages for some fields, by name; that of a group applies to all its fields.
 
         Raises:
             LookupError: no such field.
@@ -187,10 +188,11 @@ class Layout:
         return replace(self, fields=tuple(_with_pages(item, chosen) for item in self.fields))
 
     def with_occurs_counts(self, counts: Mapping[str, Mapping[str, int]]) -> Layout:
-        """The same layout where fields that tables depend on say by a code of theirs how many occurrences there are.
+        """Return the same layout with DEPENDING ON fields whose values are codes for the number of occurrences.
 
         Args:
-            counts: table name to text of its DEPENDING ON field to number; a text that is not there means the maximum.
+            counts: for each table name, a mapping from the text of its DEPENDING ON field to the number of occurrences;
+                any other text means the maximum.
 
         Raises:
             LookupError: no such table of variable length.
@@ -204,10 +206,10 @@ class Layout:
         return replace(self, fields=tuple(_with_occurs(item, chosen) for item in self.fields))
 
     def with_groups_as_text(self, names: Iterable[str]) -> Layout:
-        """The same layout with a text field behind each of these groups that redefines it, called ``name-NT``.
+        """Return the same layout with a text field ``name-NT`` after each of these groups that redefines the group.
 
         Raises:
-            LookupError: no such group, or it is a table or varies in length.
+            LookupError: no such group, or it is a table or of variable length.
         """
         chosen = set()
         for name in names:
@@ -219,11 +221,11 @@ class Layout:
         return replace(self, fields=_with_texts(self.fields, chosen))
 
     def with_segments(self, field: str, ids: Mapping[str, Iterable[str]]) -> Layout:
-        """The same layout for records of several kinds: a redefinition that a record does not have is None.
+        """Return the same layout for records of several kinds: a redefinition that a record does not have is None.
 
         Args:
-            field: the field that tells the kind, outside tables.
-            ids: each redefinition to the values of the field with which a record has it.
+            field: the field that tells the kind of a record; it must be outside tables.
+            ids: for each redefinition, the values of the field for which a record has it.
 
         Raises:
             LookupError: no such field or redefinition, or the field is a group or in a table.
@@ -242,17 +244,18 @@ class Layout:
         fillers: bool = False,
         segment: str | None = None,
     ) -> dict[str, Any]:
-        """The values of a record.
+        """Return the values of a record.
 
         Args:
-            record: its bytes, without descriptor word. It may be shorter or longer than the layout.
-            corrupt: ``raise`` refuses bytes that are no value of their field's type; ``null`` gives None for them.
-            fillers: give FILLERs too.
-            segment: the redefinition that the record has: those that share its bytes are None and not looked at. Not
-                given, :meth:`with_segments` tells; without that, all are decoded.
+            record: the bytes, without descriptor word. The record may be shorter or longer than the layout.
+            corrupt: the action for bytes that are not a value of their field's type: ``raise`` an error, or ``null``,
+                which gives None.
+            fillers: include FILLERs.
+            segment: the redefinition that the record has: others that share its bytes are None and are not decoded. By
+                default, it is determined as specified by :meth:`with_segments`; without that, all are decoded.
 
         Raises:
-            ConversionError: a field is corrupt and ``corrupt`` is ``raise``; it names field, offset and bytes.
+            ConversionError: a field is corrupt and ``corrupt`` is ``raise``; the message names field, offset and bytes.
             LookupError: there is no such redefinition.
         """
         values, bad = self.decode_with_corrupt(record, fillers=fillers, segment=segment)
@@ -264,13 +267,13 @@ class Layout:
     def decode_with_corrupt(
         self, record: bytes, *, fillers: bool = False, segment: str | None = None
     ) -> tuple[dict[str, Any], tuple[CorruptField, ...]]:
-        """The values of a record, None for corrupt fields, and the corrupt fields; arguments as :meth:`decode`."""
+        """Return the values of a record, with None for corrupt fields, and the corrupt fields; see :meth:`decode`."""
         record = bytes(record)
         decoder = Decoder(self, record, fillers=fillers, absent=absent_fields(self, record, segment))
         return decoder.run(), tuple(decoder.corrupt)
 
     def found_in(self, record: bytes, *, segment: str | None = None) -> list[FieldFound]:
-        """Every elementary field of a record, FILLERs too, and redefinitions as :meth:`decode` chooses them."""
+        """Return all elementary fields of a record, including FILLERs, with the redefinitions that decode() decodes."""
         record = bytes(record)
         decoder = Decoder(self, record, fillers=True, absent=absent_fields(self, record, segment))
         decoder.met = []
@@ -279,32 +282,35 @@ class Layout:
         return [_found(record, *met, wrong) for met in decoder.met]
 
     def value(self, record: bytes, name: str) -> Any:
-        """The value of one elementary field outside tables, or of a RENAMES name; None when null or past the end.
+        """Return the value of one elementary field outside tables, or of a RENAMES name; None if null or past the end.
 
         Raises:
             LookupError: no such field.
-            ConversionError: its bytes are no value.
+            ConversionError: the bytes are not a value of the field's type.
         """
         return one_value(self, bytes(record), self.field(name))
 
     def encode(self, values: Mapping[str, Any], *, base: bytes | None = None, trimmed: str = "") -> bytes:
-        """The record of these values.
+        """Encode values into a record.
 
         Args:
-            values: as :meth:`decode` gives them. Every named field needs one, unless there is a ``base``; of
-                fields that share bytes, one is enough. A FILLER without a value takes its VALUE, or blanks.
-            base: a record to start from; what ``values`` does not change stays as it is, its length included.
-            trimmed: where blanks and control characters were cut off texts after decoding: ``left``, ``right`` or
-                ``both``. A text then agrees with fields that share its bytes if it differs from them in these alone.
+            values: the values, as returned by :meth:`decode`. Without a ``base``, every named field needs one; of
+                fields that share bytes, one is enough. A FILLER without a value gets its VALUE, or blanks.
+            base: a record to start from; bytes that ``values`` does not change are kept, and so is the length.
+            trimmed: the side on which texts were trimmed of blanks and control characters after decoding: ``left``,
+                ``right`` or ``both``. A text then agrees with fields that share its bytes if it differs from them only
+                in these characters.
 
         Raises:
-            ConversionError: a value is missing, of the wrong type or too large, an unknown name, a table with the
-                wrong number of elements, or fields that share bytes contradict each other. Nothing is cut silently.
+            ConversionError: a value is missing, of the wrong type or too large, a name is unknown, a table has the
+                wrong number of elements, or fields that share bytes contradict each other. Nothing is truncated
+                silently.
         """
         try:
             return Encoder(self, base, trimmed).run(values)
         except Contradiction:
-            # A text trimmed at its left was written too far to the left. Its other fields may say all that it says.
+            # A text trimmed on the left was written too far to the left. If the fields that share its bytes have
+            # values, try again with the text only as a check.
             if base is not None or trimmed not in ("left", "both"):
                 raise
             try:
@@ -314,15 +320,15 @@ class Layout:
             raise
 
     def length_of(self, record: bytes) -> int:
-        """Bytes of a record, by its tables of variable length; ``record`` are those that it begins with.
+        """Return the length of the record at the beginning of ``record``, from its tables of variable length.
 
-        A table has as many occurrences as :meth:`decode` finds; what else may follow the record makes no difference.
+        A table has as many occurrences as :meth:`decode` finds; bytes after the record are ignored.
         """
         return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
 
     @cached_property
     def _lasting(self) -> frozenset[tuple[str, ...]]:
-        """Paths of fields that say nothing about where others are."""
+        """Paths of fields that do not affect the offsets of others."""
         return frozenset(
             item.path
             for item in self.walk()
@@ -330,12 +336,12 @@ class Layout:
         )
 
     def table(self) -> list[LayoutRow]:
-        """The rows of the table of offsets, as ``tdq layout`` prints it."""
+        """Return the rows of the table of offsets that ``tdq layout`` prints."""
         return [_row(item) for item in (*self.walk(), *self.renames)]
 
 
 def _variable_part(fields: tuple[Field, ...]) -> int:
-    """Bytes that can be missing because tables have fewer occurrences than their maximum."""
+    """Return the most bytes by which a record can be shorter because tables have fewer occurrences than the maximum."""
     total = 0
     for item in fields:
         if item.redefines is not None:
@@ -347,7 +353,7 @@ def _variable_part(fields: tuple[Field, ...]) -> int:
 
 
 def _sharing(fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
-    """Fields with what redefines them."""
+    """Group fields with their redefinitions."""
     groups: dict[tuple[str, ...], list[Field]] = {}
     owner: dict[tuple[str, ...], tuple[str, ...]] = {}
     for item in fields:

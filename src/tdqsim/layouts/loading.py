@@ -1,4 +1,4 @@
-"""A layout from a file, whichever form it is in."""
+"""Load a layout from a YAML file or a COBOL copybook."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ __all__ = ["load_layout"]
 
 
 def load_layout(path: str | Path, record: str = "", *, code_page: str = "037") -> Layout:
-    """The layout in a file: YAML when its name ends so (``.yaml``, ``.yml``), else a COBOL copybook.
+    """Load the layout in a file: YAML if its suffix is ``.yaml`` or ``.yml``, otherwise a COBOL copybook.
 
     Args:
-        path: the file; COPY is looked up beside it.
-        record: which level 01 of a copybook with several; empty for the one there is. A YAML layout has one record.
-        code_page: of text in records, where a YAML layout names none.
+        path: the file; members that COPY names are searched for in its directory.
+        record: the name of a level 01 record; empty for a copybook with a single record. A YAML layout has one record.
+        code_page: the code page of text in records, unless a YAML layout names another.
 
     Raises:
-        LayoutError: the file cannot be read, is no layout, or has no such record.
+        LayoutError: the file cannot be read, is not a layout, or has no such record.
     """
     file = Path(path)
     if file.suffix.lower() in (".yaml", ".yml"):

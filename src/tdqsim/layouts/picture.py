@@ -1,11 +1,11 @@
-"""PICTURE strings: what kind of item, how many digits, where the point is, how many characters.
+"""PICTURE strings: category, number of digits, decimal point and length of an item.
 
 The rules are those of the PICTURE clause in the Enterprise COBOL language reference: A, X, N, G and U make text items,
 9, S, V and P numeric ones, and any editing symbol (B 0 / , . Z * + - CR DB and the currency sign) an edited one.
 
-Edited items whose characters are plainly a number (``ZZ9.99-``, ``+9(5)``, ``9(3),99``: blanks for leading zeros, one
-point and one sign at most) have a mask; they are read and written as numbers. So are ``S9(3).99`` and its like, which
-the language does not know, but readers of mainframe files do.
+Edited items whose characters clearly form a number (``ZZ9.99-``, ``+9(5)``, ``9(3),99``: blanks for leading zeros, at
+most one point and one sign) have a mask; they are read and written as numbers. The same applies to strings such as
+``S9(3).99``, which the language does not allow but other readers of mainframe files accept.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ GROUP = 3
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What a PICTURE string says.
+    """A parsed PICTURE string.
 
     Attributes:
         text: the string as written.
         category: alphabetic, alphanumeric, alphanumeric-edited, national, dbcs, numeric or numeric-edited.
-        length: character positions it takes under USAGE DISPLAY (S, V and P take none).
+        length: character positions under USAGE DISPLAY (S, V and P take none).
         digits: digit positions stored (0 for text).
-        scale: digits after the decimal point; negative where P stands for zeros before it.
-        signed: it has an S, or the edited item has a sign.
-        mask: the symbols of an item with a point, a sign or suppressed zeros that is read as a number, S and V left
-            out, a point always as ``.`` or ``,``; else empty.
+        scale: digits after the decimal point; negative if P stands for zeros before it.
+        signed: the string has an S, or the edited item has a sign.
+        mask: for an item with a point, a sign or suppressed zeros that is read as a number, its symbols without S and
+            V, with ``.`` or ``,`` as point; otherwise empty.
     """
 
     text: str
@@ -51,10 +51,10 @@ class Picture:
 
 
 def parse_picture(text: str) -> Picture:
-    """Read a PICTURE string such as ``S9(7)V99``.
+    """Parse a PICTURE string such as ``S9(7)V99``.
 
     Raises:
-        LayoutError: the string is no PICTURE; the message says which symbol (no place: the caller knows it).
+        LayoutError: the string is not a PICTURE; the message names the symbol, but no line, which the caller adds.
     """
     if not text or len(text) > MAX_PICTURE:
         raise LayoutError(f"PICTURE {text[:40]!r}: a PICTURE string has 1 to {MAX_PICTURE} characters")
@@ -72,22 +72,22 @@ def parse_picture(text: str) -> Picture:
 
 
 def _mask(symbols: list[tuple[str, int]]) -> str:
-    """The symbols one by one, if what they edit can be read as a number; else nothing.
+    """Return the symbols one by one if the edited item can be read as a number; otherwise an empty string.
 
-    A comma with three digits behind it is taken for what sets off thousands, any other for a decimal point.
+    A comma with three digits after it is taken as a thousands separator, any other as a decimal point.
     """
     if sum(count for _, count in symbols) > MAX_PICTURE:
         return ""
-    found = PLAIN_NUMBER.fullmatch("".join(symbol * count for symbol, count in symbols))
-    if found is None or (found["left"] and found["right"]) or not (found["whole"] or found["part"]):
+    match = PLAIN_NUMBER.fullmatch("".join(symbol * count for symbol, count in symbols))
+    if match is None or (match["left"] and match["right"]) or not (match["whole"] or match["part"]):
         return ""
-    if (found["point"] in (".", ",") and not found["part"]) or (found["point"] == "," and len(found["part"]) == GROUP):
+    if (match["point"] in (".", ",") and not match["part"]) or (match["point"] == "," and len(match["part"]) == GROUP):
         return ""
-    return found[0].replace("S", "").replace("V", "")
+    return match[0].replace("S", "").replace("V", "")
 
 
 def _symbols(text: str) -> list[tuple[str, int]]:
-    found: list[tuple[str, int]] = []
+    symbols: list[tuple[str, int]] = []
     position = 0
     while position < len(text):
         match = SYMBOL.match(text, position)
@@ -96,9 +96,9 @@ def _symbols(text: str) -> list[tuple[str, int]]:
         count = int(match[2]) if match[2] is not None else 1
         if count == 0:
             raise LayoutError(f"PICTURE {text!r}: a repetition of 0 is not allowed")
-        found.append((match[1].upper(), count))
+        symbols.append((match[1].upper(), count))
         position = match.end()
-    return found
+    return symbols
 
 
 def _numeric(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
@@ -115,7 +115,7 @@ def _numeric(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
 
 
 def _scale(text: str, symbols: list[tuple[str, int]]) -> int:
-    """Digits after the point. P on the left means a point before it, P on the right zeros before the point."""
+    """Return the digits after the point: with P on the left, the point is before it; on the right, P means zeros."""
     shape = re.sub(r"(.)\1+", r"\1", "".join(symbol for symbol, _ in symbols))
     total = {mark: sum(count for symbol, count in symbols if symbol == mark) for mark in "9P"}
     if shape in ("9", "9V"):
@@ -147,7 +147,7 @@ def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: i
 
 
 def _refuse_two_signs(text: str, order: list[str]) -> None:
-    """A sign stands before the digits or behind them."""
+    """Refuse a sign both before and after the digits."""
     digits = [place for place, symbol in enumerate(order) if symbol in "9Z*"]
     if digits and {"+", "-"} & set(order[: digits[0]]) and {"+", "-", "CR", "DB"} & set(order[digits[-1] :]):
         raise LayoutError(f"PICTURE {text!r}: two signs; one is allowed, before the digits or behind them")

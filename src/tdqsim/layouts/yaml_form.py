@@ -1,4 +1,4 @@
-"""Layouts written as YAML, for people without a copybook.
+"""Layouts written in YAML, for users without a copybook.
 
 .. code-block:: yaml
 
@@ -13,10 +13,9 @@
           - {name: QUANTITY, picture: S9(4), usage: COMP}
       - {filler: 20}
 
-A field has the clauses of a copybook under their own names: ``picture``, ``usage``, ``sign`` (such as ``LEADING
-SEPARATE``),
-``occurs``, ``redefines``, ``synchronized``, ``justified``, ``blank_when_zero``, ``value``, ``conditions`` (name to
-value or list of values) and ``code_page``.
+A field has the clauses of a copybook as keys: ``picture``, ``usage``, ``sign`` (such as ``LEADING SEPARATE``),
+``occurs``, ``redefines``, ``synchronized``, ``justified``, ``blank_when_zero``, ``value``, ``conditions`` (a mapping of
+names to a value or list of values) and ``code_page``.
 """
 
 from __future__ import annotations
@@ -50,15 +49,15 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "037") -> Layout:
-    """Read one layout from YAML.
+    """Parse one layout from YAML.
 
     Args:
         text: the YAML.
-        file: its name for messages.
-        code_page: of text in records, where the layout names none.
+        file: the file name for messages.
+        code_page: the code page of text in records, unless the layout names another.
 
     Raises:
-        LayoutError: it is not valid YAML, or not a layout; the message names file, line, column, key and what is
+        LayoutError: the text is not valid YAML, or not a layout; the message names file, line, column, key and what is
             allowed.
     """
     if len(text) > MAX_YAML:
@@ -70,7 +69,7 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "03
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else f"{file}:1:1"
         problem = f"no YAML: {getattr(error, 'problem', None) or error}"
-        if "nesting depth" in problem:  # libyaml has a bound of its own, and looks ahead of what it has parsed
+        if "nesting depth" in problem:  # libyaml has its own limit, and may reach it before _check_nesting does
             problem = _TOO_DEEP
         raise LayoutError(f"{place}: {problem}") from error
     reader = _Reader(file)
@@ -97,7 +96,7 @@ def parse_layout_yaml(text: str, *, file: str = "<layout>", code_page: str = "03
 
 
 def _check_nesting(text: str, file: str) -> None:
-    """Refuse a text that is nested so deeply that to compose it would overflow the C stack, which ends the process."""
+    """Refuse a text nested so deeply that composing it would overflow the C stack and end the process."""
     depth = 0
     for event in yaml.parse(text, Loader=_LOADER):
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
@@ -108,10 +107,10 @@ def _check_nesting(text: str, file: str) -> None:
 
 
 def load_layout_yaml(path: str | Path, *, code_page: str = "037") -> Layout:
-    """Read a layout from a YAML file; ``code_page`` is that of text in records, where the layout names none.
+    """Load a layout from a YAML file; ``code_page`` is that of text in records, unless the layout names another.
 
     Raises:
-        LayoutError: the file cannot be read, or is no layout.
+        LayoutError: the file cannot be read, or is not a layout.
     """
     try:
         text = read_bounded(Path(path), MAX_YAML).decode("utf-8")
@@ -121,7 +120,7 @@ def load_layout_yaml(path: str | Path, *, code_page: str = "037") -> Layout:
 
 
 class _Reader:
-    """Reads YAML nodes, which know their line; counts them, so that aliases cannot multiply a small text."""
+    """Reads YAML nodes, which keep their line; counts them, because aliases can expand a small text without limit."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -140,15 +139,15 @@ class _Reader:
         place = self.place(node)
         if not isinstance(node, yaml.MappingNode):
             raise bad(place, what, f"expected a mapping with the keys {', '.join(allowed)}")
-        found: dict[str, yaml.Node] = {}
+        entries: dict[str, yaml.Node] = {}
         for key, value in node.value:
             name = self.scalar(key, what)
-            if (allowed and name not in allowed) or name in found:
+            if (allowed and name not in allowed) or name in entries:
                 raise bad(
                     self.place(key), name[:40], f"unknown or given twice; allowed in {what}: {', '.join(allowed)}"
                 )
-            found[name] = value
-        return found
+            entries[name] = value
+        return entries
 
     def sequence(self, node: yaml.Node, what: str) -> list[yaml.Node]:
         place = self.place(node)
@@ -194,7 +193,7 @@ class _Reader:
         return item
 
     def _filler(self, item: DataItem, node: yaml.Node) -> None:
-        """``filler: 20`` is twenty characters; ``filler: true`` goes with a picture or fields."""
+        """Read ``filler: 20``, which is twenty characters, or ``filler: true``, which needs a picture or fields."""
         text = self.scalar(node, "filler")
         if text.lower() != "true":
             item.picture = self._picture(node, f"X({self.number(node, 'filler')})", "filler")
@@ -255,16 +254,16 @@ class _Reader:
 
     def _values(self, node: yaml.Node) -> tuple[tuple[str, str | None], ...]:
         nodes = self.sequence(node, "value") if isinstance(node, yaml.SequenceNode) else [node]
-        found: list[tuple[str, str | None]] = []
+        values: list[tuple[str, str | None]] = []
         for entry in nodes:
             if isinstance(entry, yaml.SequenceNode):
                 pair = [self.scalar(part, "value") for part in self.sequence(entry, "value")]
                 if len(pair) != 2:
                     raise bad(self.place(entry), "value", "a range has two values: [from, through]")
-                found.append((pair[0], pair[1]))
+                values.append((pair[0], pair[1]))
             else:
-                found.append((self.scalar(entry, "value"), None))
-        return tuple(found)
+                values.append((self.scalar(entry, "value"), None))
+        return tuple(values)
 
     def _conditions(self, node: yaml.Node) -> list[ConditionName]:
         keys = self.mapping(node, (), "conditions")
