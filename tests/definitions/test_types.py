@@ -17,7 +17,7 @@ import pytest
 import tdqsim
 from tdqsim import Region, Task, define_connection, define_tdqueue, define_transaction
 from tdqsim.cics import ConnectionInfo, TaskInfo, TdqueueInfo, TdqueueOption, TransactionInfo, UowInfo
-from tdqsim.cics.files.datafile import DataFile
+from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.rows import FileOption

@@ -1,4 +1,7 @@
-"""Regions of one sysplex, each with a store, that tests fail and start again."""
+"""Regions of one sysplex, each with a store, that tests fail and start again.
+
+The parts of the package that tests of linked regions look into are imported here, in one place for all of them.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,16 @@ from typing import Any
 
 from tdqsim.cics import Region, Sysplex
 from tdqsim.cics.ship.link import Link
+from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
-from tdqsim.cics.uow.indoubt import decisions, heuristics
+from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import queue
+
+__all__ = [
+    "RESYNC_STEPS", "STEPS", "Complex", "HeuristicDamage", "LinkEnd", "decisions", "fan", "heuristics", "pair", "remote",
+    "ring", "row",
+]  # fmt: skip
 
 
 def remote(name: str, sysid: str, remotename: str = "", **attributes: Any) -> Any:

@@ -171,13 +171,17 @@ def test_an_exception_at_every_line_of_a_command(
 
 
 @DURABILITY
+@pytest.mark.parametrize("step", [2, pytest.param(1, marks=pytest.mark.slow)], ids=["every second line", "all"])
 def test_a_task_whose_end_was_interrupted_has_ended_for_the_next_start_too(
-    tmp_path: Path, durability: Durability
+    tmp_path: Path, durability: Durability, step: int
 ) -> None:
-    """What it had read of a PHYSICAL queue is not given back, although the region fails at once."""
-    number = 0
+    """What it had read of a PHYSICAL queue is not given back, although the region fails at once.
+
+    By default the lines that one durability leaves out are those of the other.
+    """
+    number = 1 - step if durability == "process" else 0
     while True:
-        number += 1
+        number += step
         store = tmp_path / str(number)
         region = made(store, durability)
         region.seed("PHYQ", [b"one", b"two"])
