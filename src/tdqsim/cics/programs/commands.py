@@ -104,7 +104,7 @@ def link(
     syncpointonreturn: Synconreturn = False,
     nohandle: Flag = False,
 ) -> Any:
-    """Run another program on a level below; then go on.
+    """Run another program on a level below, here or in another region; then go on.
 
     A program whose definition names another REMOTESYSTEM, or any with SYSID, runs in that region, in a mirror task: a
     distributed program link. It is part of this unit of work there, gets a copy of the COMMAREA or channel, and what it
