@@ -52,6 +52,7 @@ COMMANDS: Final = {
     "export": _Where("define", "Convert definition files to CSD, DCT and CL text."),
     "layout": _Where("define", "Show a copybook as a table of offsets, and decode a record by it."),
     "store": _Where("storage", "Check, salvage, upgrade, compact and back up stores."),
+    "dataset": _Where("dataset", "Find out what a data set is: its format, code page, segments, options."),
     "dtaq": _Where("dtaq", "IBM i data queues: libraries, data queues, entries."),
     "pipeline": _Where("pipeline", "Process large data sets, on Spark or in this process."),
     "guide": _Where("guide", "Read the guide."),

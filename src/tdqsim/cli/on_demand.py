@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions import group as group
     from tdqsim.layouts import copybook as copybook
     from tdqsim.pipeline import data_sets as data_sets
+    from tdqsim.pipeline import probe as probe
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
     from tdqsim.pipeline import splits as splits
@@ -76,7 +77,8 @@ _MODULES: Final = (
     "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
-    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.queues", "tdqsim.pipeline.session", "tdqsim.pipeline.splits",
+    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.queues", "tdqsim.pipeline.session",
+    "tdqsim.pipeline.splits",
     "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
     "tdqsim.server.schema", "tdqsim.server.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",

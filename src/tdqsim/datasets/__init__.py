@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.datasets._detect import Detection, detect, format_by_words
+    from tdqsim.datasets._detect import Detection, detect, format_by_words, likely_lengths, looks_ebcdic
     from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
     from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
     from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
@@ -78,6 +78,8 @@ __all__ = [
     "convert_records",
     "detect",
     "format_by_words",
+    "likely_lengths",
+    "looks_ebcdic",
     "open_reader",
     "open_writer",
     "parse_dcb",
@@ -119,6 +121,8 @@ __getattr__, __dir__ = load_late(
             "Detection",
             "detect",
             "format_by_words",
+            "likely_lengths",
+            "looks_ebcdic",
         ),
         ".dsname": (
             "DataSetDirectory",

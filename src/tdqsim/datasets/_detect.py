@@ -20,7 +20,7 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
 
-__all__ = ["SAMPLE", "Detection", "detect", "format_by_words"]
+__all__ = ["SAMPLE", "Detection", "detect", "format_by_words", "likely_lengths", "looks_ebcdic"]
 
 SAMPLE = 4 * limit("read_ahead_minimum")
 """The number of bytes at the beginning of a file that are examined."""
@@ -85,7 +85,7 @@ def detect(path: Path | str) -> Detection:
     if not data:
         raise DcbError(path, "the file is empty: any format fits; say which with RECFM and LRECL")
     whole = len(data) == size
-    ebcdic = _looks_ebcdic(data)
+    ebcdic = looks_ebcdic(data)
     detection = _described(data, whole=whole, ebcdic=ebcdic)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
     if detection is None and packed is not None:
@@ -169,24 +169,37 @@ def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None
     return None
 
 
-def _fixed(path: Path, data: bytes, size: int, ebcdic: bool | None) -> Detection:
-    """Choose the record length at which the positions of fields repeat best."""
+def likely_lengths(data: bytes, size: int) -> list[tuple[int, float]]:
+    """The possible lengths of the fixed records of a file, and how well the positions of fields repeat; the best first.
+
+    Args:
+        data: the first bytes of the file.
+        size: the number of bytes of the file.
+    """
     lengths = [length for length in _divisors(size) if _SHORTEST_FIXED <= length <= len(data) // 2]
     edges = _edges(data)
     scores = {length: _likeness(edges, length) for length in lengths}
+    if not scores:
+        return []
+    top = max(scores.values())
+    best = min(length for length, score in scores.items() if score >= top * _CLEAR)
+    return sorted(scores.items(), key=lambda each: (each[0] != best, -each[1]))
+
+
+def _fixed(path: Path, data: bytes, size: int, ebcdic: bool | None) -> Detection:
+    """Choose the record length at which the positions of fields repeat best."""
+    scores = likely_lengths(data, size)
     if not scores:
         raise DcbError(
             path,
             f"no format fits its {size} bytes: neither descriptor words nor lines, and no record length from "
             f"{_SHORTEST_FIXED} to half of it divides its size; say which with RECFM and LRECL",
         )
-    top = max(scores.values())
-    length = min(length for length, score in scores.items() if score >= top * _CLEAR)
-    others = sorted(scores, key=lambda each: -scores[each])[:4]
+    (length, score), *others = scores[:4]
     reasons = (
         f"no descriptor words and no lines; the size {size} is {size // length} times {length}",
-        f"{scores[length]:.0%} of the places where a field seems to begin come again {length} bytes on",
-        f"lengths that come next: {', '.join(str(each) for each in others if each != length) or 'none'}",
+        f"{score:.0%} of the places where a field seems to begin come again {length} bytes on",
+        f"lengths that come next: {', '.join(str(other) for other, _ in others) or 'none'}",
     )
     return Detection(Dcb(RecordFormat.FB, lrecl=length), certain=False, reasons=reasons, ebcdic=ebcdic)
 
@@ -214,8 +227,11 @@ def _edges(data: bytes) -> bytes:
     return changed.to_bytes(length, "big").translate(b"\0" + b"\1" * 255)
 
 
-def _looks_ebcdic(data: bytes) -> bool | None:
-    """Compare the number of EBCDIC and ASCII text characters: EBCDIC letters and digits are not printable in ASCII."""
+def looks_ebcdic(data: bytes) -> bool | None:
+    """Whether the text in data is EBCDIC (True) or ASCII (False); None if there is little text.
+
+    EBCDIC and ASCII text characters are counted: EBCDIC letters and digits are not printable in ASCII.
+    """
     ebcdic = len(data) - len(data.translate(None, _EBCDIC_TEXT))
     ascii_text = len(data) - len(data.translate(None, _ASCII_TEXT))
     if max(ebcdic, ascii_text) * 2 < len(data):

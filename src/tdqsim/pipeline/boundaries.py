@@ -27,7 +27,7 @@ from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, LARGE, SEGMENT_CODES, halves_anywhere
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = ["boundary", "is_searchable"]
+__all__ = ["boundary", "is_searchable", "record_steps"]
 
 HORIZON = 1 << 20
 """How many bytes after a cut are looked at, at most."""
@@ -86,7 +86,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
     dead = size + 1
     steps = np.full(size + 2, dead, np.int64)
     known = max(size - DESCRIPTOR + 1, 0)
-    after = _block_steps(data, options, final=final) if options.blocked else _record_steps(data, options)
+    after = _block_steps(data, options, final=final) if options.blocked else record_steps(data, options)
     after[after - np.arange(known) > window] = -1
     steps[:known] = np.where(after < 0, dead, np.where(after <= size, after, dead if final else size))
     steps[size] = size  # the end, or what lies beyond these bytes
@@ -124,7 +124,7 @@ def _first_whole(data: Bytes, steps: Ints, place: int, *, final: bool) -> int | 
     return size if final else None
 
 
-def _record_steps(data: Bytes, options: QsamOptions) -> Ints:
+def record_steps(data: Bytes, options: QsamOptions) -> Ints:
     """Where the descriptor word at each place leads; -1 where the walk refuses it."""
     lengths, other = halves_anywhere(data, options)
     places = np.arange(max(len(data) - DESCRIPTOR + 1, 0))
@@ -152,7 +152,7 @@ def _block_steps(data: Bytes, options: QsamOptions, *, final: bool) -> Ints:
         right &= (lengths - DESCRIPTOR) % options.length == 0
     blocks = np.flatnonzero(right)
     if not options.fixed_blocks:
-        fits = _are_filled(blocks + DESCRIPTOR, blocks + lengths[blocks], _record_steps(data, options))
+        fits = _are_filled(blocks + DESCRIPTOR, blocks + lengths[blocks], record_steps(data, options))
         blocks = blocks[fits]
     after: Ints = np.full(known, -1, np.int64)
     after[blocks] = blocks + lengths[blocks]

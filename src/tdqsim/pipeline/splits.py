@@ -503,7 +503,8 @@ def framing_error(
             f"the records do not lead to offset {searched}, where the descriptor words that follow show that a record "
             f"begins; {WALK_HINT}"
         )
-    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {problem}{_hint(opened, options)}")
+    hint = _hint(opened, options) or f"; tdq dataset probe {path} tries all formats"
+    return DatasetError(f"{path}: record {number}, at offset {error.offset}: {problem}{hint}")
 
 
 def _hint(opened: Opened, options: QsamOptions) -> str:

@@ -1,0 +1,113 @@
+"""``tdq dataset``: what a file is, and how to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tdqsim.cli import on_demand
+from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.errors import ExtraMissing
+
+if TYPE_CHECKING:
+    from tdqsim.pipeline.probe import Candidate, Probe
+
+__all__ = ["app"]
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Data sets: find out what a file is.")
+
+_SHOWN = 6
+
+
+@app.callback()
+def dataset() -> None:
+    """Data sets: find out what a file is."""
+
+
+@app.command("probe")
+def probe(
+    path: Annotated[
+        str, typer.Argument(metavar="FILE", help="A file, a directory, or a URL such as s3://bucket/name.")
+    ],
+    copybook: Annotated[
+        Path | None, typer.Option("--copybook", metavar="FILE", help="The copybook of the records.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """Find out the record format, code page, segments, header and trailer of a file, and the options that read it."""
+    try:
+        for package in ("numpy", "pyarrow"):
+            import_module(package)
+    except ImportError as error:
+        raise ExtraMissing(error.name, "spark") from None
+    found = on_demand.probe.probe(path, "" if copybook is None else str(copybook))
+    if as_json:
+        emit_json([_plain(each, copybook) for each in found])
+        return
+    for each in found:
+        _emit_probe(each, copybook)
+
+
+def _emit_probe(found: Probe, copybook: Path | None) -> None:
+    best = found.candidates[0]
+    size = f"{found.size} bytes" if found.size else "more than a megabyte"
+    emit(f"{found.path}: {size}{f', compressed by {found.compressed}' if found.compressed else ''}")
+    rows = [("format", best.framing.name, best.framing.confidence, best.framing.reason)]
+    rows += [(each.what, each.value, each.confidence, each.reason) for each in best.findings]
+    emit_table(("property", "value", "confidence", "reason"), rows)
+    if best.misfit:
+        emit(f"the copybook does not fit: {best.misfit}")
+    emit("\nfirst records:")
+    for number, row in enumerate(best.rows, 1):
+        emit(f"{number}  " + "  ".join(f"{name}={value!s}" for name, value in row.items()))
+    emit("\noptions:")
+    for name, text in _pasted(best, copybook).items():
+        emit(f"{name:9} {text}")
+    others = [(each.framing.name, each.framing.confidence, each.framing.reason) for each in found.candidates[1:_SHOWN]]
+    if others:
+        emit_table(("less likely", "confidence", "reason"), others)
+    emit()
+
+
+def _pasted(best: Candidate, copybook: Path | None) -> dict[str, str]:
+    """The options of the best candidate as they are written in a program and on a DD card."""
+    texts = {}
+    for name in ("qsam", "cobol"):
+        given = best.options(cobrix=name == "cobol")
+        if given is not None:
+            more = {"copybook": str(copybook)} if copybook is not None else {}
+            shown = "".join(f".option({key!r}, {value!r})" for key, value in (more | given).items())
+            texts[name] = f'spark.read.format("{name}"){shown}'
+    if best.framing.dcb:
+        texts["DD card"] = f"dcb: {best.framing.dcb}"
+    return texts
+
+
+def _plain(found: Probe, copybook: Path | None) -> Mapping[str, object]:
+    return {
+        "path": found.path,
+        "size": found.size or None,
+        "compressed": found.compressed or None,
+        "candidates": [
+            {
+                "format": each.framing.name,
+                "confidence": each.framing.confidence,
+                "reason": each.framing.reason,
+                "findings": [
+                    {"what": one.what, "value": one.value, "confidence": one.confidence, "reason": one.reason}
+                    for one in each.findings
+                ],
+                "corrupt": each.corrupt,
+                "misfit": each.misfit or None,
+                "records": each.rows,
+                "qsam": each.options(cobrix=False),
+                "cobol": each.options(cobrix=True),
+                "options": _pasted(each, copybook),
+            }
+            for each in found.candidates
+        ],
+    }

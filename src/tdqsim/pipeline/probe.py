@@ -1,0 +1,473 @@
+"""What a file is: its record format, code page, segments, header and trailer, and whether a copybook fits it.
+
+Every framing that fits the first megabyte (:mod:`tdqsim.pipeline.framings`) is a candidate. With a copybook each is
+decoded, and those under which fewer fields are corrupt come first. Text decides between code pages: those under which
+its letters are those of one language. Nothing here is used by reads, which never guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from tdqsim.core.codepage import codepage
+from tdqsim.datasets import looks_ebcdic
+from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, decode_value
+from tdqsim.pipeline._numbers import Bytes, Mask
+from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.descriptor_words import Frames
+from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
+from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.splits import compression, list_files, open_file
+
+__all__ = ["Candidate", "Finding", "Probe", "probe"]
+
+SAMPLE: Final = 1 << 20
+_ROWS: Final = 2000
+_SHOWN: Final = 3
+_SOME: Final = 200
+_TRIED: Final = 50
+_MANY_SEGMENTS: Final = 12
+_FITS, _MISFITS = 0.02, 0.5
+_ENDS: Final = 4
+"""From more records on the first and the last are looked at by themselves."""
+_PAGES: Final = {
+    "037": "", "1047": "", "500": "", "273": "äöüßÄÖÜ", "277": "æøåÆØÅ", "278": "åäöÅÄÖ", "280": "àèéìòù",
+    "284": "ñÑáéíóú", "285": "£", "297": "éèàçùêîôûâ", "871": "ðþæöÐÞÆÖ", "875": "", "1025": "",
+}  # fmt: skip
+"""Code pages in the order in which equal ones are named, and the letters for which each was made."""
+_PLAIN: Final = rb"[\x40\x4b\x60\x61\x6b\x81-\x89\x91-\x99\xa2-\xa9\xc1-\xc9\xd1-\xd9\xe2-\xe9\xf0-\xf9]"
+_WORDS: Final = re.compile(_PLAIN + rb"+(?:[\x41-\xfe]" + _PLAIN + rb"+)*")
+_SIGNED: Final = re.compile(rb"[\xf0-\xf9][\xc0\xd0]")
+_AHEAD: Final = ("HDR", "HEADER")
+_BEHIND: Final = ("TRL", "TRAILER", "EOF", "TLR")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One property of the file.
+
+    Attributes:
+        what: the property.
+        value: its value, in words.
+        confidence: how sure it is.
+        reason: why.
+        options: the options that say so to a read.
+    """
+
+    what: str
+    value: str
+    confidence: Confidence
+    reason: str
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One way to read the file.
+
+    Attributes:
+        framing: how its records are found.
+        findings: code page, segments, header and trailer.
+        corrupt: the share of fields that are corrupt by the copybook; None without one.
+        misfit: the first field that is corrupt in most records, in words; empty for none.
+        rows: the first records, decoded; without a copybook their text.
+    """
+
+    framing: Framing
+    findings: tuple[Finding, ...]
+    corrupt: float | None
+    misfit: str
+    rows: tuple[Mapping[str, Any], ...]
+
+    def options(self, *, cobrix: bool) -> dict[str, str] | None:
+        """The options of a read with ``cobol`` or ``qsam``; None if that format does not read the file so."""
+        given = self.framing.cobol if cobrix else self.framing.qsam
+        if given is None:
+            return None
+        more = {name: value for finding in self.findings for name, value in finding.options.items()}
+        return {**given, **more}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What a file seems to be.
+
+    Attributes:
+        path: the file.
+        size: its bytes; of a compressed file those of its content, if it was read to its end, else 0.
+        compressed: the codec; empty for none.
+        candidates: the ways to read it, the best first.
+    """
+
+    path: str
+    size: int
+    compressed: str
+    candidates: tuple[Candidate, ...]
+
+
+def probe(path: str, copybook: str = "") -> list[Probe]:
+    """Look at a file, or at each file of a directory or an object store.
+
+    Args:
+        path: the file, directory, pattern or URI.
+        copybook: the path of a copybook.
+
+    Raises:
+        DatasetError: a file cannot be read or is empty, or nothing fits it.
+        LayoutError: the copybook is refused.
+    """
+    return [_probe(name, size, copybook) for name, size in list_files((path,))]
+
+
+def _probe(path: str, size: int, copybook: str) -> Probe:
+    opened, codec = open_file(path), compression(path)
+    try:
+        head = opened.read_at(SAMPLE + 1, 0)
+        if codec:
+            size = len(head) if len(head) <= SAMPLE else SAMPLE << 10
+        tail = opened.read_at(SAMPLE, max(size - SAMPLE, 0)) if not codec and size > SAMPLE else head[:SAMPLE]
+    except (OSError, EOFError) as error:
+        raise DatasetError(f"{path}: cannot be read: {error}") from error
+    finally:
+        opened.close()
+    if not head:
+        raise DatasetError(f"{path}: the file is empty: any format fits")
+    data = np.frombuffer(head[:SAMPLE], np.uint8)
+    found = _Sample(data, tail, size, copybook)
+    candidates = sorted(found.candidates(), key=_rank)
+    if not candidates:
+        raise DatasetError(
+            f"{path}: no format fits its {size} bytes: no descriptor words or line ends, and no record length; give "
+            "a copybook"
+        )
+    return Probe(path, 0 if codec and len(head) > SAMPLE else size, codec, tuple(candidates))
+
+
+def _rank(candidate: Candidate) -> tuple[bool, int, float]:
+    """Those that fit the copybook first, then the more certain ones, then those that fit it better."""
+    sure = ("certain", "likely", "possible").index(candidate.framing.confidence)
+    corrupt = candidate.corrupt or 0.0
+    return corrupt > _FITS, sure, corrupt
+
+
+class _Sample:
+    """The first and last bytes of a file."""
+
+    def __init__(self, data: Bytes, tail: bytes, size: int, copybook: str) -> None:
+        self.data, self.tail, self.size = data, tail, size
+        self.whole = len(data) == size
+        self.given = {"copybook": copybook} if copybook else {}
+        self.ebcdic = looks_ebcdic(data.tobytes())
+        self.length = read_options(self.given).length if copybook else 0
+
+    def candidates(self) -> Iterator[Candidate]:
+        """Every way to read the file that fits its first bytes."""
+        for framing in framings_of(self.data, self.size, ebcdic=self.ebcdic, length=self.length):
+            given, cobrix = framing.options
+            start, end = (int(given.get(f"file_{name}_offset", 0)) for name in ("start", "end"))
+            data = self.data[start : len(self.data) - end if self.whole else None]
+            if start and given["record_format"] == "F":  # many places to begin are tried
+                data = data[: int(given["record_length"]) * _TRIED]
+            frames = walked(data, {**given, "debug_ignore_file_size": "true"}, cobrix=cobrix, whole=False)
+            if frames is None:
+                frames = walked(data, given, cobrix=cobrix, whole=self.whole)
+            if frames is not None:
+                yield self._candidate(framing, frames)
+
+    def _candidate(self, framing: Framing, frames: Frames) -> Candidate:
+        given, cobrix = framing.options
+        kind = self._encoding(given)
+        aside = tuple(_aside(given))
+        if not self.given:
+            in_ascii = kind.options["encoding"] == "ascii"
+            page = _code_page(_texts(frames, ebcdic=not in_ascii), ascii_text=in_ascii)
+            findings = tuple(
+                each for each in (kind, page, *aside, *_named_ends(frames, page.value)) if each is not None
+            )
+            return Candidate(framing, findings, None, "", tuple(_shown_texts(frames, page.value)))
+        options = read_options({**self.given, **given, **kind.options}, cobrix=cobrix)
+        assert options.layout is not None
+        page = _code_page(_field_texts(options.layout, frames), ascii_text=kind.options["encoding"] == "ascii")
+        options = read_options({**self.given, **given, **kind.options, **page.options}, cobrix=cobrix)
+        decoded = _Decoded(options, frames)
+        ends = aside or tuple(decoded.ends(self.whole))
+        segments = decoded.segments()
+        rows = decoded.rows(_SHOWN)
+        findings = (kind, page, *segments, *ends)
+        return Candidate(framing, findings, decoded.corrupt, decoded.misfit(), rows)
+
+    def _encoding(self, given: Mapping[str, str]) -> Finding:
+        """EBCDIC or ASCII; where there is little text, EBCDIC, as a mainframe has it."""
+        lines = given.get("line_separator")
+        in_ascii = lines in ("lf", "crlf") or (lines is None and self.ebcdic is False)
+        sure: Confidence = "possible" if self.ebcdic is None else "certain"
+        words = "there is little text" if self.ebcdic is None else "most letters, digits and blanks are of it"
+        name = "ascii" if in_ascii else "ebcdic"
+        return Finding("encoding", name.upper(), sure, words, {"encoding": name})
+
+
+def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
+    """Header and trailer that the framing leaves aside."""
+    for what, option in (("header", "file_start_offset"), ("trailer", "file_end_offset")):
+        if option in given:
+            yield Finding(what, f"{given[option]} bytes", "likely", "the records that fit leave them over", {})
+
+
+# code pages -----------------------------------------------------------------------------------------------------------
+
+
+def _texts(frames: Frames, *, ebcdic: bool) -> bytes:
+    """The text in the records: words, with single other characters between them that are no sign of a zoned number."""
+    data = frames.data[: int(frames.starts[-1] + frames.lengths[-1])].tobytes()
+    return b" ".join(_WORDS.findall(_SIGNED.sub(b"\xf0", data))) if ebcdic else data
+
+
+def _field_texts(layout: Layout, frames: Frames) -> bytes:
+    """The bytes of text fields."""
+    fields = [
+        item for item in layout.walk() if item.type is FieldType.TEXT and not item.redefines and item.occurs is None
+    ]
+    parts = []
+    for start, length in zip(frames.starts[:_ROWS].tolist(), frames.lengths[:_ROWS].tolist(), strict=True):
+        for item in fields:
+            low, high = start + item.offset, start + min(item.offset + item.length, length)
+            if low < high:
+                parts.append(frames.data[low:high].tobytes())
+    return b" ".join(parts)
+
+
+def _code_page(text: bytes, *, ascii_text: bool) -> Finding:
+    """The code page under which text reads best, and those that give the same characters for it."""
+    if ascii_text:
+        return _ascii_page(text)
+    counts = Counter(text)
+    shown = {page: {byte: _character(page, byte) for byte in counts} for page in _PAGES}
+    scores = {page: _score(shown[page], counts, own) for page, own in _PAGES.items()}
+    best = max(_PAGES, key=lambda page: scores[page])
+    same = [page for page in _PAGES if shown[page] == shown[best] and page != best]
+    others = sorted((page for page in _PAGES if page not in same and page != best), key=lambda page: -scores[page])
+    sure: Confidence = "certain" if not others else "likely" if scores[best] > scores[others[0]] else "possible"
+    named = f"{', '.join(same[:4])}{' and others' if len(same) > 4 else ''} give the same characters" if same else ""
+    reason = f"its characters make words; next is {others[0]}" if others else "all pages give the same characters"
+    reason += f"; {named}" if named and others else ""
+    return Finding("code page", best, sure, reason, {"ebcdic_code_page": f"cp{best}"})
+
+
+def _character(page: str, byte: int) -> str:
+    try:
+        return codepage(page).decode(bytes([byte]))
+    except ConversionError:
+        return "\ufffd"
+
+
+def _score(shown: Mapping[int, str], counts: Mapping[int, int], own: str) -> float:
+    """How much bytes look like text by a page: its language's letters count for it, other odd characters against it."""
+    score = 0.0
+    for byte, count in counts.items():
+        character = shown[byte]
+        if own and character in own:
+            score += count
+        elif character.isalpha() and not character.isascii():
+            score -= count * 0.25
+        elif character in "[]":
+            score -= count * 0.05
+        elif not (character.isascii() and (character.isalnum() or character in " .,-/&'()+*:;$#@_=!?%\"<>")):
+            score -= count * 0.5
+    return score
+
+
+def _ascii_page(text: bytes) -> Finding:
+    if text.isascii():
+        return Finding("code page", "ascii", "certain", "no byte has its first bit on", {})
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return Finding(
+            "code page", "latin-1", "likely", "bytes beyond ASCII that are no UTF-8", {"ascii_charset": "latin-1"}
+        )
+    return Finding("code page", "utf-8", "likely", "all bytes beyond ASCII are UTF-8", {"ascii_charset": "utf-8"})
+
+
+def _plain(data: bytes, page: str) -> str:
+    """Text for people; what is no character is a dot."""
+    text = data.decode("utf-8", "replace") if page == "utf-8" else "".join(_character(page, byte) for byte in data)
+    return "".join(each if each.isprintable() and each != "\ufffd" else "." for each in text)
+
+
+def _shown_texts(frames: Frames, page: str) -> Iterator[Mapping[str, Any]]:
+    for start, length in zip(frames.starts[:_SHOWN].tolist(), frames.lengths[:_SHOWN].tolist(), strict=True):
+        yield {"record": _plain(frames.data[start : start + length].tobytes(), page)}
+
+
+def _named_ends(frames: Frames, page: str) -> Iterator[Finding]:
+    """Header and trailer by the words with which they begin."""
+    for what, index, words in (("header", 0, _AHEAD), ("trailer", -1, _BEHIND)):
+        start, length = int(frames.starts[index]), int(frames.lengths[index])
+        text = _plain(frames.data[start : start + min(length, 16)].tobytes(), page).strip().upper()
+        if text.startswith(words):
+            yield Finding(what, f"a record of {length} bytes", "possible", f"it begins with {text[:8]!r}", {})
+
+
+# copybooks ------------------------------------------------------------------------------------------------------------
+
+
+class _Decoded:
+    """The first records of a file by a copybook."""
+
+    def __init__(self, options: QsamOptions, frames: Frames) -> None:
+        assert options.layout is not None
+        self.options, self.layout, self.frames = options, options.layout, frames
+        self.count = min(len(frames.starts), _ROWS)
+        decoder = RecordDecoder(self.layout, replace(options.shape, flat=False), corrupt="column")
+        self.batch = decoder.decode(frames.data, frames.starts[: self.count], frames.lengths[: self.count])
+        walk = list(self.layout.walk())
+        redefined = {item.redefines for item in walk if item.redefines}
+        shared = {item.path for item in walk if item.redefines or item.path in redefined}
+        self.fields = [item for item in walk if not any(item.path[:end] in shared for end in range(len(item.path) + 1))]
+        own = {".".join(item.path) for item in self.fields}
+        self.corrupt_in: dict[str, int] = Counter()
+        self.samples: dict[str, bytes] = {}
+        sizes = np.zeros(self.count, np.int64)
+        for row, entries in enumerate(self.batch.column("_corrupt_fields").to_pylist()):
+            for entry in entries:
+                if (name := str(entry["field_name"]).partition("(")[0]) in own:
+                    sizes[row] += 1
+                    self.corrupt_in[name] += 1
+                    self.samples.setdefault(name, entry["raw_value"])
+        self.bad = sizes > 0
+        numbers = sum(item.count for item in self.fields if item.is_numeric) or 1
+        inner = sizes[1:-1] if self.count > _ENDS else sizes
+        self.outside = self._wrong_lengths()
+        self.corrupt = float(inner.mean() / numbers + self.outside.mean())
+
+    def _wrong_lengths(self) -> Mask:
+        """Which records have a length that the copybook's record cannot have."""
+        lengths = self.frames.lengths[: self.count]
+        if self.options.recfm.fixed:
+            wrong: Mask = lengths != self.layout.length
+            return wrong
+        return (lengths > self.layout.length) & (not self.options.recfm.separator)
+
+    def rows(self, most: int) -> tuple[Mapping[str, Any], ...]:
+        """The first records."""
+        return tuple(self.batch.drop_columns(["_corrupt_fields"]).slice(0, most).to_pylist())
+
+    def misfit(self) -> str:
+        """The first field that is corrupt in most records, and what precedes it."""
+        corrupt = {item: self.corrupt_in[".".join(item.path)] for item in self.fields}
+        wrong = [item for item, count in corrupt.items() if count > self.count * _MISFITS]
+        if not wrong:
+            size = self.layout.length
+            many = int(self.outside.sum())
+            return (
+                f"{many} of {self.count} records have another length than the copybook's {size} bytes" if many else ""
+            )
+        item = min(wrong, key=lambda item: item.offset)
+        raw = self.samples[".".join(item.path)].hex().upper()
+        return (
+            f"field {item.name} at offset {item.offset} is corrupt in {corrupt[item]} of {self.count} records, such as "
+            f"X'{raw}'; the fields before it fit"
+        )
+
+    def ends(self, whole: bool) -> Iterator[Finding]:
+        """A header or trailer: a first or last record that does not fit while the others do."""
+        if self.count <= _ENDS or self.bad[1:-1].mean() > _FITS:
+            return
+        size = int(self.frames.lengths[0])
+        if self.bad[0]:
+            skip = {"file_start_offset": str(int(self.frames.starts[1]) - self._word)}
+            yield Finding(
+                "header",
+                f"a record of {size} bytes",
+                "likely",
+                "it does not fit the copybook; the records after it do",
+                skip,
+            )
+        if whole and self.bad[-1] and self.count == len(self.frames.starts):
+            size = int(self.frames.lengths[-1])
+            skip = {"file_end_offset": str(size)} if self.options.recfm.fixed else {}
+            yield Finding(
+                "trailer",
+                f"a record of {size} bytes",
+                "likely",
+                "it does not fit the copybook; the records before it do",
+                skip,
+            )
+
+    @property
+    def _word(self) -> int:
+        return 0 if self.options.recfm.fixed or self.options.recfm.separator else 4
+
+    def segments(self) -> Iterator[Finding]:
+        """A field before redefinitions whose few values go with their fields."""
+        groups = [item for item in self.layout.walk() if item.redefines and item.is_group and item.occurs is None]
+        if not groups:
+            return
+        first = min(item.offset for item in groups)
+        tellers = [
+            item for item in self.layout.walk()
+            if not item.is_group and item.occurs is None and item.offset + item.length <= first and item.length <= 8
+            and item.type is FieldType.TEXT
+        ]  # fmt: skip
+        for item in tellers:
+            values = self._values(item)
+            distinct = Counter(value for value in values if value)
+            if 1 < len(distinct) <= _MANY_SEGMENTS and len(distinct) * 3 <= self.count:
+                shown = ", ".join(f"{value} ({number})" for value, number in distinct.most_common())
+                yield Finding(
+                    "segments", f"{item.name}: {shown}", "possible",
+                    f"{item.name} has {len(distinct)} values in {self.count} records, and redefinitions follow it",
+                    {"segment_field": item.name, **self._map(values, distinct)},
+                )  # fmt: skip
+                return
+
+    def _values(self, item: Field) -> list[str]:
+        starts = self.frames.starts[: self.count].tolist()
+        page = self.layout.rules.code_page
+        return [
+            codepage(page).decode(self.frames.data[at + item.offset : at + item.offset + item.length].tobytes()).strip()
+            for at in starts
+        ]
+
+    def _map(self, values: Iterable[str], distinct: Iterable[str]) -> dict[str, str]:
+        """For each value the redefinition of which fewest fields are corrupt in its records."""
+        redefined = [item for item in self.layout.walk() if item.is_group and item.occurs is None]
+        shared = {item.redefines for item in redefined if item.redefines}
+        choices = [item for item in redefined if item.redefines or item.path in shared]
+        known = list(values)
+        found: dict[str, str] = {}
+        for number, value in enumerate(sorted(distinct)):
+            rows = [index for index, each in enumerate(known) if each == value]
+            bad = {item.path: self._share_without_value(item, rows[:_SOME]) for item in choices}
+            longest = max(int(self.frames.lengths[index]) for index in rows)
+            best = min(
+                choices,
+                key=lambda item: (
+                    bad[item.path] > _FITS,
+                    abs(item.offset + item.length - longest),
+                    -sum(child.is_numeric for child in item.walk()),
+                ),
+            )
+            found[f"redefine_segment_id_map:{number}"] = f"{best.name} => {value}"
+        return found
+
+    def _share_without_value(self, group: Field, rows: list[int]) -> float:
+        """The share of a group's numbers that have no value in some records."""
+        numbers = [item for item in group.walk() if item.is_numeric and item.occurs is None]
+        missing = 0
+        for row in rows:
+            start = int(self.frames.starts[row])
+            for item in numbers:
+                raw = self.frames.data[start + item.offset : start + item.offset + item.length].tobytes()
+                try:
+                    missing += decode_value(item, raw, self.layout.rules) is None
+                except BadValue:
+                    missing += 1
+        return missing / (len(rows) * len(numbers) or 1)
