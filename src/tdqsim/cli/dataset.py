@@ -14,7 +14,7 @@ from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.errors import ExtraMissing
 
 if TYPE_CHECKING:
-    from tdqsim.pipeline.probe import Candidate, Probe
+    from tdqsim.pipeline.probe import Candidate, ProbedFile
 
 __all__ = ["app"]
 
@@ -52,7 +52,7 @@ def probe(
         _emit_probe(each, copybook)
 
 
-def _emit_probe(found: Probe, copybook: Path | None) -> None:
+def _emit_probe(found: ProbedFile, copybook: Path | None) -> None:
     best = found.candidates[0]
     size = f"{found.size} bytes" if found.size else "more than a megabyte"
     emit(f"{found.path}: {size}{f', compressed by {found.compressed}' if found.compressed else ''}")
@@ -87,7 +87,7 @@ def _pasted(best: Candidate, copybook: Path | None) -> dict[str, str]:
     return texts
 
 
-def _plain(found: Probe, copybook: Path | None) -> Mapping[str, object]:
+def _plain(found: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
     return {
         "path": found.path,
         "size": found.size or None,

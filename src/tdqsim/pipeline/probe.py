@@ -26,7 +26,7 @@ from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.splits import compression, list_files, open_file
 
-__all__ = ["Candidate", "Finding", "Probe", "probe"]
+__all__ = ["Candidate", "Finding", "ProbedFile", "probe"]
 
 SAMPLE: Final = 1 << 20
 _ROWS: Final = 2000
@@ -96,7 +96,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Probe:
+class ProbedFile:
     """What a file seems to be.
 
     Attributes:
@@ -112,7 +112,7 @@ class Probe:
     candidates: tuple[Candidate, ...]
 
 
-def probe(path: str, copybook: str = "") -> list[Probe]:
+def probe(path: str, copybook: str = "") -> list[ProbedFile]:
     """Look at a file, or at each file of a directory or an object store.
 
     Args:
@@ -126,7 +126,7 @@ def probe(path: str, copybook: str = "") -> list[Probe]:
     return [_probe(name, size, copybook) for name, size in list_files((path,))]
 
 
-def _probe(path: str, size: int, copybook: str) -> Probe:
+def _probe(path: str, size: int, copybook: str) -> ProbedFile:
     opened, codec = open_file(path), compression(path)
     try:
         head = opened.read_at(SAMPLE + 1, 0)
@@ -147,7 +147,7 @@ def _probe(path: str, size: int, copybook: str) -> Probe:
             f"{path}: no format fits its {size} bytes: no descriptor words or line ends, and no record length; give "
             "a copybook"
         )
-    return Probe(path, 0 if codec and len(head) > SAMPLE else size, codec, tuple(candidates))
+    return ProbedFile(path, 0 if codec and len(head) > SAMPLE else size, codec, tuple(candidates))
 
 
 def _rank(candidate: Candidate) -> tuple[bool, int, float]:
