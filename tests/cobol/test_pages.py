@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 from typer.testing import CliRunner
 
+from tdqsim import Region
 from tdqsim.cli.cobol import app
-from tdqsim.cobol import CobolPrograms, Conversion
+from tdqsim.cobol import CobolPrograms, CobolWarning, Conversion
 from tdqsim.cobol.portability import differences
 from tdqsim.cobol.survey import survey
 from tdqsim.layouts import parse_copybook
@@ -131,3 +134,32 @@ def test_folders_that_are_named_as_libraries_are_no_sources(workshop, tmp_path):
     checked = CliRunner().invoke(app, ["check", str(workshop.folder), "-I", str(workshop.folder / "PAY.PROD.CPY")])
     assert (checked.exit_code, "GOOD, 1 commands" in checked.output) == (0, True), checked.output
     assert [each.ran for each in survey(workshop.folder, cache=tmp_path / "cache")] == ["yes"]
+
+
+def test_an_ebcdic_region_reports_a_queue_without_a_code_page_and_converts_the_others(workshop):
+    workshop.program(
+        "WRITES",
+        "77 X PIC X.",
+        """
+        EXEC CICS WRITEQ TD QUEUE('CONV') FROM('ABC') END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('PLAI') FROM('ABC') END-EXEC
+        GOBACK.
+        """,
+    )
+    (workshop.folder / "defs.yaml").write_text(
+        "group: G\ntdqueue:\n  - {name: CONV, type: INTRA}\n  - {name: PLAI, type: INTRA}\n"
+        "transaction:\n  - {name: WRIT, program: WRITES}\n"
+    )
+    for page, warned in (('code_page: "037"\n', True), ("", False)):
+        (workshop.folder / "region.yaml").write_text(
+            f'{page}definitions: [defs.yaml]\ncobol: {{sources: [.], cache: cache, code_pages: {{CONV: "037"}}}}\n'
+        )
+        with Region.from_directory(workshop.folder) as region, warnings.catch_warnings(record=True) as issued:
+            warnings.simplefilter("always")
+            region.start("WRIT")
+            region.run()
+            assert region.peek("CONV") == [bytes.fromhex("C1C2C3")]
+            assert region.peek("PLAI") == [b"ABC"]
+        texts = [str(each.message) for each in issued if each.category is CobolWarning]
+        assert len(texts) == warned
+        assert all("WRITEQ: PLAI has no code page in cobol: code_pages" in text for text in texts)

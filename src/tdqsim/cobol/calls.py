@@ -27,7 +27,7 @@ from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, T
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
-from tdqsim.cobol.mismatch import over, unfit
+from tdqsim.cobol.mismatch import over, unconverted, unfit
 from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.program_commands import (
     PROGRAM_COMMANDS,
@@ -173,6 +173,8 @@ class _Call:
         pages = None
         if self.resource and level.settings.converts:
             pages = level.settings.pages.of(keywords[self.resource])
+            if pages is None and level.settings.pages.expected:
+                unconverted(level, self.declared, keywords[self.resource])
         for parameter, at, word, companion in self.data:
             length, address = keywords.get(companion), rows[at * 5]
             if (length is None or length <= rows[at * 5 + 1]) and address >= FLOOR:

@@ -20,7 +20,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tdqsim.cics import Region
-from tdqsim.cobol.pages import Conversion
+from tdqsim.cobol.pages import CodePages, Conversion
 from tdqsim.cobol.programs import CobolPrograms, Program
 from tdqsim.cobol.settings import issue_warning
 from tdqsim.cobol.toolchain import default_cache
@@ -76,7 +76,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
     for folder in (*settings.get("sources", ()), *settings.get("copybooks", ())):
         for path in sorted((base / folder).glob("*.[bB][mM][sS]")):
             _install_maps(region, path)
-    return CobolPrograms(
+    programs = CobolPrograms(
         region,
         sources=[base / each for each in settings.get("sources", ())],
         copybooks=[base / each for each in settings.get("copybooks", ())],
@@ -88,6 +88,9 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),
     )
+    if region.codepage.encode("A") != b"A":
+        programs.settings.pages = CodePages(_code_pages(settings, base), expected=True)
+    return programs
 
 
 def _install_maps(region: Region, path: Path) -> None:

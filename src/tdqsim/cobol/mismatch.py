@@ -17,7 +17,7 @@ from tdqsim.cobol.translate import ExecCommand
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["CobolWarning", "over", "unfit"]
+__all__ = ["CobolWarning", "over", "unconverted", "unfit"]
 
 _BINARY: Final = {"halfword": (2, "a halfword, PIC S9(4) COMP"), "fullword": (4, "a fullword, PIC S9(8) COMP")}
 _ABSTIME: Final = 8
@@ -56,6 +56,17 @@ def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOp
             _warn(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
         elif option.kind == "name" and option.length and area.size < option.length:
             _warn(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
+
+
+def unconverted(level: Level, declared: ExecCommand, name: str) -> None:
+    """Warn that records of a queue or file are not converted in a region that is not ASCII; once for each name."""
+    key = ("unconverted", name)
+    if key not in level.settings.warned:
+        level.settings.warned.add(key)
+        level.settings.on_warning(
+            f"{declared.place}: {declared.verb}: {name} has no code page in cobol: code_pages, so its records stay "
+            "ASCII in a region that is not"
+        )
 
 
 def _named(option: CommandOption, area: Area) -> str:

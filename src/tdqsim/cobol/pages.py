@@ -120,9 +120,11 @@ class CodePages:
 
     Args:
         by_name: by queue or file; ``*`` for all others.
+        expected: whether each queue and file has a conversion, as in an EBCDIC region.
     """
 
-    def __init__(self, by_name: Mapping[str, Conversion] | None = None) -> None:
+    def __init__(self, by_name: Mapping[str, Conversion] | None = None, *, expected: bool = False) -> None:
+        self.expected = expected
         self._by_name = {name.upper(): each for name, each in (by_name or {}).items()}
         self._otherwise = self._by_name.get("*")
 
