@@ -1,8 +1,8 @@
-"""Writes the client's methods, one for each route of the API, as a module of typed Python.
+"""Generates the client's methods, one for each route of the API, as a module of typed Python.
 
 ``python -m tests.generators.client_methods`` writes ``src/tdqsim/client/_operations.py``; a test compares the file with the
-routes. The thin client imports nothing of the server, so its methods are written out: names, parameters and answers
-are those of the routes, and type checkers and editors know them.
+routes. The thin client imports nothing of the server, so its methods are written to a file. They have the
+names, parameters and answers of the routes, so that type checkers and editors know them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ _TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string
 _HEAD: Final = '''\
 """A method for each operation of the API; ``python -m tests.generators.client_methods`` writes it.
 
-What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
+Parameters without a value are left out of the request, so that the default of the server applies. A body is sent as
+JSON.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ Body = Mapping[str, object] | Sequence[Mapping[str, object]]
 
 
 class Operations(ServerConnection):
-    """The operations of a server, by the ids that they have in the OpenAPI document."""
+    """The operations of a server, named by their ids in the OpenAPI document."""
 '''
 
 
@@ -75,7 +76,7 @@ def client_source() -> str:
 
 
 def _method(route: APIRoute) -> Iterator[str]:
-    """The method of a route: places of its path by position, parameters of its query by name."""
+    """The method of a route: parts of its path are positional, parameters of its query are keywords."""
     assert route.operation_id is not None
     ((path, methods),) = get_openapi(title="", version="", routes=[route])["paths"].items()
     ((method, operation),) = methods.items()
@@ -110,7 +111,7 @@ def _snake(words: str) -> str:
 
 
 def _name(name: str) -> str:
-    """A name of the API as Python can have it."""
+    """A name of the API as a Python name; keywords and builtins get an underscore."""
     return f"{name}_" if iskeyword(name) or hasattr(builtins, name) else name
 
 

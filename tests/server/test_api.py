@@ -134,7 +134,7 @@ def test_a_refusal_names_fields_and_values_and_nothing_of_python(api):
     refused = {
         ("PATCH", QUEUE): ({"enablestatus": "MAYBE"}, "body.enablestatus: Input should be 'ENABLED' or 'DISABLED'"),
         ("POST", f"{QUEUE}/records"): ({"hex": "C1ZZ"}, "body.hex: String should match pattern"),
-        ("POST", "/api/v1/regions/PAYREGN/wait"): ({"condition": "NOSUCH"}, "body.condition: is no condition"),
+        ("POST", "/api/v1/regions/PAYREGN/wait"): ({"condition": "NOSUCH"}, "body.condition: is not a condition"),
     }
     for (method, path), (body, text) in refused.items():
         answer = api.request(method, path, json=body)

@@ -174,7 +174,7 @@ def test_a_hash_asks_for_no_more_than_the_machine_has_left_for_it(tmp_path, cost
         if good:
             assert Users.load(path).get("A") is not None
         else:
-            with pytest.raises(TdqError, match=f"at most {name} are taken"):
+            with pytest.raises(TdqError, match=f"at most {name} is allowed"):
                 Users.load(path)
 
 

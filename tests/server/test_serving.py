@@ -391,7 +391,7 @@ def test_a_key_that_others_can_read_is_refused(place):
 
 
 def test_a_port_that_is_taken_and_a_name_that_is_are_said(place):
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(TdqError, match="cannot be listened to"):
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(TdqError, match="cannot listen on"):
         serve(changed(serve_file([place / "pay"]), port=taken.getsockname()[1]))
     with pytest.raises(TdqError, match="PAYREGN is served already"):
         serve(serve_file([place / "pay", place / "pay"]))

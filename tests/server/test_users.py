@@ -45,7 +45,7 @@ def test_the_right_password_and_no_other():
     for user, password in (("ALICE", "apple"), ("ALICE", ""), ("NOBODY", "apple pie"), ("ALICE", "x" * 10**6)):
         with pytest.raises(SignOnRefused) as caught:
             users.authenticate(user, password)
-        assert str(caught.value) == "the user or the password is not right"  # the same for all
+        assert str(caught.value) == "the user or the password is wrong"  # the same for all
 
 
 def test_a_letter_with_other_capitals_is_nobody_s(tmp_path):

@@ -1,4 +1,4 @@
-"""A thin client of the JSON API: the names of a task's methods, and of a job's, over HTTP.
+"""A thin client of the JSON API, with the methods of a task and of a job, over HTTP.
 
 ::
 
@@ -9,8 +9,8 @@
             record = uow.readq_td("PAYQ")
         server.system("PAYSYS").qsnddtaq("ORDERS", "PAYLIB", b"...")
 
-It needs nothing of the package but its errors, and nothing of others: the standard library's HTTP. Each name is loaded
-when it is first used: a command looks for a server by :mod:`~tdqsim.client.control`, and mostly there is none.
+It depends only on the errors of this package and on the standard library. Each name is loaded at its first use, because
+every command looks for a server by :mod:`~tdqsim.client.control`, and usually finds none.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The connection as a user holds it: whom to ask for a region or a system."""
+"""The client: a connection to a server, from which you get its regions and systems."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ __all__ = ["Client"]
 
 
 class Client(Operations):
-    """One connection to a server; lost, it is opened again, but a request that changes something is never repeated.
+    """One connection to a server, which is opened again if it is lost; requests that change something are not repeated.
 
-    Every operation of the API is a method too, by its id in the OpenAPI document: ``client.get_clock()``.
+    Every operation of the API is also a method, named by its id in the OpenAPI document: ``client.get_clock()``.
 
     Args:
         url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
         token: the bearer token.
-        timeout: seconds that a request may take.
-        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+        timeout: the time limit of a request, in seconds.
+        certificate: a certificate file to trust, for ``https``; default: the certificates of the machine.
 
     Raises:
-        UsageError: the address is none, or the certificate cannot be read.
+        UsageError: the address is invalid, or the certificate cannot be read.
     """
 
     @classmethod
@@ -42,7 +42,7 @@ class Client(Operations):
 
         Args:
             path: the file.
-            timeout: seconds that a request may take.
+            timeout: the time limit of a request, in seconds.
             certificate: a certificate file to trust instead of the one that the ready file names.
 
         Raises:
@@ -55,10 +55,10 @@ class Client(Operations):
     def sign_on(
         cls, url: str, user: str, password: str, *, timeout: float = TIMEOUT, certificate: Path | str | None = None
     ) -> Client:
-        """A client of a user; the other arguments are the client's.
+        """A client that is signed on as a user; for the other arguments see the class.
 
         Raises:
-            RemoteError: user and password are not right, or too many sign-ons have failed.
+            RemoteError: user or password is wrong, or too many sign-ons have failed.
         """
         with cls(url, "", timeout=timeout, certificate=certificate) as nobody:
             found: SessionToken = nobody.request("POST", "/session", {"user": user, "password": password})
@@ -81,7 +81,7 @@ class Client(Operations):
 
         Args:
             name: its name.
-            profile: of the jobs, which only the server's owner chooses: QSECOFR unless given.
+            profile: the profile of the jobs, which only the owner of the server can choose; default: QSECOFR.
         """
         return RemoteSystem(self, name, profile=profile)
 

@@ -1,9 +1,9 @@
-"""One connection to a server: requests, texts that come a piece at a time, and what to do when the connection is lost.
+"""One connection to a server: requests, streamed answers, and the handling of lost connections.
 
-A server ends connections that nobody uses, and may be started again between two requests. Before a request goes out, a
-connection that has ended meanwhile is opened anew: nothing was asked yet. A connection that is lost *after* that is
-opened again for a request that only looks, which may be asked twice. One that changes something is never repeated:
-it may have been done, and only who asked can find out (:class:`LostConnection`).
+A server closes idle connections, and may be restarted between two requests. Before a request is sent, a connection that
+has ended meanwhile is opened again, which is safe because nothing was sent yet. If a connection is lost *after* that, a
+request that only reads is repeated. A request that changes something is never repeated: the server may have executed
+it, and only the caller can find out (:class:`LostConnection`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["TIMEOUT", "LostConnection", "RemoteError", "ServerConnection", "part
 T = TypeVar("T")
 
 TIMEOUT: Final = 60.0
-"""Seconds that a request may take, unless somebody says another time."""
+"""The default time limit of a request, in seconds."""
 _SAFE: Final = frozenset({"GET", "HEAD"})
 _AT_ONCE: Final = 65536
 _NONE: Final[Mapping[str, object]] = {}
@@ -38,10 +38,10 @@ class RemoteError(TdqError):
 
     Attributes:
         status: the HTTP status.
-        condition: the condition's name, such as ``QZERO``; empty for none.
+        condition: the name of the condition, such as ``QZERO``; empty for none.
         resp, resp2: its numbers; 0 for none.
-        abcode: of an abend; empty for none.
-        message_id: of an IBM i message, such as ``CPF9801``; empty for none.
+        abcode: the abend code; empty for none.
+        message_id: the id of an IBM i message, such as ``CPF9801``; empty for none.
     """
 
     def __init__(self, status: int, body: Mapping[str, Any]) -> None:
@@ -55,10 +55,10 @@ class RemoteError(TdqError):
 
 
 class LostConnection(TdqError):
-    """The server cannot be reached, or the connection ended before the answer was there.
+    """The server cannot be reached, or the connection ended before the answer was complete.
 
     Attributes:
-        sent: the request had gone out: what it asks for may have been done.
+        sent: whether the request had been sent, so that the server may have executed it.
     """
 
     def __init__(self, text: str, *, sent: bool) -> None:
@@ -74,7 +74,7 @@ class _UnixConnection(HTTPConnection):
         self._path = path
 
     def connect(self) -> None:
-        """Reach the server."""
+        """Connect to the server."""
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self._path)
@@ -83,7 +83,7 @@ class _UnixConnection(HTTPConnection):
 def _connection(url: str, timeout: float, certificate: Path | str | None) -> HTTPConnection:
     if url.startswith("unix:"):
         if not hasattr(socket, "AF_UNIX"):
-            raise UsageError(f"url {url!r}: there are no Unix sockets here")
+            raise UsageError(f"url {url!r}: this system has no Unix sockets")
         return _UnixConnection(url.removeprefix("unix:"), timeout)
     try:
         parts = urlsplit(url)
@@ -107,11 +107,11 @@ class ServerConnection:
     Args:
         url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
         token: the bearer token.
-        timeout: seconds that a request may take.
-        certificate: a certificate file to trust, for ``https``; the machine's own unless given.
+        timeout: the time limit of a request, in seconds.
+        certificate: a certificate file to trust, for ``https``; default: the certificates of the machine.
 
     Raises:
-        UsageError: the address is none, or the certificate cannot be read.
+        UsageError: the address is invalid, or the certificate cannot be read.
     """
 
     def __init__(
@@ -136,14 +136,14 @@ class ServerConnection:
         self._connection.close()
 
     def request(self, method: str, path: str, body: object = None, *, patience: float = 0, **query: object) -> Any:
-        """One request; gives what it answers.
+        """Send a request and return its answer.
 
         Args:
-            method: such as ``GET``.
-            path: behind ``/api/v1``.
-            body: what is sent as JSON; None for nothing.
-            patience: seconds more than usual that the answer may take, of a request that waits.
-            query: the query's parameters; None leaves one out.
+            method: the HTTP method, such as ``GET``.
+            path: the path after ``/api/v1``.
+            body: the body, which is sent as JSON; None for none.
+            patience: additional seconds for the answer of a request that waits.
+            query: the query parameters; those with the value None are left out.
 
         Raises:
             RemoteError: the server refused. LostConnection: it cannot be reached, or the connection was lost.
@@ -153,7 +153,7 @@ class ServerConnection:
     def ask(
         self, method: str, path: str, body: object = None, *, query: Mapping[str, object] = _NONE, patience: float = 0
     ) -> T:  # type: ignore[type-var]  # the type of the answer is the caller's: that of the operation
-        """The same as :meth:`request`, as what the caller says that it answers."""
+        """The same as :meth:`request`, with the answer typed as the caller expects it."""
         data = None if body is None else json.dumps(body).encode()
         try:
             status, text = self._ask(method, _target(path, query), data, patience)
@@ -173,7 +173,7 @@ class ServerConnection:
             return answer.status, answer.read()
 
     def _open(self, timeout: float) -> None:
-        """Have a connection that the server has not ended: nothing can be there to be read before it was asked."""
+        """Open the connection if necessary. If it is readable before a request is sent, the server has closed it."""
         sock = self._connection.sock
         if sock is not None and _readable(sock):
             self._connection.close()
@@ -183,7 +183,7 @@ class ServerConnection:
 
     @contextmanager
     def stream(self, path: str, *, query: Mapping[str, object] = _NONE) -> Iterator[Iterator[str]]:
-        """What a request answers, line by line as it comes, on a connection of its own.
+        """The answer of a request, line by line as it arrives, on a separate connection.
 
         Raises:
             RemoteError: the server refused. LostConnection: it cannot be reached; in the iteration: it was lost.
@@ -203,14 +203,14 @@ class ServerConnection:
 
 
 def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
-    """The lines of an answer as they come. What is read at a time is what there is: read1 tells an end from a loss."""
+    """The lines of an answer as they arrive; ``read1`` returns available data and tells an end from a loss."""
     rest = b""
     while True:
         with _losing(connection) as sent:
             sent.append(True)
             part = answer.read1(_AT_ONCE)
             if not part and answer.length:
-                raise ConnectionResetError("the answer ended before its end")
+                raise ConnectionResetError("the answer is incomplete")
         if not part:
             break
         *lines, rest = (rest + part).split(b"\n")
@@ -221,7 +221,7 @@ def _lines(connection: HTTPConnection, answer: HTTPResponse) -> Iterator[str]:
 
 @contextmanager
 def _losing(connection: HTTPConnection) -> Iterator[list[bool]]:
-    """A loss of the connection as our own error; the list says whether something was sent."""
+    """Convert the loss of the connection to :class:`LostConnection`; the list tells whether the request was sent."""
     sent: list[bool] = []
     try:
         yield sent
@@ -242,7 +242,7 @@ def _readable(sock: socket.socket) -> bool:
 
 
 def part(name: object) -> str:
-    """A name as a part of a path; an empty one has a place there too."""
+    """A name as a part of a path; an empty name has a representation too."""
     return quote(str(name) or " ", safe="")
 
 
@@ -257,9 +257,7 @@ def _found(status: int, text: bytes) -> Any:
     except ValueError:
         found = None
         if status < 400:
-            raise RemoteError(
-                status, {"detail": f"the server has answered with what is no JSON: {text[:40]!r}"}
-            ) from None
+            raise RemoteError(status, {"detail": f"the answer of the server is not JSON: {text[:40]!r}"}) from None
     if status >= 400:
         raise RemoteError(status, found if isinstance(found, dict) else {"detail": text.decode("utf-8", "replace")})
     return found

@@ -1,4 +1,4 @@
-"""What INQUIRE gives of a queue in a server: the same names and words as in a region of this process."""
+"""The results of INQUIRE for a queue in a server, with the same names and values as for a local region."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RemoteCvda(int):
 
 
 class RemoteInfo(dict[str, "RemoteCvda | int | str"]):
-    """What one INQUIRE returned, by option: ``info.numitems`` and ``info["NUMITEMS"]`` are the same."""
+    """The result of an INQUIRE by option: ``info.numitems`` and ``info["NUMITEMS"]`` are the same."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class RemoteInfo(dict[str, "RemoteCvda | int | str"]):
         """The values by option name.
 
         Args:
-            plain: CVDAs by name and text without trailing blanks, as JSON wants it.
+            plain: whether to return CVDAs by name and text without trailing blanks, for JSON.
         """
         return {name: _plain(value) for name, value in self.items()} if plain else dict(self)
 
@@ -58,10 +58,10 @@ def _attribute(info: RemoteInfo, name: str) -> RemoteCvda | int | str:
         return info[name.upper()]
     except KeyError:
         there = ", ".join(info) or "no values"
-        raise AttributeError(f"{name.upper()} was not asked for, or is no option; there are {there}") from None
+        raise AttributeError(f"{name.upper()} was not requested, or is not an option; available are {there}") from None
 
 
-setattr(RemoteInfo, "__getattr__", _attribute)  # noqa: B010  (type checkers are to go by the attributes of the subclass)
+setattr(RemoteInfo, "__getattr__", _attribute)  # noqa: B010  (hidden from type checkers)
 
 
 def _plain(value: RemoteCvda | int | str) -> RemoteCvda | int | str:

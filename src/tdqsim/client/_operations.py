@@ -1,6 +1,7 @@
 """A method for each operation of the API; ``python -m tests.generators.client_methods`` writes it.
 
-What has no value is left out of a request, so that the server's default counts. A body is what is sent as JSON.
+Parameters without a value are left out of the request, so that the default of the server applies. A body is sent as
+JSON.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ Body = Mapping[str, object] | Sequence[Mapping[str, object]]
 
 
 class Operations(ServerConnection):
-    """The operations of a server, by the ids that they have in the OpenAPI document."""
+    """The operations of a server, named by their ids in the OpenAPI document."""
 
     def list_regions(self) -> list[RegionSummary]:
         """The regions that are served."""
@@ -97,11 +98,11 @@ class Operations(ServerConnection):
         self.ask("DELETE", f"/regions/{part(name)}/queues/{part(queue)}")
 
     def get_depth_history(self, name: str, queue: str) -> QueueDepth:
-        """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
+        """NUMITEMS of an intrapartition queue over time: the moments of changes, with a resolution of one second."""
         return self.ask("GET", f"/regions/{part(name)}/queues/{part(queue)}/depth")
 
     def explain_tdqueue(self, name: str, queue: str, *, size: int | None = None) -> QueueExplanation:
-        """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
+        """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
         return self.ask("GET", f"/regions/{part(name)}/queues/{part(queue)}/explain", query={"size": size})
 
     def peek_records(
@@ -114,7 +115,7 @@ class Operations(ServerConnection):
         encoding: Literal["text", "hex", "base64"] | None = None,
         uncommitted: bool | None = None,
     ) -> PeekPage:
-        """Look at records without taking them, a page at a time."""
+        """Read records without removing them, a page at a time."""
         return self.ask(
             "GET",
             f"/regions/{part(name)}/queues/{part(queue)}/records",
@@ -124,7 +125,7 @@ class Operations(ServerConnection):
     def peek_decoded_records(
         self, name: str, queue: str, *, position: int | None = None, limit: int | None = None
     ) -> DecodedPage:
-        """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
+        """Read records decoded by the layout of the queue in region.yaml, without removing them; 404 without one."""
         return self.ask(
             "GET",
             f"/regions/{part(name)}/queues/{part(queue)}/records/decoded",
@@ -134,7 +135,7 @@ class Operations(ServerConnection):
     def peek_records_by_layout(
         self, name: str, queue: str, body: Body, *, position: int | None = None, limit: int | None = None
     ) -> DecodedPage:
-        """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
+        """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
         return self.ask(
             "POST",
             f"/regions/{part(name)}/queues/{part(queue)}/records/decoded",
@@ -151,7 +152,7 @@ class Operations(ServerConnection):
         encoding: Literal["text", "hex", "base64"] | None = None,
         count: int | None = None,
     ) -> ReadRecord | ReadRecords:
-        """READQ TD, as a task of its own: the record is gone."""
+        """READQ TD, as a task of its own; the record is removed from the queue."""
         return self.ask(
             "POST",
             f"/regions/{part(name)}/queues/{part(queue)}/read",
@@ -167,43 +168,43 @@ class Operations(ServerConnection):
         self.ask("DELETE", f"/regions/{part(name)}/queues/{part(queue)}/records")
 
     def seed_records(self, name: str, queue: str, body: Body) -> SeedResult:
-        """Put records on a queue outside any task: no trigger, no statistics."""
+        """Add records to a queue outside any task: no trigger, no statistics."""
         return self.ask("POST", f"/regions/{part(name)}/queues/{part(queue)}/seed", body)
 
     def execute_command(self, name: str, body: Body) -> CommandResult:
-        """An EXEC CICS command as text, as a task of its own. It needs the role of the command."""
+        """Execute an EXEC CICS command given as text, as a task of its own. It needs the role of the command."""
         return self.ask("POST", f"/regions/{part(name)}/exec", body)
 
     def execute_cemt(self, name: str, body: Body) -> CemtAnswer:
-        """A CEMT request, with its abbreviations: rows, and the screen as text. It needs the role of the request."""
+        """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
         return self.ask("POST", f"/regions/{part(name)}/cemt", body)
 
     def wait_for_state(self, name: str, body: Body, *, patience: float = 0) -> WaitResult:
-        """Wait for the number of items of a queue, a condition, or the end of tasks; a client's time is real."""
+        """Wait for a number of items of a queue, a condition, or the end of tasks; the time limit is in real time."""
         return self.ask("POST", f"/regions/{part(name)}/wait", body, patience=patience)
 
     def begin_unit_of_work(self, name: str, *, idle_seconds: float | None = None) -> OpenUnitOfWork:
-        """Begin a unit of work that stays open between requests; it is backed out when nothing is asked of it."""
+        """Begin a unit of work that stays open between requests; it is backed out after a time without requests."""
         return self.ask("POST", f"/regions/{part(name)}/units-of-work", query={"idle_seconds": idle_seconds})
 
     def execute_command_in_unit_of_work(self, unit: str, body: Body) -> CommandResult:
-        """An EXEC CICS command in an open unit of work. It needs the role of the command."""
+        """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
         return self.ask("POST", f"/units-of-work/{part(unit)}/exec", body)
 
     def execute_ceci(self, unit: str, body: Body) -> CeciAnswer:
-        """A command as it is typed into CECI, in an open unit of work: its parts, and the screen as text."""
+        """Execute a command as typed into CECI, in an open unit of work; return its parts, and the screen as text."""
         return self.ask("POST", f"/units-of-work/{part(unit)}/ceci", body)
 
     def commit_unit_of_work(self, unit: str) -> CommitResult:
-        """Commit an open unit of work, which ends it."""
+        """Commit and end an open unit of work."""
         return self.ask("POST", f"/units-of-work/{part(unit)}/commit")
 
     def back_out_unit_of_work(self, unit: str) -> None:
-        """Back an open unit of work out, which ends it."""
+        """Back out and end an open unit of work."""
         self.ask("DELETE", f"/units-of-work/{part(unit)}")
 
     def list_tasks(self, name: str) -> list[TaskEntry]:
-        """The tasks that have begun and not ended, with what each waits for and who has that."""
+        """The tasks that have not ended, with the resource that each waits for and its holder."""
         return self.ask("GET", f"/regions/{part(name)}/tasks")
 
     def purge_task(self, name: str, number: int, *, how: Literal["PURGE", "FORCEPURGE"] | None = None) -> None:
@@ -217,7 +218,7 @@ class Operations(ServerConnection):
     def end_unit_of_work(
         self, name: str, uow: str, *, how: Literal["COMMIT", "BACKOUT", "FORCE"] | None = None
     ) -> None:
-        """SET UOW: end a unit of work that is in doubt, by force."""
+        """SET UOW: force the end of a unit of work in doubt."""
         self.ask("POST", f"/regions/{part(name)}/units-of-work/{part(uow)}/end", query={"how": how})
 
     def install_definitions(self, name: str, body: Body) -> InstallResult:
@@ -225,27 +226,27 @@ class Operations(ServerConnection):
         return self.ask("POST", f"/regions/{part(name)}/definitions", body)
 
     def get_definitions(self, name: str) -> InstalledDefinitions:
-        """What is installed now as a definition file, triggers as they are SET, and the data sets of the DD cards."""
+        """The installed definitions as a definition file, with current trigger levels, and data sets of DD cards."""
         return self.ask("GET", f"/regions/{part(name)}/definitions")
 
     def take_snapshot(self, name: str) -> Snapshot:
-        """The intrapartition queues with their records, for restore; refused where there are too many for an answer."""
+        """The intrapartition queues with their records, for restore; refused if there are too many for an answer."""
         return self.ask("GET", f"/regions/{part(name)}/snapshot")
 
     def restore_snapshot(self, name: str, body: Body) -> RestoreResult:
-        """Give the queues of a snapshot its records and its ENABLESTATUS; nothing is done where one cannot have it."""
+        """Restore the records and ENABLESTATUS of the queues in a snapshot; all or none."""
         return self.ask("PUT", f"/regions/{part(name)}/snapshot", body)
 
     def get_faults(self, name: str) -> FaultState:
-        """The faults that are at work, of the API and of the console, and what has happened by them."""
+        """The active faults, of the API and of the console, and those that have occurred."""
         return self.ask("GET", f"/regions/{part(name)}/faults")
 
     def set_faults(self, name: str, body: Body) -> FaultState:
-        """Put a fault plan to work, as FaultPlan.to_json writes it, instead of all that are at work."""
+        """Activate a fault plan in the form of FaultPlan.to_json, in place of all active ones."""
         return self.ask("PUT", f"/regions/{part(name)}/faults", body)
 
     def remove_faults(self, name: str) -> None:
-        """Take all faults away."""
+        """Remove all faults."""
         self.ask("DELETE", f"/regions/{part(name)}/faults")
 
     def get_clock(self) -> ClockState:
@@ -257,11 +258,11 @@ class Operations(ServerConnection):
         return self.ask("POST", "/clock", query={"frozen": frozen, "advance": advance})
 
     def get_statistics(self, name: str) -> RegionStatistics:
-        """The statistics of this moment."""
+        """The current statistics."""
         return self.ask("GET", f"/regions/{part(name)}/statistics")
 
     def list_jobs(self, name: str, *, position: int | None = None) -> list[SubmittedJobInfo]:
-        """The jobs that were submitted through the internal reader; of a long one the first lines."""
+        """The jobs that were submitted through the internal reader; long jobs have only their first lines."""
         return self.ask("GET", f"/regions/{part(name)}/jobs", query={"position": position})
 
     def get_job_cards(self, name: str, number: int) -> AbstractContextManager[Iterator[str]]:
@@ -271,11 +272,11 @@ class Operations(ServerConnection):
     def list_sysout_datasets(
         self, name: str, *, class_: str | None = None, after: int | None = None
     ) -> list[SysoutDatasetInfo]:
-        """The SYSOUT data sets that output queues wrote, by number, so many at a time."""
+        """The SYSOUT data sets of output queues, by number, a page at a time."""
         return self.ask("GET", f"/regions/{part(name)}/sysout", query={"class": class_, "after": after})
 
     def print_sysout_dataset(self, name: str, number: int) -> AbstractContextManager[Iterator[str]]:
-        """A SYSOUT data set as it is printed, as text."""
+        """A SYSOUT data set in printed form, as text."""
         return self.stream(f"/regions/{part(name)}/sysout/{part(number)}")
 
     def list_systems(self) -> list[SystemSummary]:
@@ -303,7 +304,7 @@ class Operations(ServerConnection):
         )
 
     def execute_cl_command(self, name: str, body: Body, *, profile: str | None = None) -> CommandMessages:
-        """A CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); its messages."""
+        """Run a CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); return its messages."""
         return self.ask("POST", f"/systems/{part(name)}/commands", body, query={"profile": profile})
 
     def install_data_queues(self, name: str, body: Body, *, profile: str | None = None) -> CreatedDataQueues:
@@ -335,7 +336,7 @@ class Operations(ServerConnection):
         )
 
     def delete_data_queue(self, name: str, library: str, queue: str, *, profile: str | None = None) -> CommandMessages:
-        """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; its messages."""
+        """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; return its messages."""
         return self.ask(
             "DELETE", f"/systems/{part(name)}/queues/{part(library)}/{part(queue)}", query={"profile": profile}
         )
@@ -353,7 +354,7 @@ class Operations(ServerConnection):
         order: Literal["EQ", "GT", "LT", "NE", "GE", "LE"] | None = None,
         profile: str | None = None,
     ) -> EntryPage:
-        """Look at entries in the queue's order, removing none."""
+        """Read entries in the order of the queue without removing them."""
         return self.ask(
             "GET",
             f"/systems/{part(name)}/queues/{part(library)}/{part(queue)}/entries",
@@ -377,7 +378,7 @@ class Operations(ServerConnection):
         order: Literal["EQ", "GT", "LT", "NE", "GE", "LE"] | None = None,
         profile: str | None = None,
     ) -> ClearResult:
-        """QCLRDTAQ: clear a data queue, or of a keyed one the entries of such keys."""
+        """QCLRDTAQ: clear a data queue, or the entries of a keyed queue whose keys match."""
         return self.ask(
             "DELETE",
             f"/systems/{part(name)}/queues/{part(library)}/{part(queue)}/entries",
@@ -387,7 +388,7 @@ class Operations(ServerConnection):
     def send_entries(
         self, name: str, library: str, queue: str, body: Body, *, profile: str | None = None
     ) -> SendResult:
-        """QSNDDTAQ; of several entries none is sent when the queue would not take one."""
+        """QSNDDTAQ; if the queue would refuse one of several entries, none is sent."""
         return self.ask(
             "POST",
             f"/systems/{part(name)}/queues/{part(library)}/{part(queue)}/entries",
@@ -406,7 +407,7 @@ class Operations(ServerConnection):
         profile: str | None = None,
         patience: float = 0,
     ) -> ReceiveResult:
-        """QRCVDTAQ; `entry` is null when there was none in time."""
+        """QRCVDTAQ; `entry` is null if none arrived within the time limit."""
         return self.ask(
             "POST",
             f"/systems/{part(name)}/queues/{part(library)}/{part(queue)}/receive",
@@ -418,11 +419,11 @@ class Operations(ServerConnection):
     def stream_events(
         self, *, region: str | None = None, queue: str | None = None
     ) -> AbstractContextManager[Iterator[str]]:
-        """What happens, as server-sent events: commands, units of work, tasks, seeds; how many were lost."""
+        """New events, as server-sent events: commands, units of work, tasks, seeds; the number of lost events."""
         return self.stream("/events", query={"region": region, "queue": queue})
 
     def stream_history(
         self, name: str, *, position: int | None = None, follow: bool | None = None
     ) -> AbstractContextManager[Iterator[str]]:
-        """What has happened in a region, as far as it is kept, as server-sent events with their positions as ids."""
+        """The past events of a region that are kept, as server-sent events with their positions as ids."""
         return self.stream(f"/regions/{part(name)}/history", query={"position": position, "follow": follow})

@@ -1,7 +1,7 @@
-"""A region of a server: the names of a task's and a region's methods, which take and give the same.
+"""A region in a server, with the methods of a task and of a local region.
 
-Each command is a task of its own, or is in a unit of work. Bytes are bytes, text is in the region's code page, and a
-condition is a :class:`~tdqsim.client.RemoteError` with its name. Lists of any length come a page at a time.
+Each command is a task of its own, or belongs to a unit of work. Records are bytes; text is encoded in the code page of
+the region. A condition is a :class:`~tdqsim.client.RemoteError` with its name. Long lists are read in pages.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
 PAGE: Final = 1000
-"""Records or queues in one request, or one answer, at most."""
+"""The maximum number of records or queues in a request or an answer."""
 _Data = bytes | bytearray | str
 Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
 Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
@@ -57,18 +57,18 @@ def _variables(variables: Mapping[str, object]) -> dict[str, object]:
 
 
 class _Commands:
-    """What a region and a unit of work have in common: EXEC CICS commands."""
+    """The EXEC CICS commands, which a region and a unit of work have in common."""
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
-        """An EXEC CICS command as text: its RESP and RESP2, what it received, and the variables behind it.
+        """Execute an EXEC CICS command given as text; return RESP, RESP2, the received data, and the variables.
 
         Raises:
-            RemoteError: a condition that the text does not take by RESP, an abend, or the text is no command.
+            RemoteError: a condition without RESP in the text, an abend, or the text is not a command.
         """
         raise NotImplementedError
 
     def _given(self, text: str, variables: dict[str, object], **options: object) -> CommandResult:
-        """A command with the options that are given, by the names of their variables."""
+        """Execute a command with the options that have a value, by the names of their variables."""
         there = {name.upper(): value for name, value in options.items() if value is not None and value is not False}
         words = [name if value is True else f"{name}({name})" for name, value in there.items()]
         values = {name: value for name, value in there.items() if value is not True}
@@ -77,14 +77,14 @@ class _Commands:
     def readq_td(
         self, queue: str, length: int | None = None, *, sysid: str | None = None, nosuspend: bool = False
     ) -> bytes:
-        """READQ TD: the record, which is gone then."""
+        """READQ TD: return the record, which is removed from the queue."""
         found = self._given(
             "READQ TD QUEUE(Q) INTO(REC)", {"Q": queue}, LENGTH=length, SYSID=sysid, NOSUSPEND=nosuspend
         )
         return bytes.fromhex(cast("BytesValue", found["received"]["INTO"])["hex"])
 
     def writeq_td(self, queue: str, from_: _Data, length: int | None = None, *, sysid: str | None = None) -> None:
-        """WRITEQ TD; text is in the region's code page."""
+        """WRITEQ TD; text is encoded in the code page of the region."""
         self._given("WRITEQ TD QUEUE(Q) FROM(REC)", {"Q": queue, "REC": _record(from_)}, LENGTH=length, SYSID=sysid)
 
     def deleteq_td(self, queue: str, *, sysid: str | None = None) -> None:
@@ -92,12 +92,12 @@ class _Commands:
         self._given("DELETEQ TD QUEUE(Q)", {"Q": queue}, SYSID=sysid)
 
     def start(self, transid: str, from_: _Data | None = None, *, interval: int = 0) -> None:
-        """START TRANSID, after an interval (HHMMSS); the task is another one."""
+        """START TRANSID after an interval (HHMMSS)."""
         data = None if from_ is None else _record(from_)
         self._given("START TRANSID(T)", {"T": transid}, FROM=data, INTERVAL=interval or None)
 
     def create_tdqueue(self, tdqueue: str, attributes: str) -> None:
-        """CREATE TDQUEUE with attributes as DEFINE has them."""
+        """CREATE TDQUEUE with the attributes of DEFINE."""
         self._given("CREATE TDQUEUE(Q) ATTRIBUTES(A)", {"Q": tdqueue, "A": attributes})
 
     def perform_statistics(self, *, resetnow: bool = False) -> None:
@@ -106,11 +106,11 @@ class _Commands:
 
 
 class RemoteRegion(_Commands):
-    """A region of a server; its commands are tasks of their own.
+    """A region of a server; each command is a task of its own.
 
     Args:
-        client: signed on.
-        applid: which.
+        client: a client that is signed on.
+        applid: the APPLID of the region.
     """
 
     def __init__(self, client: Operations, applid: str) -> None:
@@ -137,17 +137,17 @@ class RemoteRegion(_Commands):
         return self.about()["codepage"]
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
-        """An EXEC CICS command as a task of its own: RESP and RESP2, what it received, and the variables behind it.
+        """Execute an EXEC CICS command as a task of its own; return RESP, RESP2, the received data, and the variables.
 
         Raises:
-            RemoteError: a condition that the text does not take by RESP, an abend, or the text is no command.
+            RemoteError: a condition without RESP in the text, an abend, or the text is not a command.
         """
         return self._client.execute_command(self._name, {"text": text, "variables": _variables(variables or {})})
 
     # -- queues and their records -------------------------------------------------------------------------------------
 
     def queues(self, prefix: str = "") -> Iterator[TdqueueState]:
-        """All queues, each with what INQUIRE TDQUEUE tells, in the order of their names."""
+        """All queues with their values of INQUIRE TDQUEUE, in the order of their names."""
         after: str | None = None
         while True:
             page = self._client.list_tdqueues(self._name, prefix=prefix or None, after=after, limit=PAGE)
@@ -157,32 +157,32 @@ class RemoteRegion(_Commands):
                 return
 
     def writeq_td_all(self, queue: str, records: Iterable[_Data]) -> int:
-        """WRITEQ TD of each record, in one task; how many.
+        """WRITEQ TD of each record, in one task; return the number of records.
 
         Raises:
-            UsageError: there are more than one request carries.
+            UsageError: there are too many for one request.
         """
         body = [_record(each) for each in islice(records, PAGE + 1)]
         if len(body) > PAGE:
-            raise UsageError(f"at most {PAGE} records are written in one task through a server; seed takes any number")
+            raise UsageError(f"a server writes at most {PAGE} records in one task; use seed for any number")
         self._client.write_records(self._name, queue, body)
         return len(body)
 
     def seed(self, name: str, records: Iterable[_Data]) -> int:
-        """Put records on a queue without a task; how many."""
+        """Add records to a queue without a task; return their number."""
         source, count = map(_record, records), 0
         while page := list(islice(source, PAGE)):
             count += self._client.seed_records(self._name, name, page)["seeded"]
         return count
 
     def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
-        """The records of a queue in order, without taking them.
+        """The records of a queue in order, without removing them.
 
         Args:
-            name: the queue; an alias stands for its target.
-            limit: at most so many; all unless given.
-            skip: so many are passed over first.
-            uncommitted: with what units of work have written and not committed.
+            name: the queue; for an alias, its target is read.
+            limit: the maximum number of records; default: all.
+            skip: the number of records to skip at the beginning.
+            uncommitted: whether to include records that units of work have written and not committed.
         """
         found: list[bytes] = []
         while limit is None or len(found) < limit:
@@ -196,18 +196,18 @@ class RemoteRegion(_Commands):
         return found
 
     def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[DecodedRecord]:
-        """Look at records by the layout that region.yaml gives to the queue.
+        """Records decoded by the layout that region.yaml gives to the queue; none is removed.
 
-        Each is ``values`` by field, and ``problem`` where something is no value; numbers with a decimal point as text.
+        Each record has ``values`` by field, and ``problem`` if a field is invalid. Numbers with decimals are text.
         """
         return self._client.peek_decoded_records(self._name, queue, position=position, limit=limit)["records"]
 
     def depth(self, queue: str) -> list[tuple[int, int]]:
-        """NUMITEMS over time: (nanoseconds, depth), since when the queue has had which; true to the second."""
+        """NUMITEMS over time: pairs of a time in nanoseconds and the depth since then; the resolution is a second."""
         return [(time_ns, items) for time_ns, items in self._client.get_depth_history(self._name, queue)["samples"]]
 
     def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> RemoteTdqueueInfo:
-        """INQUIRE TDQUEUE: with all options, or with those that are named."""
+        """INQUIRE TDQUEUE with all options, or with those that you name."""
         return _info(self._client.inquire_tdqueue(self._name, tdqueue), options)
 
     def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[RemoteTdqueueInfo]:
@@ -215,10 +215,10 @@ class RemoteRegion(_Commands):
         return (_info(each, options, named=True) for each in self.queues())
 
     def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> RemoteTdqueueInfo:
-        """SET TDQUEUE; gives what INQUIRE tells then.
+        """SET TDQUEUE; return the values of INQUIRE afterwards.
 
         Args:
-            tdqueue: the queue's name.
+            tdqueue: the name of the queue.
             options: the options of SET TDQUEUE by name, in lower case.
 
         Raises:
@@ -232,13 +232,13 @@ class RemoteRegion(_Commands):
         self._client.discard_tdqueue(self._name, tdqueue)
 
     def explain(self, name: str, *, size: int = 1) -> QueueExplanation:
-        """Why a queue is as it is, and what each request would meet."""
+        """Why a queue is in its state, and the predicted result of each command."""
         return self._client.explain_tdqueue(self._name, name, size=size)
 
     # -- the region ---------------------------------------------------------------------------------------------------
 
     def statistics(self) -> RegionStatistics:
-        """The statistics of this moment."""
+        """The current statistics."""
         return self._client.get_statistics(self._name)
 
     def tasks(self) -> list[TaskEntry]:
@@ -254,15 +254,15 @@ class RemoteRegion(_Commands):
         return self._client.take_snapshot(self._name)
 
     def restore(self, snapshot: Mapping[str, object]) -> None:
-        """Give the queues of a snapshot its records and states."""
+        """Restore the records and states of the queues in a snapshot."""
         self._client.restore_snapshot(self._name, snapshot)
 
     def install(self, definitions: str) -> list[str]:
-        """Install the text of a definition file; gives the names."""
+        """Install the text of a definition file; return the names."""
         return self._client.install_definitions(self._name, {"text": definitions})["names"]
 
     def definitions(self) -> InstalledDefinitions:
-        """What is installed now: ``yaml`` is the text of a definition file, ``data_sets`` the file of each DD name."""
+        """The installed definitions: ``yaml`` is a definition file as text, ``data_sets`` the file of each DD name."""
         return self._client.get_definitions(self._name)
 
     def set_task(self, task: int, *, purgetype: Purgetype) -> None:
@@ -270,16 +270,16 @@ class RemoteRegion(_Commands):
         self._client.purge_task(self._name, task, how=cast('Literal["PURGE", "FORCEPURGE"]', purgetype.upper()))
 
     def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
-        """SET UOW: end one that is in doubt by COMMIT, BACKOUT or FORCE."""
+        """SET UOW: end a unit of work in doubt by COMMIT, BACKOUT or FORCE."""
         how = cast('Literal["COMMIT", "BACKOUT", "FORCE"]', uowstate.upper())
         self._client.end_unit_of_work(self._name, uow.hex().upper(), how=how)
 
     def faults(self, plan: str) -> None:
-        """Put a fault plan to work, as FaultPlan.to_json writes it; an empty list takes it away."""
+        """Activate a fault plan in the form of FaultPlan.to_json; an empty list removes it."""
         self._client.set_faults(self._name, json.loads(plan))
 
     def jobs(self) -> Iterator[SubmittedJobInfo]:
-        """The jobs that were submitted through the internal reader, in order; of a long one the first lines."""
+        """The jobs that were submitted through the internal reader, in order; long jobs have only their first lines."""
         position = 0
         while page := self._client.list_jobs(self._name, position=position):
             yield from page
@@ -291,26 +291,26 @@ class RemoteRegion(_Commands):
             return list(lines)
 
     def sysout(self, letter: str = "") -> Iterator[SysoutDatasetInfo]:
-        """The SYSOUT data sets, all or those of a class, in the order of their numbers."""
+        """All SYSOUT data sets, or those of a class, in the order of their numbers."""
         after = 0
         while page := self._client.list_sysout_datasets(self._name, class_=letter or None, after=after):
             yield from page
             after = page[-1]["number"]
 
     def printed(self, number: int) -> Iterator[str]:
-        """The lines of a SYSOUT data set as it is printed, as they come."""
+        """The lines of a SYSOUT data set in printed form, as they arrive."""
         with self._client.print_sysout_dataset(self._name, number) as lines:
             yield from lines
 
     def history(self, position: int = 0, *, follow: bool = True) -> Iterator[dict[str, Any]]:
-        """What has happened, from a position on, and what happens from now on: each event as it comes.
+        """The events of the region from a position on, past and new ones, each as it arrives.
 
-        An event ``lost`` says how many are kept no more, or came too fast. When the connection is lost it is opened
-        again, and goes on behind the last event.
+        An event ``lost`` has the number of events that are no longer kept, or that were too fast for the client. A lost
+        connection is opened again, and continues after the last event.
 
         Args:
-            position: of the first event wanted; the first of all is 0.
-            follow: go on with what happens; False ends with what has happened.
+            position: the position of the first event; the first of all is 0.
+            follow: whether to continue with new events; False ends after the past ones.
 
         Raises (in the iteration):
             LostConnection: the server cannot be reached any more.
@@ -328,35 +328,35 @@ class RemoteRegion(_Commands):
                 return
 
     def cemt(self, text: str) -> CemtAnswer:
-        """A CEMT request: its rows, and the screen as ``text``."""
+        """Execute a CEMT request; return its rows, and the screen as ``text``."""
         return self._client.execute_cemt(self._name, {"text": text})
 
     def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
-        """Wait until a queue has so many items.
+        """Wait until the number of items of a queue is in a range.
 
         Args:
             queue: the queue.
-            items: so many at least; one when neither number is given.
-            at_most: so many at most.
-            seconds: how long.
+            items: the minimum; 1 if neither number is given.
+            at_most: the maximum.
+            seconds: the time limit.
 
         Raises:
-            RemoteError: with status 504: not in so many seconds.
+            RemoteError: with status 504, at the time limit.
         """
         self._wait({"queue": queue, "items": items, "at_most": at_most}, seconds)
 
     def wait_for_condition(self, condition: str, *, position: int | None = None, seconds: float = 30) -> None:
-        """Wait until a command meets a condition, such as NOSPACE.
+        """Wait until a command ends with a condition, such as NOSPACE.
 
         Args:
-            condition: its name.
-            position: of the first event of the history that counts; what happens from now on unless given.
-            seconds: how long; RemoteError with status 504 then.
+            condition: the name of the condition.
+            position: the position in the history from which commands count; default: from now on.
+            seconds: the time limit; at its end RemoteError with status 504 is raised.
         """
         self._wait({"condition": condition.upper(), "position": position}, seconds)
 
     def wait_for_task(self, task: int, *, seconds: float = 30) -> None:
-        """Wait until a task has ended; a number that no task has is that of one which has."""
+        """Wait until a task has ended; a number without a task counts as a task that has ended."""
         self._wait({"task": task}, seconds)
 
     def wait_for_tasks(self, *, seconds: float = 30) -> None:
@@ -377,24 +377,24 @@ def _info(found: TdqueueState, options: tuple[str, ...] = (), *, named: bool = F
     values = info_values(found)
     for option in options:
         if option.upper() not in values:
-            raise UsageError(f"{option} is no option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(values))}")
+            raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(values))}")
     wanted = {option.upper(): values[option.upper()] for option in options} if options else values
     return RemoteTdqueueInfo({"TDQUEUE": found["name"], **wanted} if named else wanted)
 
 
 def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
-    """The events of a stream; lines that are none keep the connection open."""
+    """The events of a stream; other lines only keep the connection open."""
     for line in lines:
         if line.startswith("data: "):
             yield json.loads(line.removeprefix("data: "))
 
 
 class RemoteUnitOfWork(_Commands):
-    """An open unit of work; as a context it is committed at the normal end and backed out by an exception.
+    """An open unit of work; a ``with`` block commits it at its normal end, and backs it out on an exception.
 
     Args:
-        client: signed on.
-        unit: its id.
+        client: a client that is signed on.
+        unit: the id of the unit of work.
     """
 
     def __init__(self, client: Operations, unit: str) -> None:
@@ -412,23 +412,23 @@ class RemoteUnitOfWork(_Commands):
             return
         try:
             self.syncpoint_rollback()
-        except RemoteError as gone:  # an abend has ended it already
+        except RemoteError as gone:  # an abend has already ended it
             if gone.status != HTTPStatus.NOT_FOUND:
                 raise
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
-        """An EXEC CICS command in the unit of work; see the region's method."""
+        """Execute an EXEC CICS command in the unit of work; see the method of the region."""
         body = {"text": text, "variables": _variables(variables or {})}
         return self._client.execute_command_in_unit_of_work(self._unit, body)
 
     def ceci(self, text: str) -> CeciAnswer:
-        """A command as it is typed into CECI: its parts, and the screen as ``text``."""
+        """Execute a command as typed into CECI; return its parts, and the screen as ``text``."""
         return self._client.execute_ceci(self._unit, {"text": text})
 
     def syncpoint(self) -> None:
-        """Commit, which ends it."""
+        """Commit and end the unit of work."""
         self._client.commit_unit_of_work(self._unit)
 
     def syncpoint_rollback(self) -> None:
-        """Back out, which ends it."""
+        """Back out and end the unit of work."""
         self._client.back_out_unit_of_work(self._unit)

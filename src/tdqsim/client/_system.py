@@ -1,4 +1,4 @@
-"""An IBM i system of a server: the names of a job's methods. Each request is a job of its own."""
+"""An IBM i system in a server, with the methods of a job. Each request is a job of its own."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteEntry:
-    """An entry that was received, or looked at.
+    """An entry that was received, or read without removing it.
 
     Attributes:
-        data: its bytes.
-        key: of a keyed queue; None for others.
-        sender: the job that sent it, where the queue keeps that.
-        position: of one that was looked at: 1 for the first; 0 of one that was received.
-        enqueued: of one that was looked at: when it was sent, in ISO form.
-        current_user: of one that was looked at: the user who sent it, where the queue keeps that.
+        data: the data.
+        key: the key; None if the queue is not keyed.
+        sender: the job that sent it, if the queue keeps sender ids.
+        position: the position in the queue, from 1; 0 for a received entry.
+        enqueued: the time of the send in ISO form; only for an entry that was not received.
+        current_user: the user who sent it, if the queue keeps sender ids; only for an entry that was not received.
     """
 
     data: bytes
@@ -71,9 +71,9 @@ class RemoteSystem:
     Text is in the CCSID of the system's jobs. A library may be ``*LIBL`` or ``*CURLIB``.
 
     Args:
-        client: signed on.
-        name: its name.
-        profile: of its jobs; the user's own, or QSECOFR for the server's owner.
+        client: a client that is signed on.
+        name: the name of the system.
+        profile: the profile of the jobs; default: that of the user, or QSECOFR for the owner of the server.
     """
 
     def __init__(self, client: Operations, name: str, *, profile: str = "") -> None:
@@ -93,8 +93,8 @@ class RemoteSystem:
         self._client.send_entries(*self._at(name, library), _sent(data, key), profile=self._profile)
 
     def seed_entries(self, name: str, library: str, entries: Iterable[tuple[_Data, _Data | None]]) -> int:
-        """Send several, a thousand at a time, of which all are sent or none; how many."""
-        several = [_sent(*each) for each in entries]  # a line that is none is found before anything is sent
+        """Send entries in requests of a thousand, of which all are sent or none; return the number of entries."""
+        several = [_sent(*each) for each in entries]  # all entries are checked before any is sent
         for at in range(0, len(several), _PAGE):
             self._client.send_entries(*self._at(name, library), several[at : at + _PAGE], profile=self._profile)
         return len(several)
@@ -109,7 +109,7 @@ class RemoteSystem:
         *,
         remove: bool = True,
     ) -> RemoteEntry | None:
-        """Receive an entry; None when there was none in so many seconds, at most 300."""
+        """Receive an entry; return None if none arrived within ``wait`` seconds (at most 300)."""
         body = {"wait": wait, "order": key_order, "remove": remove, "key": None if key is None else _data(key)}
         found = self._client.receive_entry(
             *self._at(name, library), body, encoding="hex", profile=self._profile, patience=wait
@@ -117,7 +117,7 @@ class RemoteSystem:
         return None if found is None else _received(found)
 
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
-        """Clear a queue, or of a keyed one the entries of such keys; how many there were."""
+        """Clear a queue, or the entries of a keyed queue whose keys match; return their number."""
         digits, order = (None, None) if key is None else (key.hex(), key_order)
         place = self._at(name, library)
         return self._client.clear_data_queue(*place, key=digits, order=order, profile=self._profile)["cleared"]
@@ -126,9 +126,9 @@ class RemoteSystem:
         self,
         name: str,
         library: str = "",
-        format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (a job's word)
+        format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (the name of the method of a job)
     ) -> DataQueueDescription | DdmDataQueueDescription:
-        """The description of a data queue: the fields of RDQD0100 or RDQD0200; what are bytes in hexadecimal."""
+        """The description of a data queue: the fields of RDQD0100 or RDQD0200, with bytes in hexadecimal."""
         return self._client.describe_data_queue(*self._at(name, library), format_=format, profile=self._profile)
 
     def qmhqcdq(
@@ -139,20 +139,20 @@ class RemoteSystem:
         automatic_reclaim: bool | None = None,
         enforce_data_queue_locks: bool | None = None,
     ) -> DataQueueDescription:
-        """Change attributes of a data queue, None leaves one as it is; gives its description."""
+        """Change attributes of a data queue, except those that are None; return its description."""
         body = {"automatic_reclaim": automatic_reclaim, "enforce_data_queue_locks": enforce_data_queue_locks}
         return self._client.change_data_queue(*self._at(name, library), body, profile=self._profile)
 
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
-        """Delete a data queue; the messages."""
+        """Delete a data queue; return the messages."""
         return self._client.delete_data_queue(*self._at(dtaq, library), profile=self._profile)["messages"]
 
     def command(self, text: str) -> list[str]:
-        """A CL command; its messages."""
+        """Run a CL command; return its messages."""
         return self._client.execute_cl_command(self._name, {"text": text}, profile=self._profile)["messages"]
 
     def install(self, definitions: str, *, create_libraries: bool = False) -> list[str]:
-        """Create the data queues of a definition file's text, all or none; their names."""
+        """Create the data queues of the text of a definition file, all or none; return their names."""
         body = {"text": definitions, "create_libraries": create_libraries}
         return self._client.install_data_queues(self._name, body, profile=self._profile)["names"]
 
@@ -177,7 +177,7 @@ class RemoteSystem:
         *,
         limit: int | None = None,
     ) -> Iterator[RemoteEntry]:
-        """The entries in the queue's order, or those of such keys; none is removed."""
+        """The entries in the order of the queue, or those whose keys match; none is removed."""
         digits, order = (None, None) if key is None else (key.hex(), key_order)
         position = 0
         while limit is None or position < limit:

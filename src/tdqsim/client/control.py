@@ -1,11 +1,12 @@
-"""Where a served directory or store is found: what a server leaves for the command line.
+"""The addresses of servers on this machine: files that a server leaves for the command line.
 
-A folder of this user alone has a small file for each directory and each store that is served. It is ``tdqsim`` in
-``XDG_RUNTIME_DIR``, else ``tdqsim-UID`` in ``/tmp``, else ``.tdqsim`` in the user's home: the first one that is this
-user's own, or can be made. Commands look in all of them, since a server may have another environment.
+A private folder of the user has a small file for each directory and each store that is served. The folder is ``tdqsim``
+in ``XDG_RUNTIME_DIR``, otherwise ``tdqsim-UID`` in ``/tmp``, otherwise ``.tdqsim`` in the home directory: the first
+that belongs to the user or can be created. Commands look in all of them, because the environment of the server may
+differ.
 
-A file names the address (a Unix socket beside it, elsewhere loopback) and the token. A file
-whose server was killed names an address that nobody answers at; it is as good as none.
+A file contains the address (a Unix socket beside it; without Unix sockets a port on loopback) and the token. If a
+server was killed, its files remain, but their address does not answer; they are then ignored.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _PATIENCE: Final = 5.0
 
 
 class Address(NamedTuple):
-    """Where something is served.
+    """The address of a region or system in a server.
 
     Attributes:
         url: ``unix:PATH``, or ``http://127.0.0.1:PORT``.
         token: the bearer token of the run.
         pid: the server's process.
-        name: the region or system that is in the directory or store; empty for what has several.
+        name: the region or system of the directory or store; empty if there are several.
         kind: ``region`` or ``system``.
     """
 
@@ -44,10 +45,10 @@ class Address(NamedTuple):
 
 
 def control_folder(*, make: bool = False) -> Path | None:
-    """The folder that is this user's own; None when there is none.
+    """The private folder of this user; None if there is none.
 
     Args:
-        make: make it when it is not there.
+        make: whether to create it if it does not exist.
     """
     for folder in _candidates():
         if make:
@@ -59,22 +60,22 @@ def control_folder(*, make: bool = False) -> Path | None:
 
 
 def _candidates() -> Iterator[Path]:
-    """Where the folder can be, the best place first."""
+    """The possible places of the folder, in the order of preference."""
     if not hasattr(os, "geteuid"):  # pragma: no cover - elsewhere than on POSIX systems
-        import tempfile  # noqa: PLC0415  (every command looks here first; what it seldom needs is imported then)
+        import tempfile  # noqa: PLC0415  (every command looks here; modules that are rarely needed are imported later)
 
         yield Path(tempfile.gettempdir()) / "tdqsim-user"
         return
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     if runtime.startswith("/"):
         yield Path(runtime) / "tdqsim"
-    yield Path("/tmp") / f"tdqsim-{os.geteuid()}"  # noqa: S108  (another user can take the name: then it is not private)
-    with contextlib.suppress(RuntimeError):  # a user without a home
+    yield Path("/tmp") / f"tdqsim-{os.geteuid()}"  # noqa: S108  (not used if another user has it)
+    with contextlib.suppress(RuntimeError):  # the user has no home directory
         yield Path.home() / ".tdqsim"
 
 
 def _is_private(folder: Path) -> bool:
-    """Whether it is a directory of this user that nobody else can use."""
+    """Whether it is a directory of this user that no other user can access."""
     try:
         found = folder.lstat()
     except OSError:
@@ -84,22 +85,22 @@ def _is_private(folder: Path) -> bool:
 
 
 def _file_of(folder: Path, place: Path) -> Path:
-    import hashlib  # noqa: PLC0415  (where nothing was ever served, nothing is looked for)
+    import hashlib  # noqa: PLC0415  (needed only if something was served)
 
     return folder / f"{hashlib.sha256(str(place.resolve()).encode('utf-8', 'surrogateescape')).hexdigest()[:32]}.json"
 
 
 def announce(places: Iterable[Path], address: Address) -> list[Path]:
-    """Leave a file for each place; gives the files.
+    """Write a file for each place; return the files.
 
     Raises:
-        UsageError: there is no folder that is this user's own.
+        UsageError: there is no private folder.
     """
-    import json  # noqa: PLC0415  (a server's)
+    import json  # noqa: PLC0415  (only servers need it)
 
     folder = control_folder(make=True)
     if folder is None:
-        raise UsageError("there is no folder of this user's own for control addresses; set XDG_RUNTIME_DIR")
+        raise UsageError("there is no private folder for control addresses; set XDG_RUNTIME_DIR")
     _sweep(folder)
     left = []
     for place in places:
@@ -117,7 +118,7 @@ def announce(places: Iterable[Path], address: Address) -> list[Path]:
 
 
 def _sweep(folder: Path) -> None:
-    """Take away what servers have left that were killed: nobody answers there, whatever process has their number."""
+    """Remove the files of killed servers, whose addresses do not answer even if another process has the process id."""
     for file in folder.iterdir():
         url = _read(file).get("url", "") if file.suffix == ".json" else f"unix:{file}" if file.suffix == ".sock" else ""
         if url and not _answers(str(url)):
@@ -125,8 +126,8 @@ def _sweep(folder: Path) -> None:
 
 
 def _answers(url: str) -> bool:
-    """Whether somebody listens there; only a refusal says that nobody does."""
-    import socket  # noqa: PLC0415  (a server's)
+    """Whether a server listens at an address; False only if the connection is refused."""
+    import socket  # noqa: PLC0415  (only servers need it)
     from urllib.parse import urlsplit  # noqa: PLC0415
 
     try:
@@ -142,12 +143,12 @@ def _answers(url: str) -> bool:
     except (ConnectionRefusedError, FileNotFoundError):
         return False
     except (OSError, ValueError):
-        return True  # it is not known: what is left does no harm
+        return True  # unknown: a file that remains does no harm
     return True
 
 
 def withdraw(files: Iterable[Path]) -> None:
-    """Take files away that this process has left."""
+    """Remove the files that this process has written."""
     for file in files:
         found = _read(file)
         if found.get("pid") == os.getpid():
@@ -155,7 +156,7 @@ def withdraw(files: Iterable[Path]) -> None:
 
 
 def find(place: Path) -> Address | None:
-    """Where a directory or a store is served, if it says so; whether somebody answers there is not asked."""
+    """The address that a server left for a directory or store; does not check whether the server answers."""
     for folder in filter(_is_private, _candidates()):
         found = _read(_file_of(folder, place))
         if found.get("place") == str(place.resolve()) and found.keys() >= set(Address._fields):
@@ -170,7 +171,7 @@ def _read(file: Path) -> dict[str, object]:
             text = source.read(_MOST)
     except OSError:
         return {}
-    import json  # noqa: PLC0415  (where something is served)
+    import json  # noqa: PLC0415  (needed only if something is served)
 
     try:
         found = json.loads(text)

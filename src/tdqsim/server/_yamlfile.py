@@ -1,4 +1,4 @@
-"""The server's own YAML files: bounded, strict, and wrong in a named line."""
+"""Read the YAML files of the server: with a size limit, strictly, and with line numbers in errors."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def read_private(path: Path, limit: int) -> str:
     """The text of a file with secrets.
 
     Raises:
-        DefinitionError: it cannot be read, is no plain file, is another user's or open to others, is too long, or is
-            not UTF-8.
+        DefinitionError: it cannot be read, is not a regular file, belongs to another user, is accessible to others, is
+            too long, or is not UTF-8.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | OWN_FILE | getattr(os, "O_NONBLOCK", 0))
@@ -44,14 +44,14 @@ def read_private(path: Path, limit: int) -> str:
 
 def _check_private(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
-        raise _refuse(path, "is no plain file")
+        raise _refuse(path, "is not a regular file")
     if not hasattr(os, "geteuid"):
-        return  # a system without owners and modes: its access control lists say who may read, and Python does not ask
+        return  # a system without owners and modes: access control lists protect files there, which Python cannot read
     if found.st_uid not in (os.geteuid(), 0):
         raise _refuse(path, f"belongs to user {found.st_uid}, not to this one")
     if found.st_mode & 0o077:
         mode = stat.S_IMODE(found.st_mode)
-        raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; chmod 600 mends that")
+        raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; correct it by chmod 600")
 
 
 def read_plain(path: Path, limit: int = 1_048_576) -> str:
@@ -79,16 +79,16 @@ def _decoded(path: Path, data: bytes, limit: int) -> str:
 
 
 def read_model(path: Path, text: str, model: type[M], *, secrets: bool = False) -> M:
-    """What a file says, as a model.
+    """The contents of a file as a model.
 
     Args:
         path: the file, for messages.
         text: its text.
-        model: what it must be.
-        secrets: values are not shown in messages.
+        model: the model.
+        secrets: whether to leave values out of messages.
 
     Raises:
-        DefinitionError: it is not YAML, or not as the model says; each problem with its line.
+        DefinitionError: it is not YAML, or does not match the model; each problem has its line.
     """
     root = read_yaml(text, str(path)) or MapNode({}, {}, 1)
     try:
@@ -107,7 +107,7 @@ def _plain(node: Node) -> Any:
 
 
 def _at(root: Node, steps: Iterable[Any]) -> tuple[Node, int]:
-    """What stands at a place, as far as there is something, and its line."""
+    """The node at a place, or the last one on the way to it, and its line."""
     node, line = root, root.line
     for step in steps:
         if isinstance(node, MapNode) and step in node.items:
@@ -119,7 +119,7 @@ def _at(root: Node, steps: Iterable[Any]) -> tuple[Node, int]:
 
 
 def line_of(path: Path, *steps: str | int) -> int:
-    """The line of a place in a file that was right, such as ``"commands", 1``."""
+    """The line of a place in a valid file, such as ``"commands", 1``."""
     return _at(read_yaml(read_plain(path), str(path)) or MapNode({}, {}, 1), steps)[1]
 
 

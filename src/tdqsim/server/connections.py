@@ -1,7 +1,7 @@
-"""How many network connections a server has at once, over all its faces.
+"""The limit of simultaneous network connections over all faces of a server.
 
-Each face keeps the set of its own open connections and registers it here. A connection that comes when there are too
-many is closed at once, whichever face it is for: all share the descriptors of the process.
+Each face registers the set of its open connections here. If there are too many, a new connection is closed at once,
+whichever face it is for, because all faces share the file descriptors of the process.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] 
 
 
 class Connections:
-    """The connections of all faces; used in the thread of the event loop alone.
+    """The connections of all faces; used only in the thread of the event loop.
 
     Attributes:
-        most: as many may be open.
+        most: the maximum number of open connections.
     """
 
     most = _MOST
@@ -29,11 +29,11 @@ class Connections:
         self._faces: list[Collection[Any]] = []
 
     def register(self, face: Collection[Any]) -> None:
-        """Count the connections that a face keeps in this set, too."""
+        """Include the connections in this set of a face."""
         if not any(face is each for each in self._faces):
             self._faces.append(face)
 
     @property
     def exceeded(self) -> bool:
-        """Whether more are open than may be."""
+        """Whether more connections are open than allowed."""
         return sum(map(len, self._faces)) > self.most

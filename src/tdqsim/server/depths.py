@@ -1,8 +1,8 @@
-"""The depth of queues over time, kept from when a region is served, whether anybody looks or not.
+"""The depth of queues over time, recorded since the region is served.
 
-A queue has a ring of so many samples; one more throws the oldest away. Changes of one second are one sample, with the
-depth at its end, so that a burst does not push out what was before it: what is shown is true to the second. A queue
-that nothing has happened to has no ring.
+Each queue has a ring buffer of samples. All changes within one second become one sample, with the depth at the end of
+the second, so that a burst does not push out older samples. The resolution is therefore one second. A queue without
+changes has no ring buffer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] 
 
 
 class _Ring:
-    """Samples of one queue; times and depths beside each other, eight bytes each."""
+    """The samples of one queue: times and depths alternately, eight bytes each."""
 
     __slots__ = ("depths", "times")
 
@@ -44,7 +44,7 @@ class DepthHistory:
     """The depths of one region's intrapartition queues.
 
     Args:
-        region: the region; this is made in its thread.
+        region: the region; the object is created in the region's thread.
     """
 
     def __init__(self, region: Region) -> None:
@@ -54,7 +54,7 @@ class DepthHistory:
         self._rings: dict[str, _Ring] = {}
 
     def changed(self, name: str) -> None:
-        """A queue may have changed, by its own name or by another that stands for it; for the region's thread."""
+        """Record the depth of a queue (name or alias) after a possible change; call in the region's thread."""
         for each in names_along(self._region, name):
             depth = numitems_of(self._region, each)
             if depth is not None:
@@ -67,14 +67,14 @@ class DepthHistory:
         ring.add(self._region.clock.time_ns(), depth)
 
     def prune(self) -> None:
-        """Forget queues that are there no more; for the region's thread."""
+        """Remove the samples of queues that no longer exist; call in the region's thread."""
         for name in [name for name in self._rings if name not in self._region.tdqueues]:
             del self._rings[name]
 
     def of(self, name: str) -> list[tuple[int, int]]:
-        """(nanoseconds, depth) of a queue: since when it has had that depth. Nothing where it has not changed.
+        """Pairs of the time of a change in nanoseconds and the depth since then; empty for a queue without changes.
 
-        Any thread may ask; a sample that is being made may be missing.
+        Any thread may call this; a sample that is just being added may be missing.
         """
         ring = self._rings.get(name)
         return [] if ring is None else list(zip(ring.times[:], ring.depths[:], strict=False))

@@ -1,4 +1,4 @@
-"""Errors of a server that is being set up, and of its links."""
+"""Errors of the setup of a server and of its links."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ __all__ = ["LinkRefused", "ServeError"]
 
 
 class ServeError(TdqError):
-    """The server cannot be set up: a file, a certificate or a port cannot be used; the message says which, and why."""
+    """The server cannot be set up: a file, a certificate or a port is unusable; the message gives the reason."""
 
 
 class LinkRefused(TdqError):
-    """A link of another server was refused: its certificate has another name, or nobody here is linked to it."""
+    """A link of another server was refused: its certificate has another name, or no link to it is defined here."""

@@ -1,7 +1,7 @@
-"""What a server serves: regions in an engine's thread, and what has happened in them.
+"""The regions and systems of a server, which live in the engine's thread, and their recent events.
 
-Nothing of a region is touched but in the engine's thread: everything here goes through :meth:`Host.ask`. Events are
-published by a recorder: each command that ended, as a plain value that any thread may read.
+Regions are used only in the engine's thread: calls from the event loop go through :meth:`Host.ask`. A recorder
+publishes events, such as each command that ended, as plain values that any thread may read.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ __all__ = ["Host", "UnknownRegion"]
 
 T = TypeVar("T")
 _RECENT: Final = 5000
-"""Events of a region that are kept for those who come later."""
+"""The number of past events of a region that are kept."""
 _CHANGES_RESOURCES: Final = ("CREATE ", "DISCARD ", "INSTALL ", "SET ")
 
 
 class UnknownRegion(TdqError):
-    """No region, or no system, of that name is served."""
+    """No region or system of that name is served."""
 
 
 class _Recorder:
-    """Publishes what happens in one region."""
+    """Publishes the events of one region."""
 
     trace = None
 
@@ -82,11 +82,11 @@ class _Recorder:
         self._publish("task_waits", task=task.number, transid=task.transid, what=what, holder=holder)
 
     def task_goes_on(self, task: Task) -> None:
-        """A task waits no longer."""
+        """The wait of a task has ended."""
         self._publish("task_goes_on", task=task.number, transid=task.transid)
 
     def unit_of_work_ends(self, uow: UnitOfWork) -> None:
-        """A unit of work is about to be committed; its end is told."""
+        """A unit of work is about to be committed; only its end is published."""
 
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """A unit of work has ended."""
@@ -132,27 +132,27 @@ class Host:
     """The regions of one server.
 
     Args:
-        frozen: stand still from the start; only the operator moves the clock then.
-        users: who may use it; the regions of directories know their groups.
-        accounts: who may sign on to host servers of the systems; None where none keeps passwords.
-        out: where data sets go that no DD card names, a folder for each directory; None for ``tdq-out`` where the
-            process was started.
+        frozen: whether the clock stands still from the start; then only an operator moves it.
+        users: the users of the server; the regions of directories know their groups.
+        accounts: the accounts for the host servers of the systems; None if there are none.
+        out: the directory of data sets that no DD card names, with a folder for each region; None for ``tdq-out`` in
+            the current directory of the process.
 
     Attributes:
-        engine: the thread that owns them.
-        regions: by APPLID.
+        engine: the engine that owns the regions and systems.
+        regions: the regions by APPLID.
         sysplex: links the regions by their CONNECTION definitions.
-        systems: IBM i systems by name.
-        served: of each directory, in order, ``region`` or ``system`` and its name.
+        systems: the IBM i systems by name.
+        served: for each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
-        waits: who waits for records, or for the end of tasks.
-        counts: commands that ended, by (region, command, condition).
-        units_ended: units of work that ended, by (region, whether it was committed).
-        commits: by region, how long its commits of what is durable took.
-        faults: the fault plans that are at work, by APPLID and by a number of their own, whoever switched them on.
-        recent: the last events of each region, as they were published, by APPLID.
-        depths: by APPLID, the depths of its queues over time.
-        layouts: by APPLID and queue, the layouts that ``region.yaml`` gives to queues.
+        waits: the waits of clients for records or the end of tasks.
+        counts: the number of commands that ended, by (region, command, condition).
+        units_ended: the number of units of work that ended, by (region, whether it was committed).
+        commits: the times of durable commits, by region.
+        faults: the active fault plans, by APPLID and a number of their own; includes those of the console.
+        recent: the last published events of each region, by APPLID.
+        depths: the depths of queues over time, by APPLID.
+        layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
     """
 
     def __init__(
@@ -186,20 +186,20 @@ class Host:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
 
     def add(self, factory: Callable[..., Region], *args: Any, **options: Any) -> Region:
-        """Make a region and serve it; nothing is made for an ``applid`` that is taken.
+        """Create a region and serve it; nothing is created if the ``applid`` is already served.
 
         It is linked to the regions that are served already, and to those that are added later, as their CONNECTION
         definitions say. A region that has the SYSID of another one is served, but not linked.
 
         Raises:
-            TdqError: a region with that APPLID is served already, or whatever the factory raised.
+            TdqError: a region with that APPLID is already served, or an error of the factory.
         """
         self._check_free("region", options.get("applid", REGION_DEFAULTS["applid"]), self.regions)
         region = self.engine.make(factory, *args, **options)
         try:
             self._check_free("region", region.applid, self.regions)
         except TdqError:
-            self.engine.outside(region.close).result()  # the factory has given it another name than it was told
+            self.engine.outside(region.close).result()  # the factory has chosen another name
             raise
         self.regions[region.applid] = region
         self.faults[region.applid] = {}
@@ -216,10 +216,10 @@ class Host:
         return region
 
     def add_system(self, factory: Callable[..., System], *args: Any, **options: Any) -> System:
-        """Make an IBM i system and serve it.
+        """Create an IBM i system and serve it.
 
         Raises:
-            TdqError: a system of that name is served already, or whatever the factory raised.
+            TdqError: a system of that name is already served, or an error of the factory.
         """
         system = self.engine.make(factory, *args, **options)
         try:
@@ -238,12 +238,13 @@ class Host:
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
 
-        The modules that ``handlers:`` names are looked for in the directory first. Each directory has its own, even
-        where two have one of the same name. The class of ``job:`` makes the data sets that no DD card names. The
-        transactions of ``start:`` are started when all is served (:meth:`start_transactions`).
+        The modules of ``handlers:`` are searched in the directory first. Each directory has its own modules, even if
+        two directories have a module of the same name. The class of ``job:`` makes the data sets that no DD card names.
+        The transactions of ``start:`` are started when everything is served (:meth:`start_transactions`).
 
         Raises:
-            TdqError: there is neither, or it cannot be made, or its name is taken: then nothing was made.
+            TdqError: the directory has neither file, or its region or system cannot be created, or the name is taken;
+                nothing remains of it.
         """
         if (path / SYSTEM_FILE_NAME).is_file():
             self._check_free("system", load_system_file(path)[0].name, self.systems)
@@ -258,7 +259,8 @@ class Host:
             return Region.from_directory(path, **overrides, **options)
 
         self._check_free("region", file.applid, self.regions)
-        self._modules.enter_context(importable(path))  # as long as it is served: a handler may import when it runs
+        # The import path stays until the server ends, because handlers may import modules when they run.
+        self._modules.enter_context(importable(path))
         if file.job:
             overrides["dd"] = self._prepared(path, file)
         region = self.add(factory, applid=file.applid)
@@ -268,7 +270,7 @@ class Host:
         return region
 
     def _prepared(self, path: Path, file: RegionFile) -> dict[str, Path]:
-        """The data sets that the class of ``job:`` makes or names, by DD name, without those of the file's own cards.
+        """The data sets that the class of ``job:`` makes or names, by DD name, except those of DD cards in the file.
 
         Raises:
             TdqError: the class cannot be imported, or a data set cannot be made.
@@ -280,7 +282,7 @@ class Host:
         return {name: made for name, made in job.prepare().items() if name not in cards}
 
     def start_transactions(self) -> None:
-        """Start what ``start:`` names in each region's file, in the order of the files and lines; once."""
+        """Start the transactions of ``start:`` in the file of each region, in order; a second call does nothing."""
         starts, self._starts = self._starts, []
         for region, transid in starts:
             self.engine.outside(partial(region.start, transid)).result()
@@ -308,10 +310,10 @@ class Host:
         return found
 
     def switch_on(self, region: Region, plan: FaultPlan) -> ActivePlan:
-        """Put a fault plan to work, beside those that are; in the engine's thread.
+        """Activate a fault plan in addition to those that are active; call in the engine's thread.
 
         Raises:
-            TdqError: it is nothing for such a region; nothing of it is at work then.
+            TdqError: the plan does not suit the region; none of it is active then.
         """
         active = ActivePlan(plan)
         try:
@@ -324,10 +326,10 @@ class Host:
         return active
 
     def switch_off(self, region: Region, key: str | None = None) -> None:
-        """Take a fault plan away, or all of a region; in the engine's thread."""
+        """Remove a fault plan, or all plans of a region; call in the engine's thread."""
         plans = self.faults[region.applid]
         behind = [each for each in plans if key is None or int(each) >= int(key)]
-        for each in reversed(behind):  # each puts back what was there before it
+        for each in reversed(behind):  # the last first: each restores what it replaced
             plans[each].detach()
         for each in behind:
             if key in (None, each):
@@ -338,13 +340,13 @@ class Host:
     def wait_for_condition(
         self, region: Region, condition: str, seconds: float, position: int | None = None
     ) -> Future[bool]:
-        """Wait until a command of a region meets a condition.
+        """Wait until a command of a region ends with a condition.
 
         Args:
             region: the region.
-            condition: its name.
-            seconds: how long at most; then TimedOut is raised in the future.
-            position: of the first event of the region's history that counts; None for what happens from now on.
+            condition: the name of the condition.
+            seconds: the time limit; at its end TimedOut is raised in the future.
+            position: the position in the region's history from which commands count; None for from now on.
         """
         recent = self.recent[region.applid]
         first = position
@@ -359,11 +361,11 @@ class Host:
         return self.waits.for_condition(region, condition, seconds, has_come=has_come)
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
-        """Have something done in the engine's thread; it may wait as a task does."""
+        """Run a call in the engine's thread; the call may wait like a task."""
         return await asyncio.wrap_future(self.engine.submit(call, name=name))
 
     def stop(self, timeout: float = 10.0) -> Any:
-        """Back out what clients have open, let tasks end, close the regions."""
+        """Back out open units of work of clients, let tasks end, and close the regions."""
         self.units.end_all()
         try:
             return self.engine.stop(timeout)

@@ -1,4 +1,4 @@
-"""How long something took, counted in classes of seconds: what a histogram of Prometheus is made of."""
+"""Durations counted in classes of seconds, for a Prometheus histogram."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BOUNDS: Final = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 
 class Latency:
-    """What was measured so far.
+    """The measured durations.
 
     Attributes:
-        seconds: of all together.
+        seconds: their sum.
     """
 
     def __init__(self) -> None:
@@ -23,11 +23,11 @@ class Latency:
         self._counts = [0] * (len(_BOUNDS) + 1)
 
     def add(self, seconds: float) -> None:
-        """One more was measured."""
+        """Add a duration."""
         self.seconds += seconds
         self._counts[bisect_left(_BOUNDS, seconds)] += 1
 
     def buckets(self) -> list[tuple[str, float]]:
-        """How many took at most so long, by the upper bound as Prometheus writes it; the last is all."""
+        """The cumulative counts by upper bound, in the format of Prometheus; the last is the total."""
         bounds = [*map(str, _BOUNDS), "+Inf"]
         return list(zip(bounds, map(float, accumulate(self._counts)), strict=True))

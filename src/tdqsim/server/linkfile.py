@@ -1,4 +1,4 @@
-"""The ``links:`` of ``serve.yaml``: which regions and systems of other processes are reached or let in, and where.
+"""The ``links:`` of ``serve.yaml``: the links to regions and systems of other processes.
 
 ::
 
@@ -18,8 +18,8 @@
       - {name: SYSA}
       - {name: SYSC, rmtlocname: CHICAGO, to: 'sysc.example.com:8490'}
 
-Each is one region or system that is served here, with the certificate that proves its name. Those with ``to`` are
-dialled; the others are waited for, on ``port``.
+Each entry is a region or system that is served here, with the certificate that proves its name. This side connects to
+those with ``to``, and waits on ``port`` for the others.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _HIGHEST_PORT: Final = 65535
 
 
 def dialled(to: str) -> tuple[str, int] | None:
-    """Host and port of ``host:port`` or ``[IPv6 address]:port``; None for nothing.
+    """Host and port of ``host:port`` or ``[IPv6 address]:port``; None for an empty text.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: it has neither form.
     """
     if not to:
         return None
@@ -80,9 +80,9 @@ class LinkedRegion(_Strict):
     """A region of another process, for function shipping.
 
     Attributes:
-        sysid: how the region here calls it: 1 to 4 characters, as SYSID and REMOTESYSTEM name it.
+        sysid: its SYSID in the region here: 1 to 4 characters, as in SYSID and REMOTESYSTEM.
         applid: its APPLID, the common name of its certificate.
-        to: host and port where it waits, as ``10.0.0.2:8489``; without it, it dials and is waited for here.
+        to: host and port on which it waits, such as ``10.0.0.2:8489``; without it, it connects to this side.
     """
 
     sysid: _SYSID
@@ -91,12 +91,12 @@ class LinkedRegion(_Strict):
 
 
 class LinkedSystem(_Strict):
-    """A system of another process: one that DDM data queues here lie on, or one whose DDM queues lie here.
+    """A system of another process: the target of DDM data queues here, or one whose DDM queues have their target here.
 
     Attributes:
         name: its name, the common name of its certificate.
-        rmtlocname: RMTLOCNAME or RDB of the DDM data queues here that lie there; given together with ``to``.
-        to: host and port where it waits; without it, it dials and is let in here, its users believed.
+        rmtlocname: RMTLOCNAME or RDB of the DDM data queues here that refer to it; given together with ``to``.
+        to: host and port on which it waits; without it, it connects to this side, which trusts its user ids.
     """
 
     name: _NAME
@@ -106,7 +106,7 @@ class LinkedSystem(_Strict):
     @model_validator(mode="after")
     def _together(self) -> Self:
         if bool(self.rmtlocname) != bool(self.to):
-            raise ValueError(f"{self.name}: rmtlocname and to are given together, or neither, to let it in")
+            raise ValueError(f"{self.name}: give rmtlocname and to together, or neither if it connects to this side")
         return self
 
 
@@ -114,12 +114,12 @@ class ServedLinks(_Strict):
     """The links of one region or system that is served here.
 
     Attributes:
-        name: the region's APPLID or the system's name, the common name of its certificate.
+        name: the APPLID of the region or the name of the system, the common name of its certificate.
         certificate: its certificate, a PEM file.
-        key: the private key, a PEM file that nobody else can read.
-        authority: certificates of the authorities that are believed, a PEM file.
-        address: where those that dial are waited for; unless given, where the faces listen.
-        port: there; 0 for any that is free. Needed where one is waited for, and only there.
+        key: the private key, a PEM file that no other user can read.
+        authority: the certificates of the trusted authorities, a PEM file.
+        address: the address on which to wait for the others; default: that of the faces.
+        port: the port; 0 for any free port. Required if this side waits for a connection, and only then.
         regions: the links of a region.
         systems: the links of a system.
     """
@@ -136,9 +136,7 @@ class ServedLinks(_Strict):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if bool(self.regions) == bool(self.systems):
-            raise ValueError(
-                f"{self.name}: regions or systems are needed: a region links to regions, a system to systems"
-            )
+            raise ValueError(f"{self.name}: give regions or systems: a region links to regions, a system to systems")
         _once(self.name, "sysid", (each.sysid for each in self.regions))
         _once(self.name, "applid", (each.applid for each in self.regions))
         _once(self.name, "rmtlocname", (each.rmtlocname for each in self.systems if each.to))
@@ -150,9 +148,9 @@ class ServedLinks(_Strict):
             *(each.name for each in self.systems if not each.to),
         ]
         if awaited and self.port is None:
-            raise ValueError(f"{self.name}: a port is needed, since {awaited[0]} has no to and is waited for")
+            raise ValueError(f"{self.name}: needs a port, because {awaited[0]} has no to and connects to this side")
         if not awaited and self.port is not None:
-            raise ValueError(f"{self.name}: port {self.port}: nobody is waited for; all have to")
+            raise ValueError(f"{self.name}: port {self.port}: not used, because all links have to")
         return self
 
 
@@ -160,15 +158,15 @@ def _once(where: str, what: str, values: Iterable[str]) -> None:
     seen: set[str] = set()
     for value in values:
         if value in seen:
-            raise ValueError(f"{where}: {what} {value} is there twice")
+            raise ValueError(f"{where}: {what} {value} occurs twice")
         seen.add(value)
 
 
 def check_names_once(given: tuple[ServedLinks, ...]) -> tuple[ServedLinks, ...]:
-    """The same; each region or system has its links in one place.
+    """Return the argument after checking that each region or system has only one entry.
 
     Raises:
-        ValueError: a name is there twice.
+        ValueError: a name occurs twice.
     """
     _once("links", "name", (each.name for each in given))
     return given

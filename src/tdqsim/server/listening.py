@@ -1,4 +1,4 @@
-"""Connections of HTTP: bounded in number, cut off when they are too slow in asking or in taking the answer."""
+"""HTTP connections: limited in number, and closed if a client sends its request or reads the answer too slowly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 
 class _Punctual(H11Protocol):
-    """Closes a connection on which no whole head of a request arrives in time, or whose client does not read."""
+    """Closes a connection if no complete request head arrives in time, or if the client does not read."""
 
     seconds = float(_BOUNDS["request_seconds"])
     answer_seconds = float(_BOUNDS["answer_seconds"])
@@ -30,7 +30,7 @@ class _Punctual(H11Protocol):
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
+        """A client has connected."""
         super().connection_made(transport)
         _at_once(transport)
         self.open_connections.register(self.connections)
@@ -40,7 +40,7 @@ class _Punctual(H11Protocol):
         self._arm()
 
     def data_received(self, data: bytes) -> None:
-        """Something has come: the end of a head, or a part of one."""
+        """Data has arrived: all or a part of a request head."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._disarm()
@@ -48,17 +48,17 @@ class _Punctual(H11Protocol):
             self._arm()
 
     def pause_writing(self) -> None:
-        """The client has not taken what was sent to it."""
+        """The client does not read the data that was sent to it."""
         super().pause_writing()
         self._unread = self.loop.call_later(self.answer_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has."""
+        """The client has read the data."""
         super().resume_writing()
         self._forget()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
+        """The connection has ended."""
         self._disarm()
         self._forget()
         super().connection_lost(exc)
@@ -78,11 +78,10 @@ class _Punctual(H11Protocol):
 
 
 def _at_once(transport: asyncio.Transport) -> None:
-    """Let an answer go out in its parts.
+    """Set TCP_NODELAY.
 
-    Head and body are two writes, and the second would wait for the client's
-    acknowledgement of the first, 40 ms. asyncio sees to it only where a socket says that it is TCP, which those that
-    a listener accepts do not.
+    The head and the body of an answer are two writes, and the second would wait 40 ms for the client's acknowledgement
+    of the first. asyncio sets the option only for sockets that are marked as TCP, which accepted sockets are not.
     """
     sock = transport.get_extra_info("socket")
     if sock is not None and sock.family in (AF_INET, AF_INET6):
@@ -90,7 +89,7 @@ def _at_once(transport: asyncio.Transport) -> None:
 
 
 class HttpServer(uvicorn.Server):
-    """Says when it listens, and leaves signals alone: uvicorn would raise them again when it has ended in order."""
+    """Reports when it listens, and does not handle signals: uvicorn would raise them again after its orderly end."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], object]) -> None:
         super().__init__(config)
@@ -98,11 +97,11 @@ class HttpServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing: the process has its own way to end."""
+        """Do nothing: the process handles signals itself."""
         yield
 
     async def startup(self, sockets: list[socket] | None = None) -> None:
-        """Begin to listen, and say so."""
+        """Begin to listen, and report it."""
         await super().startup(sockets)
         self._ready()
 
@@ -115,14 +114,14 @@ def http_config(
     connections: Connections | None = None,
     **options: Any,
 ) -> uvicorn.Config:
-    """How an application is served.
+    """The uvicorn configuration of an application.
 
     Args:
         app: the application.
-        request_seconds: in which the head of a request must arrive.
-        answer_seconds: in which a client must take what was sent to it.
-        connections: those of all faces; None where there is no other face.
-        options: further ones of uvicorn.
+        request_seconds: the time limit for the head of a request.
+        answer_seconds: the time limit for a client to read the data sent to it.
+        connections: the connections of all faces; None if there is no other face.
+        options: further options of uvicorn.
     """
     bounds = {
         "seconds": request_seconds,

@@ -1,4 +1,4 @@
-"""Looking at queues with a user's eyes: by the region's security policy, and without a task, a count or a trace."""
+"""Read queues for a user: under the security policy of the region, and without a task, statistics or events."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __all__ = ["check_readable", "inquired", "peek", "probe"]
 
 
 def probe(region: Region, userid: str) -> Any:
-    """Somebody who asks what he would meet, and does nothing; the region's default user when empty."""
+    """A probe, which predicts results for a user (empty: the default user) without executing commands."""
     return TaskBase(region, 0, "TEST", userid or region.default_user)
 
 
 def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
-    """What INQUIRE TDQUEUE gives, all options.
+    """The result of INQUIRE TDQUEUE with all options.
 
     Raises:
         Condition: QIDERR, NOTAUTH.
@@ -36,20 +36,20 @@ def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
 
 
 def check_readable(region: Region, name: str, userid: str) -> None:
-    """See that a user may see the records of a queue; whoever owns the process (no user id) may.
+    """Check that a user may read the records of a queue; the owner of the process (no user id) may always.
 
     Raises:
-        Condition: QIDERR; NOTAUTH 101: the policy gives the user not even READ.
+        Condition: QIDERR; NOTAUTH 101: the policy does not give READ to the user.
     """
     target = final_target(region, name.rstrip(" ")).name
     if userid and not may_access(probe(region, userid), target, Access.READ):
-        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not look at queue {target}")
+        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {target}")
 
 
 def peek(
     region: Region, name: str, userid: str, position: int, limit: int, *, with_uncommitted: bool = False
 ) -> list[bytes]:
-    """Some records of a queue from a position on; where finding that takes long, others have their turns meanwhile.
+    """Some records of a queue from a position on; other tasks run meanwhile if finding the position takes long.
 
     Raises:
         Condition: QIDERR, NOTAUTH. TdqError: the queue is remote, or its data set cannot be read.

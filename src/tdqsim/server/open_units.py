@@ -1,8 +1,8 @@
 """Units of work that stay open between the requests of a client.
 
-Each is a task of its region that waits for what to do next: a strand that is parked, not a thread that is blocked. It
-ends by commit or backout, or when nothing was asked of it for too long: then it is backed out. A unit of work belongs
-to the user who began it.
+Each is a task of its region that waits for its next request: a suspended greenlet, not a blocked thread. It ends by
+commit or backout. If no request arrives for too long, it is backed out. A unit of work belongs to the user who began
+it.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["API_TRANSID", "OpenUnits", "TooManyUnits", "UnknownUnit"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 API_TRANSID: Final = "TAPI"
-"""The transaction id of tasks that carry out requests of the API."""
+"""The transaction id of tasks that execute requests of the API."""
 _NS: Final = 10**9
 
 
 class UnknownUnit(TdqError):
-    """No unit of work of that id is open: it has ended, was backed out after a time-out, or belongs to another user."""
+    """No unit of work with that id is open: it ended, was backed out after a timeout, or belongs to another user."""
 
 
 class TooManyUnits(TdqError):
-    """As many units of work are open as may be."""
+    """The maximum number of units of work is open."""
 
 
 @dataclass(slots=True)
@@ -57,13 +57,13 @@ class OpenUnits:
     def begin(
         self, region: Region, user: str, idle_seconds: float | None = None, *, transid: str = API_TRANSID
     ) -> Future[str]:
-        """Begin one; the future has its id.
+        """Begin a unit of work; the future returns its id.
 
         Raises:
-            TooManyUnits: as many are open as may be.
+            TooManyUnits: the maximum number is open.
         """
         if len(self._open) >= _BOUNDS["open_units"]:
-            raise TooManyUnits(f"{len(self._open)} units of work are open, which is all there may be")
+            raise TooManyUnits(f"{len(self._open)} units of work are open, which is the maximum")
         seconds = min(idle_seconds or _BOUNDS["unit_idle_seconds"], _BOUNDS["unit_idle_most"])
         unit = _Open(region, user, round(seconds * _NS))
         unit_id = secrets.token_hex(8)
@@ -76,17 +76,17 @@ class OpenUnits:
         return self._engine.outside(start)
 
     def do(self, unit_id: str, user: str, action: Callable[[Task], Any], *, last: bool = False) -> Future[Any]:
-        """Do something in a unit of work; ``last`` when it ends with that.
+        """Run an action in a unit of work; ``last`` if the unit of work ends with it.
 
         Raises:
-            UnknownUnit: there is none of that id, or it is another user's.
+            UnknownUnit: no unit of work has that id, or it belongs to another user.
         """
         unit = self._open.get(unit_id)
         if unit is None or unit.user != user:
             raise UnknownUnit(f"no unit of work {unit_id} is open")
         answer: Future[Any] = Future()
         if last:
-            answer.set_running_or_notify_cancel()  # never given up: the task would just return, and that commits
+            answer.set_running_or_notify_cancel()  # must not be cancelled: the task would return, which commits
 
         def hand_over() -> None:
             if unit.over:
@@ -100,25 +100,25 @@ class OpenUnits:
         return answer
 
     def variables(self, unit_id: str) -> dict[str, Any]:
-        """The variables of its CECI session; none when there is no such unit of work."""
+        """The variables of its CECI session; empty if there is no such unit of work."""
         unit = self._open.get(unit_id)
         return {} if unit is None else unit.variables
 
     def owner(self, unit_id: str) -> str:
-        """Whose unit of work it is; empty when there is none."""
+        """The user of a unit of work; empty if there is none."""
         unit = self._open.get(unit_id)
         return "" if unit is None else unit.user
 
     def end_all(self) -> None:
-        """Back out all that are open."""
+        """Back out all open units of work."""
         for unit_id, unit in tuple(self._open.items()):
             try:
                 self.do(unit_id, unit.user, lambda task: task.syncpoint_rollback(), last=True)
             except TdqError:
-                continue  # it has ended meanwhile
+                continue  # the unit of work has ended meanwhile
 
     def _live(self, unit_id: str, unit: _Open, task: Task) -> None:
-        """The program of the task: do what is asked, until the end or for too long nothing."""
+        """The program of the task: execute requests until the end, or until none arrives for too long."""
         try:
             while True:
                 try:
@@ -141,7 +141,7 @@ class OpenUnits:
 
 
 def _is_awaited(answer: Future[Any]) -> bool:
-    """Whether somebody is still there for an answer; from now on it cannot be given up."""
+    """Whether the client still waits for the answer; it cannot cancel the request any more."""
     return answer.running() or answer.set_running_or_notify_cancel()
 
 
@@ -155,11 +155,11 @@ def _answer(answer: Future[Any], action: Callable[[Task], Any], task: Task) -> N
         return
     try:
         answer.set_result(action(task))
-    except Abend as error:  # the task ends with it, backed out
+    except Abend as error:  # this ends the task, which is backed out
         answer.set_exception(error)
         raise
-    except Exception as error:  # noqa: BLE001  (it is the client's answer)
+    except Exception as error:  # noqa: BLE001  (the error is the answer to the client)
         answer.set_exception(error)
-    except BaseException:  # the task is ended from outside, or returns: its client must not wait for ever
+    except BaseException:  # the task was ended from outside, or returned: the client must get an answer
         answer.set_exception(UnknownUnit("the unit of work has ended with this request"))
         raise

@@ -1,7 +1,7 @@
 """The table of operations, ``facts/operations.tsv``: the role, the route and the audit text of each.
 
-A route of the API names its operation by its id. EXEC CICS text, CECI and CEMT name a command; its CVDA may decide, as
-FORCEPURGE of SET TASK does. Where a CVDA is in a variable, the command needs the highest role of its rows.
+A route of the API names its operation by its id. EXEC CICS text, CECI and CEMT name a command, whose role may depend on
+a CVDA, such as FORCEPURGE of SET TASK. If a CVDA is in a variable, the command needs the highest role of its rows.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ __all__ = [
 
 
 class ServerOperation(NamedTuple):
-    """Something that a user wants done.
+    """An operation that a user can request.
 
     Attributes:
-        name: the command, or the name of what is no command.
-        role: the role that it needs.
-        audit: the text of its audit line, with the names of its parts in braces.
+        name: the command, or the name of another operation.
+        role: the required role.
+        audit: the text of its audit line, with placeholders in braces.
     """
 
     name: str
@@ -40,7 +40,7 @@ class ServerOperation(NamedTuple):
     audit: str = ""
 
     def text(self, **parts: object) -> str:
-        """The text of its audit line; its name where the table has none."""
+        """The text of its audit line; default: its name."""
         return self.audit.format(**parts) or self.name
 
 
@@ -48,9 +48,9 @@ class Route(NamedTuple):
     """A route of the API.
 
     Attributes:
-        method: such as ``GET``.
-        path: below ``/api/v1``, with the parameters as ``{name}``.
-        tag: the group of the OpenAPI document that it is in.
+        method: the HTTP method, such as ``GET``.
+        path: the path below ``/api/v1``, with parameters as ``{name}``.
+        tag: its group in the OpenAPI document.
     """
 
     method: str
@@ -60,7 +60,7 @@ class Route(NamedTuple):
 
 @cache
 def _rows() -> dict[str, dict[str, ServerOperation]]:
-    """The operations by name and value; the value is empty for all that have no row of their own."""
+    """The operations by name and CVDA; the empty CVDA is for all values without a row of their own."""
     found: dict[str, dict[str, ServerOperation]] = {}
     for row in table("operations"):
         one = ServerOperation(row["operation"], Role(row["role"]), row["audit"])
@@ -88,11 +88,11 @@ def _fitting(name: str) -> dict[str, ServerOperation]:
 
 
 def operation(name: str, values: Collection[str] | None = ()) -> ServerOperation:
-    """An operation with the role that it needs.
+    """An operation with its required role.
 
     Args:
-        name: such as ``SET TASK``.
-        values: the CVDAs that are given, such as ``FORCEPURGE``; None when they are not known.
+        name: the name, such as ``SET TASK``.
+        values: the CVDAs of the command, such as ``FORCEPURGE``; None if they are unknown.
     """
     rows = _fitting(name)
     given = rows.values() if values is None else [rows[each] for each in values if each in rows] or [rows[""]]
@@ -100,7 +100,7 @@ def operation(name: str, values: Collection[str] | None = ()) -> ServerOperation
 
 
 def operation_of_id(operation_id: str) -> ServerOperation:
-    """What the route with this operationId does.
+    """The operation of the route with this operationId.
 
     Raises:
         KeyError: the table has no such id.
@@ -118,14 +118,14 @@ def route_of(operation_id: str) -> Route:
 
 
 def operation_of_command(resolved: Resolved) -> ServerOperation:
-    """What an EXEC CICS command does."""
+    """The operation of an EXEC CICS command."""
     name = resolved.command.name
     by_variable = any(option.kind == "cvda" for option, _word in resolved.sends)
     return operation(name, None if by_variable else [cvda.name for _option, cvda in resolved.keywords])
 
 
 def operation_of_request(request: CemtRequest) -> ServerOperation:
-    """What a CEMT request does; with a ``?`` it only shows what could be asked for."""
+    """The operation of a CEMT request; with ``?`` the request only shows its syntax."""
     if request.syntax_only:
         return operation("CEMT")
     given = [str(getattr(each, "name", each)) for each in request.values.values()]

@@ -1,4 +1,4 @@
-"""The JSON schemas of ``serve.yaml`` and ``system.yaml``, so that editors complete and check them while people type."""
+"""The JSON schemas of ``serve.yaml`` and ``system.yaml``, with which editors complete and check these files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["serve_json_schema", "system_json_schema"]
 
 _MODELS = (Faces, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
-"""An editor may take yes for a word."""
+"""A boolean; some editors read yes as text."""
 
 
 def serve_json_schema() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``serve.yaml``: which directories are served, by which faces, to whom.
+"""``serve.yaml``: the served directories, the faces and the users.
 
 ::
 
@@ -13,7 +13,7 @@
     - {name: PAYREGN, certificate: pay.pem, key: pay.key, authority: authority.pem,
        regions: [{sysid: SHIP, applid: SHIPREGN, to: 10.0.0.2:8489}]}
 
-What a region or a system is stays in its own ``region.yaml`` or ``system.yaml``. Paths are relative to the file.
+A region or system is described in its own ``region.yaml`` or ``system.yaml``. Paths are relative to the file.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class ServedPlace(_Strict):
     """One directory.
 
     Attributes:
-        path: the directory, with a ``region.yaml`` or a ``system.yaml``.
-        store: its store; without one records live as long as the process.
+        path: the directory, which has a ``region.yaml`` or a ``system.yaml``.
+        store: its store; without one, records live as long as the process.
     """
 
     path: _PATH
@@ -57,21 +57,21 @@ def _yes(value: Any) -> Any:
 
 
 def _places(given: Any) -> Any:
-    """A path alone is a directory without a store."""
+    """Convert a path to a directory without a store."""
     if not isinstance(given, list):
         return given
     return [{"path": each} if isinstance(each, str) else each for each in given]
 
 
 class Faces(_Strict):
-    """The faces with their ports; 0 for any that is free.
+    """The faces with their ports; 0 for any free port.
 
     Attributes:
         http: the JSON API, the console and metrics.
-        control: whether the command line finds what is served.
-        ibmi: the host servers of the IBM i systems: yes for free ports, or ports by service (``as-signon``,
-            ``as-dtaq``, ``as-rmtcmd``, with ``-s`` behind them over TLS, ``mapper``) where there is one system. With
-            TLS, ports without it are open only for services that are named so.
+        control: whether the command line can find the server.
+        ibmi: the host servers of the IBM i systems: yes for free ports or, if there is one system, ports by service
+            (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``mapper``; with the suffix ``-s`` over TLS). With TLS, only
+            services that are listed without ``-s`` also have a port without TLS.
     """
 
     http: _PORT = 0
@@ -89,7 +89,7 @@ class TlsFiles(_Strict):
     """A certificate and its key, as PEM files.
 
     Attributes:
-        certificate: the certificate, and those that signed it.
+        certificate: the certificate and its chain.
         key: its private key.
     """
 
@@ -105,15 +105,15 @@ def _check_address(value: str) -> str:
 
 
 class ServeFile(_Strict):
-    """What ``serve.yaml`` says.
+    """The contents of ``serve.yaml``.
 
     Attributes:
-        directories: what is served.
-        address: where the faces listen.
-        faces: which, with their ports.
-        tls: ``generated``, or certificate and key; none unless given.
-        users: the users file; none unless given.
-        links: to regions and systems of other processes.
+        directories: the directories to serve.
+        address: the address on which the faces listen.
+        faces: the faces with their ports.
+        tls: ``generated``, or a certificate with its key; default: no TLS.
+        users: the users file; default: none.
+        links: the links to regions and systems of other processes.
     """
 
     directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
@@ -125,10 +125,10 @@ class ServeFile(_Strict):
 
 
 def load_serve_file(path: Path) -> ServeFile:
-    """What a file says, its paths made absolute.
+    """The contents of a file, with absolute paths.
 
     Raises:
-        DefinitionError: it cannot be read, or something in it is wrong; all problems are listed, with lines.
+        DefinitionError: it cannot be read or has errors; all problems are listed with their lines.
     """
     found = read_model(path, read_plain(path), ServeFile)
     base = path.resolve().parent
@@ -148,13 +148,13 @@ def load_serve_file(path: Path) -> ServeFile:
 
 
 def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:
-    """What a file would say that names directories alone: every face on free ports.
+    """The settings for directories without a file: every face on free ports.
 
     Raises:
-        TdqError: a store is given where there are several directories.
+        TdqError: a store is given for several directories.
     """
     if store is not None and len(directories) != 1:
-        raise UsageError("a store is given where one directory is served; serve.yaml gives each its own")
+        raise UsageError("a store can be given for one directory only; for several, use serve.yaml")
     places = [ServedPlace(path=str(each), store="" if store is None else str(store)) for each in directories]
     return ServeFile(directories=tuple(places), faces=Faces(ibmi=True))
 
@@ -169,10 +169,10 @@ def changed(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> ServeFile:
-    """The same with what is given in place of what it says.
+    """The settings with the arguments in place of their values.
 
     Raises:
-        TdqError: the address is none.
+        TdqError: the address is invalid.
     """
     update: dict[str, Any] = {}
     if address is not None:

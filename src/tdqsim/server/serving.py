@@ -1,8 +1,8 @@
-"""The process: the faces beside the engine, a ready file, and an orderly end.
+"""The server process: the engine, the faces, a ready file, and an orderly end.
 
-SIGTERM and SIGINT end it in order: no new requests, open units of work are backed out, tasks end or are reported,
-stores are closed clean. Without configured users it listens on loopback alone, with a token made for this run; beyond
-loopback it asks for users and TLS, unless it is told otherwise.
+SIGTERM and SIGINT end it in order: new requests are refused, open units of work are backed out, tasks end or are
+reported, stores are closed cleanly. Without users it listens on loopback only, with a token that is generated for this
+run. Beyond loopback it requires users and TLS, unless ``insecure`` is set.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ from tdqsim.server.users import Users
 __all__ = ["Served", "serve"]
 
 _LONGEST_SOCKET: Final = 100
-"""Bytes of a socket's path; systems take 104 and more."""
+"""The maximum length of the path of a socket in bytes; systems allow 104 or more."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _log = structlog.get_logger("tdqsim.server")
 
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Where a server listens.
+    """The addresses of a running server.
 
     Attributes:
-        url: such as ``http://127.0.0.1:8470``.
+        url: its address, such as ``http://127.0.0.1:8470``.
         token: the bearer token of this run.
-        pid: its process.
+        pid: its process id.
         regions: the APPLIDs that it serves.
         systems: the IBM i systems that it serves.
-        ports: by face; those of the host servers by system and service, those of links by name.
-        link: where a browser signs on, once; empty where users are configured.
-        certificate: the certificate that was made for this run, None for none.
+        ports: the ports by face; for host servers by system and service, for links by name.
+        link: a link by which a browser signs on once; empty if there are users.
+        certificate: the certificate that was generated for this run; None for none.
     """
 
     url: str
@@ -74,7 +74,7 @@ class Served:
     certificate: Path | None = None
 
     def ready(self) -> dict[str, Any]:
-        """What the ready file says."""
+        """The contents of the ready file."""
         found = {"url": self.url, "token": self.token, "pid": self.pid, "regions": list(self.regions)}
         found |= {"systems": list(self.systems), "ports": dict(self.ports)}
         return found | ({"certificate": str(self.certificate)} if self.certificate is not None else {})
@@ -82,7 +82,7 @@ class Served:
 
 @dataclass(slots=True)
 class _Run:
-    """What one run of a server is made of."""
+    """The parts of one run of a server."""
 
     config: ServeFile
     host: Host
@@ -111,24 +111,24 @@ def serve(
     request_seconds: float = _BOUNDS["request_seconds"],
     told: Callable[[Served], Any] | None = None,
 ) -> int:
-    """Serve regions and systems until the process is told to end.
+    """Serve regions and systems until SIGTERM or SIGINT.
 
     Args:
-        config: what is served, and how: a ``serve.yaml`` that was read, or :func:`~tdqsim.server.servefile.serve_file`.
-        ready_file: written, as JSON, when everything listens; only this user can read it.
-        frozen: stand still from the start.
-        timeout: seconds in which tasks may end.
-        insecure: listen beyond loopback without users or without TLS all the same.
-        out: where data sets go that no DD card names; None for ``tdq-out`` in the current directory.
-        request_seconds: in which the head of a request, and its body, must arrive.
+        config: the settings, from a ``serve.yaml`` or by :func:`~tdqsim.server.servefile.serve_file`.
+        ready_file: a JSON file that is written when everything listens; only this user can read it.
+        frozen: whether the clock stands still from the start.
+        timeout: the number of seconds in which tasks may end.
+        insecure: whether to listen beyond loopback even without users or without TLS.
+        out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
+        request_seconds: the time limit for the head of a request, and for its body.
         told: called when everything listens.
 
     Returns:
-        0; 1 when tasks had to be ended.
+        0, or 1 if tasks had to be ended.
 
     Raises:
-        TdqError: it would listen where it must not, something cannot be made, a port is taken, or the ready file cannot
-            be written.
+        TdqError: the address needs users or TLS, a region or system cannot be created, a port is taken, or the ready
+            file cannot be written.
     """
     _check_exposure(config, insecure=insecure)
     check_links(config.links)
@@ -139,14 +139,14 @@ def serve(
     with contextlib.ExitStack() as cleanup:
         certificate = _certificate(config, cleanup)
         if certificate is not None:
-            certificate.context()  # what is wrong with it is said before anything is made
+            certificate.context()  # report its errors before anything is created
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
         accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
         host = Host(frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out)
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
-            host.start_transactions()  # what is remote to one region may be in the next
+            host.start_transactions()  # after all regions exist, because remote queues may refer to any of them
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
             gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)
@@ -174,7 +174,7 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
 
 
 def _many_files() -> None:
-    """As many open files as the system lets this process have: a connection is one."""
+    """Raise the limit of open files to the maximum, because each connection is one."""
     try:
         import resource  # noqa: PLC0415  (not on every platform; without it there is no such limit)
     except ImportError:
@@ -199,7 +199,7 @@ def _listen(address: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return socket.create_server((address, port), family=family, backlog=1024)
     except OSError as error:
-        raise ServeError(f"{address} port {port} cannot be listened to: {error.strerror}") from error
+        raise ServeError(f"cannot listen on {address} port {port}: {error.strerror}") from error
 
 
 # -- in the loop ------------------------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ async def _live(run: _Run) -> None:
         for number in (signal.SIGTERM, signal.SIGINT):
             try:
                 loop.add_signal_handler(number, _end, run)
-            except NotImplementedError:  # the loop of Windows has none
+            except NotImplementedError:  # the event loop of Windows has no signal handlers
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(_end, run))
         await asyncio.gather(*served)
 
@@ -267,9 +267,9 @@ def _ready(run: _Run) -> None:
 
 
 def _make_ready(path: Path) -> None:
-    """See that the ready file can be written, and take away that of a server which was killed.
+    """Check that the ready file can be written, and remove that of a killed server.
 
-    That of a server which runs stays until everything listens: this one may not come so far.
+    The ready file of a running server is replaced only when everything listens, because this server may fail before.
     """
     if path.is_dir():
         raise ServeError(f"ready file {path}: is a directory")
@@ -283,7 +283,7 @@ def _make_ready(path: Path) -> None:
 
 
 def _pid_of(path: Path) -> int | None:
-    """The process whose ready file it is; None where it is none."""
+    """The process id in a ready file; None if it is not a ready file."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))["pid"]
     except (OSError, ValueError, LookupError, TypeError):
@@ -304,16 +304,16 @@ def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:
 
 
 def _has_control(config: ServeFile) -> bool:
-    """Whether the control face is served; without a folder of this user's own it is not, and the log says so."""
+    """Whether to serve the control face; without a private folder it is not served, which is logged."""
     if config.faces.control and control_folder(make=True) is None:
-        _log.warning("no_control_face", why="no folder is this user's own; set XDG_RUNTIME_DIR")
+        _log.warning("no_control_face", why="there is no private folder; set XDG_RUNTIME_DIR")
         return False
     return config.faces.control
 
 
 @contextlib.contextmanager
 def _control(run: _Run) -> Iterator[socket.socket]:
-    """The control face: a socket that only this user can reach, and the files by which commands find it."""
+    """The control face: a socket that only this user can access, and the files by which commands find it."""
     with contextlib.ExitStack() as cleanup:
         url, listener = _own_socket(cleanup) if hasattr(socket, "AF_UNIX") else _loopback(cleanup)
         left: list[Path] = []
@@ -326,9 +326,9 @@ def _control(run: _Run) -> Iterator[socket.socket]:
 
 
 def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
-    """A Unix socket in a folder of this user's; loopback where its path would be too long for a socket."""
+    """A Unix socket in a private folder; a port of loopback if its path would be too long."""
     folder = control_folder(make=True)
-    assert folder is not None, "the face is not served where there is none"
+    assert folder is not None, "the face is not served without a private folder"
     path = folder / f"{os.getpid()}.sock"
     if len(os.fsencode(path)) > _LONGEST_SOCKET:
         return _loopback(cleanup)
@@ -342,6 +342,6 @@ def _own_socket(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
 
 
 def _loopback(cleanup: contextlib.ExitStack) -> tuple[str, socket.socket]:
-    """Where there are none of these: a port of the loopback address; the token keeps others out."""
+    """A port of the loopback address, if there are no Unix sockets; the token protects it."""
     listener = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))
     return f"http://127.0.0.1:{listener.getsockname()[1]}", listener

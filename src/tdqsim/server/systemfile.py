@@ -1,4 +1,4 @@
-"""An IBM i system's directory: ``system.yaml``, what a region has in ``region.yaml``.
+"""The directory of an IBM i system: ``system.yaml`` describes the system, as ``region.yaml`` describes a region.
 
 ::
 
@@ -12,9 +12,9 @@
     - GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)
     system_values: {QPWDLVL: 3, QPWDMINLEN: 8}
 
-Every key may be left out. Paths are relative to the directory. The libraries that definitions name are made. The
-commands say who may do what: they are run by QSECOFR when the system is made, behind the definitions, and not again
-where a store has kept what they did.
+Every key is optional. Paths are relative to the directory. The libraries of the definitions are created. The commands
+typically create users and grant authorities: QSECOFR runs them when the system is created, after the definitions. If a
+store has kept their results, they are not run again.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SYSTEM_FILE_NAME: Final = "system.yaml"
 _OWNER: Final = "QSECOFR"
 _OF_STORE: Final = frozenset({"durability", "limit_bytes", "memory_bytes"})
 _UNFINISHED: Final = b"system/unfinished"
-"""The durable record of a store whose system is being made; the one that runs the last command takes it away."""
+"""The durable record that marks a store whose system is being created; it is removed after the last command."""
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
 
 
@@ -67,16 +67,16 @@ _Command = Annotated[str, Field(min_length=1, max_length=32702), AfterValidator(
 
 
 class SystemFile(BaseModel):
-    """What ``system.yaml`` says.
+    """The contents of ``system.yaml``.
 
     Attributes:
-        name: the system's name, 1 to 8 characters.
-        ccsid: of its jobs.
+        name: the name of the system, 1 to 8 characters.
+        ccsid: the CCSID of its jobs.
         time_zone: UTC or the name of a time zone.
         definitions: files with data queues.
-        libraries: those that are made beside the ones that definitions name.
-        commands: CL commands that are run, in order, when the system is made.
-        system_values: those that sign-ons follow, such as QPWDLVL and QMAXSIGN; the others have their defaults.
+        libraries: libraries to create in addition to those of the definitions.
+        commands: CL commands that are run, in order, when the system is created.
+        system_values: values for sign-on, such as QPWDLVL and QMAXSIGN; others have their defaults.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -90,10 +90,10 @@ class SystemFile(BaseModel):
 
 
 def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
-    """What ``system.yaml`` in a directory says, and the definitions that it names.
+    """The contents of ``system.yaml`` in a directory, and the definitions that it names.
 
     Raises:
-        DefinitionError: something in a file is wrong.
+        DefinitionError: a file has errors.
     """
     path = directory / SYSTEM_FILE_NAME
     found = read_model(path, read_plain(path), SystemFile)
@@ -103,18 +103,19 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
 def system_from_directory(
     directory: Path, store: Path | None = None, *, accounts: hostservers.Accounts | None = None, **options: Any
 ) -> System:
-    """The system that ``system.yaml`` in a directory describes; what its store has already stays as it is.
+    """The system that ``system.yaml`` in a directory describes; existing objects in its store are not changed.
 
-    A store that was killed before the last command had been run is made anew from the beginning: a mark in it says so.
+    If the process was killed before the last command had run, a mark in the store causes the system to be created again
+    from the beginning.
 
     Args:
         directory: the directory.
-        store: its store; None for one that lives as long as the system.
-        accounts: where CRTUSRPRF and CHGUSRPRF keep passwords; None where no server keeps any.
-        options: further ones of the store and the system.
+        store: its store; None for a temporary one.
+        accounts: the accounts in which CRTUSRPRF and CHGUSRPRF store passwords; None if there are none.
+        options: further options of the store and the system.
 
     Raises:
-        DefinitionError: something in a file is wrong, or a command was refused. StoreError: the store cannot be used.
+        DefinitionError: a file has errors, or a command was refused. StoreError: the store cannot be used.
     """
     found, definitions = load_system_file(directory)
     made = store is not None and not os.path.lexists(store)
@@ -138,7 +139,7 @@ def system_from_directory(
 
 
 def _begin(store: Store) -> bool:
-    """Whether the system is still to be made: nothing is in its store, or what was cut short, which is thrown away."""
+    """Whether the system must be created: the store is empty, or is cleared after an interrupted creation."""
     durable = store.durable
     empty = not any(durable.metas()) and not any(durable.queues()) and not any(store.volatile.queues())
     if not empty and durable.get_meta(_UNFINISHED) is None:

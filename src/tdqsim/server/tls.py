@@ -1,4 +1,4 @@
-"""Certificates: given ones, or one that is made for this run."""
+"""Certificates: those of the user, or one that is generated for the run."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Certificate:
     """A certificate and its key, as PEM files.
 
     Attributes:
-        certificate: the chain.
+        certificate: the certificate with its chain.
         key: its key.
-        generated: it was made for this run, so that a client must be told to trust it.
+        generated: whether it was generated for this run, so that clients must be configured to trust it.
     """
 
     certificate: Path
@@ -38,10 +38,10 @@ class Certificate:
     generated: bool = False
 
     def context(self) -> ssl.SSLContext:
-        """For a server.
+        """The TLS context of a server.
 
         Raises:
-            TdqError: the files are no certificate and key that belong together.
+            TdqError: the files are not a certificate and its key.
         """
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -54,7 +54,7 @@ class Certificate:
 
 
 def given(certificate: Path, key: Path) -> Certificate:
-    """A certificate that the user has.
+    """A certificate of the user.
 
     Raises:
         TdqError: a file cannot be read, or others can read the key.
@@ -63,16 +63,16 @@ def given(certificate: Path, key: Path) -> Certificate:
         if not path.is_file():
             raise ServeError(f"{path}: there is no such file")
     if key.stat().st_mode & 0o077 and os.name == "posix":
-        raise ServeError(f"{key}: others can read the key; chmod 600 mends that")
+        raise ServeError(f"{key}: others can read the key; correct it by chmod 600")
     return Certificate(certificate, key)
 
 
 def made(folder: Path, address: str) -> Certificate:
-    """A certificate for this machine, signed by itself, in a private folder.
+    """A self-signed certificate for this machine, in a private folder.
 
     Args:
-        folder: where the two files go.
-        address: that is listened on.
+        folder: the folder of the two files.
+        address: the address on which the server listens.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "tdqsim")])

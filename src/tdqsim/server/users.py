@@ -1,4 +1,4 @@
-"""Who may use a server: one ``users.yaml`` for all its faces.
+"""The users of a server: one ``users.yaml`` for all its faces.
 
 ::
 
@@ -9,12 +9,13 @@
       password: $argon2id$v=19$...
       ibmi: {2: 1C0E...}
 
-``tdq users`` writes it, readable by its owner alone. A password is kept as its Argon2 hash, which is of no use to a
-thief. The verifiers of ``ibmi`` are different: IBM i clients prove a password by a value made of it, so who has the
-value can sign on with it. They are *password-equivalent*, and are there only where they were asked for.
+``tdq users`` writes the file, which only its owner can read. A password is stored as its Argon2 hash, from which it
+cannot be derived. The verifiers in ``ibmi`` are different: IBM i clients prove a password by a value that is derived
+from it, so anyone who has the value can sign on. They are *password-equivalent*, and are stored only on request.
 
-Whoever asks is told the same of an unknown user, a wrong password and a disabled user, after the same work. Sign-ons
-are counted before they are looked at, by user and origin, so that many at once find no more than one after the other.
+The answer, and the time that it takes, is the same for an unknown user, a wrong password and a disabled user. Sign-ons
+are counted, by user and origin, before they are checked, so that simultaneous attempts are limited like consecutive
+ones.
 """
 
 from __future__ import annotations
@@ -51,18 +52,20 @@ _ID: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}", re.ASCII)
 _VERIFIERS: Final = {0: 8, 2: 20, 4: 64}  # bytes by password level: DES, SHA-1, PBKDF2 with SHA-512
 _HASHER: Final = PasswordHasher()
 _log = structlog.get_logger("tdqsim.server")
-_HEAD: Final = "# Written by tdq users. Verifiers under ibmi are password-equivalent: who reads them can sign on.\n"
+_HEAD: Final = (
+    "# Written by tdq users. Verifiers under ibmi are password-equivalent: anyone who reads them can sign on.\n"
+)
 
 
 class SignOnRefused(TdqError):
-    """User and password are not those of anybody who may sign on."""
+    """The user or the password is wrong, or the user may not sign on."""
 
 
 class TooManySignOns(SignOnRefused):
     """Too many sign-ons of this user or from this origin have failed.
 
     Attributes:
-        seconds: after which it may be tried again.
+        seconds: the time until the next attempt is allowed.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -71,7 +74,7 @@ class TooManySignOns(SignOnRefused):
 
 
 class Role(StrEnum):
-    """What a user may do; each includes those before it."""
+    """The roles of users; each includes those before it."""
 
     look = "look"
     operate = "operate"
@@ -86,12 +89,13 @@ class User:
     """One user.
 
     Attributes:
-        id: 1 to 10 characters, capitals; the user id of its tasks and jobs. Empty for the default user of each region.
-        roles: what it may do; none for one whom only IBM i clients sign on as.
-        groups: the groups that it is in.
-        password: the Argon2 hash of its password; empty for none, so that it cannot sign on by one.
-        ibmi: what IBM i clients prove the password by, by password level (0, 2, 4); password-equivalent.
-        disabled: it may not sign on.
+        id: 1 to 10 characters, upper case; the user id of the user's tasks and jobs. Empty for the default user of each
+            region.
+        roles: the roles; empty for a user who can only sign on as an IBM i client.
+        groups: the groups of the user.
+        password: the Argon2 hash of the password; empty if the user has none and cannot sign on by password.
+        ibmi: the verifiers for IBM i clients, by password level (0, 2, 4); password-equivalent.
+        disabled: whether the user may not sign on.
     """
 
     id: str
@@ -102,7 +106,7 @@ class User:
     disabled: bool = False
 
     def may(self, role: Role) -> bool:
-        """Whether it has a role, or one that includes it."""
+        """Whether the user has a role, or one that includes it."""
         return any(_RANK[each] >= _RANK[role] for each in self.roles)
 
 
@@ -119,7 +123,7 @@ def hashed(password: str) -> str:
 
 @cache
 def _nobody() -> str:
-    """What the password of an unknown user is compared with, for the same work."""
+    """The hash with which the password of an unknown user is compared, so that the check takes the same time."""
     return _HASHER.hash("nobody's password")
 
 
@@ -127,8 +131,8 @@ class Users:
     """The users of a server.
 
     Args:
-        users: each with an id of its own.
-        now: seconds that only grow, for counting sign-ons.
+        users: the users, with different ids.
+        now: a monotonic clock in seconds, for counting sign-ons.
     """
 
     def __init__(self, users: Iterable[User] = (), *, now: Callable[[], float] = time.monotonic) -> None:
@@ -144,12 +148,12 @@ class Users:
 
         Args:
             path: the file.
-            follow: take in what the file becomes, when somebody is looked up. A file that has become wrong, or has
-                gone, changes nothing and is logged once.
-            now: seconds that only grow.
+            follow: whether to read changes of the file when a user is looked up. A file that has become invalid or was
+                removed changes nothing, and is logged once.
+            now: a monotonic clock in seconds.
 
         Raises:
-            DefinitionError: it cannot be read, is open to other users of the machine, or is not as it must be.
+            DefinitionError: it cannot be read, is accessible to other users of the machine, or is invalid.
         """
         file = Path(path)
         stamp = _stamp(file)
@@ -159,7 +163,7 @@ class Users:
         return users
 
     def write(self, path: Path | str) -> None:
-        """Write the file anew, as a whole or not at all; only its owner can read it.
+        """Replace the file, completely or not at all; only its owner can read it.
 
         Raises:
             TdqError: it cannot be written.
@@ -180,7 +184,7 @@ class Users:
 
     @property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
-        """The groups of each user, as they are when they are looked up."""
+        """The groups of each user, always in their current state."""
         return _Groups(self)
 
     def __iter__(self) -> Iterator[User]:
@@ -190,50 +194,50 @@ class Users:
         return len(self._users)
 
     def get(self, user_id: str) -> User | None:
-        """The user of that id, in capitals or not."""
+        """The user with that id, in upper or lower case."""
         changed = None if self._followed is None else self._followed.changed()
         if changed is not None:
             self._users = {user.id: user for user in changed}
         return self._users.get(capitals(user_id))
 
     def put(self, user: User) -> None:
-        """Add a user, or have it replace the one of that id.
+        """Add a user, or replace the user with the same id.
 
         Raises:
-            TdqError: the id is none, or there are as many as there may be.
+            TdqError: the id is invalid, or the maximum number of users exists.
         """
         if not _ID.fullmatch(user.id):
             raise UsageError(f"user id {user.id[:20]!r}: {_ID_RULE}")
         if user.id not in self._users and len(self._users) >= _BOUNDS["users"]:
-            raise UsageError(f"there are {len(self._users)} users, which is all there may be")
+            raise UsageError(f"there are {len(self._users)} users, which is the maximum")
         self._users[user.id] = user
 
     def remove(self, user_id: str) -> None:
-        """Take a user away.
+        """Remove a user.
 
         Raises:
-            TdqError: there is none of that id.
+            TdqError: there is no user with that id.
         """
         if self._users.pop(capitals(user_id), None) is None:
             raise UsageError(f"there is no user {user_id}")
 
     def authenticate(self, user_id: str, password: str, origin: str = "") -> User:
-        """The user who signs on. It takes some 50 ms of a processor: not for a loop's thread.
+        """Check a password and return the user. This takes about 50 ms: do not call it in the thread of an event loop.
 
         Args:
-            user_id: in capitals or not.
-            password: as it was given.
-            origin: where the sign-on comes from, such as an address; sign-ons are counted by it.
+            user_id: the user id, in upper or lower case.
+            password: the password.
+            origin: the origin of the sign-on, such as an address, by which sign-ons are counted.
 
         Raises:
-            TooManySignOns: too many have failed. SignOnRefused: there is no such user, or the password is another.
+            TooManySignOns: too many have failed. SignOnRefused: there is no such user, or the password is wrong.
         """
         self.admit(user_id, origin)
         user = self.get(user_id)
         kept = user.password if user is not None and user.password else _nobody()
         right = _matches(kept, password[: _BOUNDS["password_length"] + 1])
         if not right or user is None or not user.password or user.disabled:
-            raise SignOnRefused("the user or the password is not right")
+            raise SignOnRefused("the user or the password is wrong")
         self.succeeded(user_id, origin)
         return user
 
@@ -243,20 +247,20 @@ class Users:
         return {} if user is None or user.disabled else user.ibmi
 
     def admit(self, user_id: str, origin: str) -> None:
-        """Count a sign-on, before it is looked at.
+        """Count a sign-on before it is checked.
 
         Raises:
-            TooManySignOns: too many have failed; this one is not to be looked at.
+            TooManySignOns: too many have failed; do not check this one.
         """
         self._attempts.count(capitals(user_id)[:20], origin)
 
     def succeeded(self, user_id: str, origin: str) -> None:
-        """The sign-on that was counted was a good one."""
+        """The counted sign-on has succeeded."""
         self._attempts.forgive(capitals(user_id)[:20], origin)
 
 
 class _Groups(Mapping[str, tuple[str, ...]]):
-    """What the security policy of a region asks for, in whatever file the users are by then."""
+    """The groups by user for the security policy of a region, always from the current file."""
 
     def __init__(self, users: Users) -> None:
         self._users = users
@@ -282,7 +286,7 @@ def _matches(kept: str, password: str) -> bool:
 
 
 class _Followed:
-    """The file of the users of a running server, looked at now and then."""
+    """The users file of a running server, which is checked for changes from time to time."""
 
     def __init__(self, path: Path, stamp: _Stamp, now: Callable[[], float]) -> None:
         self._path = path
@@ -292,7 +296,7 @@ class _Followed:
         self._lock = Lock()
 
     def changed(self) -> list[User] | None:
-        """The users of the file, if it is another than before and a good one."""
+        """The users of the file if it has changed and is valid; otherwise None."""
         if self._now() < self._next or not self._lock.acquire(blocking=False):
             return None
         try:
@@ -300,7 +304,7 @@ class _Followed:
             stamp = _stamp(self._path)
             if stamp == self._stamp:
                 return None
-            self._stamp = stamp  # before it is read: what is written meanwhile is another one again
+            self._stamp = stamp  # before the file is read, so that a change in the meantime is noticed the next time
             found = _read(self._path)
         except TdqError as error:
             _log.error("users_file_refused", file=str(self._path), error=str(error), kept="the users of before")
@@ -312,7 +316,7 @@ class _Followed:
 
 
 class _Attempts:
-    """Sign-ons that have not been good ones, by user and origin, by origin and by user, each over a time."""
+    """Counts of failed sign-ons in a time window: by user and origin, by origin, and by user."""
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -356,7 +360,7 @@ _Stamp = tuple[int, int, int, int] | None
 
 
 def _stamp(path: Path) -> _Stamp:
-    """What changes when a file is written or replaced; None when it is not there."""
+    """Values that change when a file is written or replaced; None if it does not exist."""
     try:
         found = path.stat(follow_symlinks=False)
     except OSError:
@@ -366,7 +370,7 @@ def _stamp(path: Path) -> _Stamp:
 
 # -- the file ---------------------------------------------------------------------------------------------------------
 
-_ID_RULE: Final = "must be 1 to 10 of A-Z, 0-9, $, #, @ and _, the first no digit"
+_ID_RULE: Final = "must be 1 to 10 of A-Z, 0-9, $, #, @ and _, not beginning with a digit"
 
 
 def _check_id(value: str) -> str:
@@ -381,7 +385,7 @@ def _check_hash(value: str) -> str:
     try:
         found = extract_parameters(value)
     except InvalidHashError:
-        raise ValueError("must be an Argon2 hash as tdq users writes it") from None
+        raise ValueError("must be an Argon2 hash written by tdq users") from None
     if found.type is not Type.ID:
         raise ValueError("must be an Argon2id hash")
     limits = (
@@ -391,13 +395,13 @@ def _check_hash(value: str) -> str:
     )
     for name, given in limits:
         if not 1 <= given <= _BOUNDS[name]:
-            raise ValueError(f"asks for {given} of {name}; at most {_BOUNDS[name]} are taken")
+            raise ValueError(f"asks for {given} of {name}; at most {_BOUNDS[name]} is allowed")
     return value
 
 
 def _check_verifiers(value: Any) -> dict[int, bytes]:
     if not isinstance(value, dict):
-        raise ValueError("must be a mapping of password levels")  # noqa: TRY004  (pydantic's way)
+        raise ValueError("must be a mapping of password levels")  # noqa: TRY004  (pydantic needs a ValueError)
     found = {}
     for level, digits in value.items():
         number = int(level) if isinstance(level, str) and level in map(str, _VERIFIERS) else -1

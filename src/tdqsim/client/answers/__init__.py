@@ -1,5 +1,5 @@
-"""The answers of the JSON API: one type for each, from which FastAPI makes the schemas of the OpenAPI document.
+"""The types of the answers of the JSON API, from which FastAPI makes the schemas of the OpenAPI document.
 
-They are typed dictionaries: a route returns plain values, and a key that is not required may be missing. Field names
-are those of the JSON.
+They are typed dictionaries: a route returns plain values, and keys that are not required may be missing. Keys are the
+field names of the JSON.
 """

@@ -17,7 +17,7 @@ __all__ = [
     "signed_on",
 ]
 
-# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+# No __dir__: freezegun reads every name that a module lists, and would import pandas or FastAPI while time is frozen.
 __getattr__, _ = load_late(
     __name__,
     {

@@ -1,17 +1,17 @@
-"""Who a request is from, and whether it may: the one place that every route, page and web socket goes through.
+"""Authentication and authorisation: every request for a route, a page or a web socket passes this module.
 
 =====================  ===========================================================================================
-a request with         is from
+a request with         belongs to
 =====================  ===========================================================================================
 ``Authorization``      the owner of the token: the token of the run (the owner of the process), or one that
                        ``POST /api/v1/session`` gave to a user
 the session's cookie   the user who has signed on in the browser, at ``/sign-on``
-neither                nobody: 401, or the way to ``/sign-on`` for a page; only what is in ``OPEN`` answers
+neither                no user: 401, or a redirect to ``/sign-on`` for a page; only the paths in ``OPEN`` answer
 =====================  ===========================================================================================
 
-A browser sends its cookie whoever has written the page that asks. So a changing request with a cookie must name this
-site in Origin, and under ``/api`` carry the session's token in ``X-CSRF-Token``; a web socket must name this site in
-Origin too. The user id of a request is that of its task, so that the region's own security policy decides the rest.
+A browser sends its cookie even if the page comes from another site. So a changing request with a cookie must name this
+site in Origin, and under ``/api`` have the session's token in ``X-CSRF-Token``; a web socket must name this site in
+Origin too. The user id of a request is that of its task, so the security policy of the region applies to the command.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "on
 
 PREFIX: Final = "/api/v1"
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
-"""What answers to nobody in particular."""
+"""The paths that need no sign-on."""
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _USER: Final = "tdqsim.user"
 _SESSION: Final = "tdqsim.session"
@@ -49,22 +49,23 @@ _audit = structlog.get_logger("tdqsim.audit")
 
 
 def one_line(text: str) -> str:
-    """What a client sent, for a line of the log: nothing in it begins another line or reaches a terminal."""
+    """Text of a client for a line of the log: without line ends and terminal control characters."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:200])
 
 
 class Gate:
-    """Who may use a server.
+    """Identifies the users of requests.
 
     Args:
-        users: those of ``users.yaml``; None where none are configured, so that there is the process's owner alone.
-        token: of the run, the owner's; empty for none.
-        secure: the server speaks TLS, so that the cookie is sent over it alone.
-        open_metrics: ``/metrics`` answers to anybody.
+        users: the users of ``users.yaml``; None without users, when only the owner of the process may use the server.
+        token: the token of the run, which belongs to the owner; empty for none.
+        secure: whether the server uses TLS, so that browsers send the cookie only over TLS.
+        open_metrics: whether ``/metrics`` needs no sign-on.
 
     Attributes:
-        sessions: those that are open.
-        cookie: the name of the session's cookie. Browsers send cookies to every port of a host: each run has its own.
+        sessions: the open sessions.
+        cookie: the name of the session cookie, which differs in each run because browsers send cookies to every port of
+            a host.
     """
 
     def __init__(
@@ -79,31 +80,31 @@ class Gate:
         self._link = b""
 
     def new_link(self) -> str:
-        """A path that signs on once, as the owner; the one before it is of no use any more."""
+        """Create a path that signs on once, as the owner; it replaces the previous one."""
         link = secrets.token_urlsafe(32)
         self._link = link.encode()
         return f"/sign-on?link={link}"
 
     def use_link(self, link: str) -> bool:
-        """Whether it is the link; it is not a second time."""
+        """Use a link: return whether it is valid, and make it invalid."""
         right = bool(self._link) and hmac.compare_digest(self._link, link.encode())
         if right:
             self._link = b""
         return right
 
     def is_token(self, token: str) -> bool:
-        """Whether it is the token of the run."""
+        """Whether a text is the token of the run."""
         return bool(self._token) and hmac.compare_digest(self._token, token.encode())
 
     def user_of(self, session: Session) -> User | None:
-        """The user of a session as it is now; None when it may no more."""
+        """The user of a session with the current roles; None if the user may no longer sign on."""
         if not session.user_id:
             return _OWNER
         user = None if self.users is None else self.users.get(session.user_id)
         return None if user is None or user.disabled else user
 
     def identify(self, headers: Headers) -> tuple[User | None, Session | None]:
-        """Who the headers of a request are from."""
+        """The user and the session of a request, by its headers."""
         kind, _, token = headers.get("authorization", "").partition(" ")
         if kind:
             if kind.lower() != "bearer":
@@ -123,16 +124,16 @@ class Gate:
         return "" if morsel is None else morsel.value
 
     def install(self, app: FastAPI) -> None:
-        """Have every request and web socket of an application looked at."""
+        """Check every request and web socket of an application."""
         app.state.access = self
         app.add_middleware(_Signed, access=self)
 
 
 def signed_on(request: HTTPConnection) -> User:
-    """Who a request or web socket is from.
+    """The user of a request or web socket.
 
     Raises:
-        HTTPException: 401: nobody.
+        HTTPException: 401: no user has signed on.
     """
     user: User | None = request.scope.get(_USER)
     if user is None:
@@ -141,26 +142,26 @@ def signed_on(request: HTTPConnection) -> User:
 
 
 def session_of(request: HTTPConnection) -> Session | None:
-    """The session that a request is part of; None with the token of the run."""
+    """The session of a request; None with the token of the run."""
     found: Session | None = request.scope.get(_SESSION)
     return found
 
 
 def check_may(user: User, operation: ServerOperation) -> None:
-    """See that a user may do something.
+    """Check that a user may request an operation.
 
     Raises:
-        HTTPException: 403: the user has not the role.
+        HTTPException: 403: the user does not have the role.
     """
     if not user.may(operation.role):
         raise HTTPException(HTTPStatus.FORBIDDEN, f"{operation.name}: the role {operation.role} is needed")
 
 
 async def _caller(request: HTTPConnection) -> User:
-    """Who the request is from, who must have the role of the route's operation (``facts/operations.tsv``).
+    """The user of the request, after checking the role of the route's operation (``facts/operations.tsv``).
 
     Raises:
-        HTTPException: 401: nobody has signed on. 403: the user has not the role.
+        HTTPException: 401: no user has signed on. 403: the user does not have the role.
     """
     user = signed_on(request)
     check_may(user, operation_of_id(request.scope["route"].operation_id))
@@ -168,16 +169,16 @@ async def _caller(request: HTTPConnection) -> User:
 
 
 Caller = Annotated[User, Depends(_caller)]
-"""Who a request is from, and may have what its route does."""
+"""The user of a request, who has the role that its route requires."""
 
 
 def has_signed_on(request: HTTPConnection, user: User | None) -> None:
-    """With this request somebody has signed on, whom its audit line names; None for the owner."""
+    """Record the user who has signed on by this request, for its audit line; None for the owner."""
     request.scope[_USER] = user or _OWNER
 
 
 class _Signed:
-    """Finds out who asks, turns away who may not, and writes the audit line of what changes something."""
+    """Identifies the user, refuses requests without a user, and writes the audit line of changing requests."""
 
     def __init__(self, app: ASGIApp, access: Gate) -> None:
         self._app = app
@@ -211,7 +212,7 @@ class _Signed:
             return HTTPStatus.FORBIDDEN, "a changing request of a browser must come from a page of this site"
         given = headers.get("x-csrf-token", "").encode()
         if path.startswith("/api/") and not hmac.compare_digest(session.csrf.encode(), given):
-            return HTTPStatus.FORBIDDEN, "X-CSRF-Token is needed, as GET /api/v1/session tells it"
+            return HTTPStatus.FORBIDDEN, "X-CSRF-Token is needed, with the value csrf of GET /api/v1/session"
         return None
 
     async def _audited(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -226,7 +227,7 @@ class _Signed:
         try:
             await self._app(scope, receive, noted)
         finally:
-            client, user = scope.get("client"), scope[_USER]  # with this very request he may have signed on
+            client, user = scope.get("client"), scope[_USER]  # the user may have signed on by this request
             _audit.info(
                 "change", user=None if user is None else user.id or "(owner)", origin=client[0] if client else "local",
                 method=scope["method"], path=one_line(scope["path"]), status=status,

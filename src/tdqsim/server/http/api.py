@@ -1,8 +1,8 @@
 """The JSON API under ``/api/v1``, with its OpenAPI document.
 
-Every request is signed on (:mod:`~tdqsim.server.http.access`) and carried out in the engine's thread as its user, so
-that the region's security policy decides what it may do. Waiting requests are parked tasks. A million records are never
-in one answer: records and queues come in pages.
+Every request is authenticated (:mod:`~tdqsim.server.http.access`) and executed in the engine's thread as its user, so
+that the security policy of the region applies. Requests that wait are suspended tasks. Long lists of records and queues
+are returned in pages, so that an answer never has a million records.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tdqsim.server.http.signon import add_sign_on
 __all__ = ["MODULES", "application"]
 
 MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, events)
-"""Each with ``routes`` that are in ``facts/operations.tsv``."""
+"""The modules with ``routes``, which ``facts/operations.tsv`` lists."""
 
 _ABOUT: Final = (
     "CICS regions with transient data queues, IBM i systems with data queues: commands, records, tasks, time."
@@ -45,10 +45,10 @@ def application(
     """The HTTP application that serves a host.
 
     Args:
-        host: what is served.
-        gate: who may ask.
-        request_seconds: in which the body of a request must arrive.
-        any_host: whatever name a request gives to this host is served; beyond loopback it cannot be known.
+        host: the regions and systems.
+        gate: identifies the users.
+        request_seconds: the time limit for the body of a request.
+        any_host: whether to accept any Host header; beyond loopback the server does not know its names.
     """
     app = FastAPI(
         title="tdqsim", version=__version__, openapi_url=f"{PREFIX}/openapi.json", docs_url=None, redoc_url=None,
@@ -84,13 +84,13 @@ def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
 
     @app.get("/ready", tags=["process"], response_model=ServerReadiness)
     async def ready() -> JSONResponse:
-        """Whether regions or systems are served and calls are taken."""
+        """Whether regions or systems are served and the server accepts calls."""
         up = host.engine.running and bool(host.regions or host.systems)
         return JSONResponse({"status": "ready" if up else "not ready"}, status_code=200 if up else 503)
 
     @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)
     async def metrics() -> PlainTextResponse:
-        """Counts and depths for Prometheus."""
+        """Metrics for Prometheus."""
         return PlainTextResponse(
             await host.ask(lambda: exposition(host, len(gate.sessions))), media_type="text/plain; version=0.0.4"
         )
@@ -98,5 +98,5 @@ def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
     @app.get(PREFIX, include_in_schema=False)
     @app.get(f"{PREFIX}/", include_in_schema=False)
     async def document() -> Any:
-        """The API as a page."""
+        """The description of the API as a page."""
         return HTMLResponse(page_of(app.openapi()))

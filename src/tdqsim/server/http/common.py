@@ -1,4 +1,4 @@
-"""What all routes share: bounds, a command as a task of the one who asks, and waits that end when he goes away."""
+"""Shared by all routes: limits, commands as tasks of the user, and waits that end when the client disconnects."""
 
 from __future__ import annotations
 
@@ -40,17 +40,19 @@ __all__ = [
 F = TypeVar("F", bound=Callable[..., object])
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
-_SOON: Final = 0.02  # most requests are answered by then; a request that takes longer is watched
+_SOON: Final = (
+    0.02  # most requests are answered within this time; for longer ones, a disconnect of the client is watched
+)
 
 
 class Routes(APIRouter):
-    """The routes of a module, below ``/api/v1``, with the refusals that each may answer with."""
+    """The routes of a module, below ``/api/v1``, with the documented refusals."""
 
     def __init__(self) -> None:
         super().__init__(prefix=PREFIX, responses=DOCUMENTED)
 
     def operation(self, operation_id: str, **options: Any) -> Callable[[F], F]:
-        """Have a function carry out an operation of ``facts/operations.tsv``, which has its method, path and group."""
+        """Decorate the function of an operation in ``facts/operations.tsv``, which has its method, path and group."""
         method, path, tag = route_of(operation_id)
         return self.api_route(path, methods=[method], operation_id=operation_id, tags=[tag], **options)
 
@@ -61,7 +63,7 @@ async def _served(request: Request) -> Host:
 
 
 Served = Annotated[Host, Depends(_served)]
-"""The host whose application was asked."""
+"""The host of the application."""
 
 
 async def _region_of_path(name: str, host: Served, _user: Caller) -> Region:
@@ -79,29 +81,29 @@ PathSystem = Annotated[System, Depends(_system_of_path)]
 
 
 def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
-    """One command as a task of its own, with the user's authority; to be called in the engine's thread."""
+    """Run a command as a task of its own, with the authority of the user; call in the engine's thread."""
     with region.task(transid=API_TRANSID, userid=user.id or region.default_user) as task:
         return action(task)
 
 
 async def as_task(host: Host, region: Region, user: User, action: Callable[[Task], Any]) -> Any:
-    """One command as a task of its own, which waits for nothing."""
+    """Run a command that does not wait as a task of its own."""
     return await host.ask(partial(in_a_task, region, user, action))
 
 
 async def attended(
     request: Request, answer: asyncio.Future[Any], seconds: float = BOUNDS["wait_seconds"], *, left: str = ""
 ) -> Any:
-    """What comes of something that may wait, as long as the client is there: what nobody waits for is given up.
+    """Wait for a result as long as the client is connected; cancel it if the client disconnects.
 
     Args:
-        request: whose client it is.
-        answer: what comes.
-        seconds: how long at most.
-        left: of what is not given up, what is to be said of it when it is waited for no more.
+        request: the request of the client.
+        answer: the future result.
+        seconds: the time limit.
+        left: text for the message if the wait ends before a result that cannot be cancelled.
 
     Raises:
-        TimeoutError: it took too long. HTTPException: 503: the server is being stopped.
+        TimeoutError: the time limit was reached. HTTPException: 503: the server is being stopped.
     """
     await asyncio.wait({answer}, timeout=_SOON)
     if answer.done():
@@ -128,14 +130,12 @@ async def _gone(request: Request) -> None:
 
 
 def executed(task: Task, region: Region, statement: Statement) -> CommandResult:
-    """An EXEC CICS command in a task, as its client is told of it."""
+    """Execute an EXEC CICS command in a task; return the answer for the client."""
     variables = values_in(statement.variables, region)
     try:
         received = task.execute(statement.text, variables)
     except TaskReturn as error:
-        raise UsageError(
-            "RETURN is not taken: a task of one command returns by itself, a unit of work by commit"
-        ) from error
+        raise UsageError("RETURN is refused: a task of one command ends by itself, a unit of work by commit") from error
     eib = task.eib
     return {
         "resp": int(eib.eibresp),

@@ -1,4 +1,4 @@
-"""The console in the browser, where its packages are installed."""
+"""Add the console to the application, if its packages are installed."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ __all__ = ["add_console"]
 
 
 def add_console(app: FastAPI, host: Host, gate: Gate) -> None:
-    """Add the console, to which ``/`` and ``/console`` lead; without its packages it leads to the page of the API."""
+    """Add the console at ``/`` and ``/console``; without its packages these lead to the page of the API."""
     has_console = find_spec("nicegui") is not None
     if has_console:
-        import_module("tdqsim.server.console").mount(app, host, gate)  # it takes a second, and may not be there
+        import_module("tdqsim.server.console").mount(app, host, gate)  # slow to import, and may not be installed
 
     @app.get("/console", include_in_schema=False)
     @app.get("/", include_in_schema=False)
     async def begin() -> RedirectResponse:
-        """The page to begin with."""
+        """The first page."""
         return RedirectResponse("/console/" if has_console else f"{PREFIX}/")

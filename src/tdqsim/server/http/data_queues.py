@@ -1,6 +1,6 @@
-"""One data queue: its attributes; entries looked at, sent, received with a wait, cleared.
+"""Routes of a data queue: its attributes; read, send, receive and clear entries.
 
-A receive that nobody waits for any more is given up, and takes nothing.
+If the client of a waiting receive disconnects, the receive is cancelled and removes no entry.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["routes"]
 routes = Routes()
 
 _Order = Literal["EQ", "GT", "LT", "NE", "GE", "LE"]
-_Ordered = Annotated[_Order, Query(description="how its key is to be to the one given")]
+_Ordered = Annotated[_Order, Query(description="the relation of its key to the given one")]
 _HexKey = Annotated[
     str | None,
-    Query(max_length=512, pattern=HEX, description="of a keyed queue, in hexadecimal: only entries with such a key"),
+    Query(max_length=512, pattern=HEX, description="only for a keyed queue, in hexadecimal: selects entries by key"),
 ]
 
 
 _SentKey = Annotated[
     Record | Annotated[str, Field(max_length=512, pattern=HEX)] | None,
-    Field(description="of a keyed queue: a record, or its bytes in hexadecimal"),
+    Field(description="only for a keyed queue: a record, or bytes in hexadecimal"),
 ]
 
 
@@ -57,16 +57,16 @@ class EntriesToSend(RootModel[Annotated[list[EntryToSend], Field(max_length=BOUN
 
 
 class ReceiveRequest(RequestBody):
-    """What to receive."""
+    """Parameters of a receive."""
 
-    wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="seconds at most"), WHOLE] = 0
-    order: Annotated[_Order, Field(description="of a keyed queue")] = "EQ"
+    wait: Annotated[int, Field(ge=0, le=BOUNDS["wait_seconds"], description="the time limit in seconds"), WHOLE] = 0
+    order: Annotated[_Order, Field(description="only for a keyed queue")] = "EQ"
     key: _SentKey = None
-    remove: Annotated[bool, Field(description="False looks at the entry and leaves it")] = True
+    remove: Annotated[bool, Field(description="False returns the entry without removing it")] = True
 
 
 class DataQueueAttributes(RequestBody):
-    """What QMHQCDQ changes; what is not given stays."""
+    """The attributes for QMHQCDQ; others are not changed."""
 
     automatic_reclaim: bool | None = None
     enforce_data_queue_locks: bool | None = None
@@ -80,7 +80,7 @@ async def describe(
     queue: ObjectName,
     user: JobUser,
     format: Annotated[  # noqa: A002  (the API's own word)
-        Literal["RDQD0100", "RDQD0200"], Query(description="RDQD0200: what only a DDM queue has")
+        Literal["RDQD0100", "RDQD0200"], Query(description="RDQD0200: attributes that only a DDM queue has")
     ] = "RDQD0100",
 ) -> DataQueueDescription | DdmDataQueueDescription:
     """QMHQRDQD: the description of a data queue, the fields of RDQD0100 or RDQD0200."""
@@ -112,7 +112,7 @@ async def change(
 async def delete(
     host: Served, system: PathSystem, library: ObjectName, queue: ObjectName, user: JobUser
 ) -> CommandMessages:
-    """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; its messages."""
+    """DLTDTAQ: delete a data queue, or those of a generic name, with all entries; return its messages."""
 
     def act(job: Job) -> list[str]:
         job.dltdtaq(queue.upper(), library.upper())
@@ -134,7 +134,7 @@ async def look(
     key: _HexKey = None,
     order: _Ordered = "EQ",
 ) -> EntryPage:
-    """Look at entries in the queue's order, removing none."""
+    """Read entries in the order of the queue without removing them."""
     wanted = _key_of(key)
     selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order)
 
@@ -156,7 +156,7 @@ async def clear(
     key: _HexKey = None,
     order: _Ordered = "EQ",
 ) -> ClearResult:
-    """QCLRDTAQ: clear a data queue, or of a keyed one the entries of such keys."""
+    """QCLRDTAQ: clear a data queue, or the entries of a keyed queue whose keys match."""
     wanted = _key_of(key)
     gone = await host.ask(
         lambda: in_a_job(system, user, lambda job: job.qclrdtaq(queue.upper(), library.upper(), order, wanted))
@@ -173,7 +173,7 @@ async def send(
     entry: Annotated[EntryToSend | EntriesToSend, Body(title="OneOrMoreEntries")],
     user: JobUser,
 ) -> SendResult:
-    """QSNDDTAQ; of several entries none is sent when the queue would not take one."""
+    """QSNDDTAQ; if the queue would refuse one of several entries, none is sent."""
 
     def act(job: Job) -> SendResult:
         several = entry.root if isinstance(entry, EntriesToSend) else [entry]
@@ -196,7 +196,7 @@ async def receive(
     user: JobUser,
     encoding: Encoding = "text",
 ) -> ReceiveResult:
-    """QRCVDTAQ; `entry` is null when there was none in time."""
+    """QRCVDTAQ; `entry` is null if none arrived within the time limit."""
 
     def act(job: Job) -> ReceivedEntry | None:
         key = _key(given.key, job)

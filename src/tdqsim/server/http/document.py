@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page that fetches nothing from elsewhere."""
+"""The OpenAPI document, and a page of it that loads nothing from other sites."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _SECURITY: Final = {
     "bearer": {
         "type": "http",
         "scheme": "bearer",
-        "description": "the token of the run, or one that signOn gave",
+        "description": "the token of the run, or one from signOn",
     },
     "session": {
         "type": "apiKey",
         "in": "cookie",
         "name": "tdq",
-        "description": "the cookie of a browser that has signed on; its name is tdq- and letters of the run",
+        "description": "the cookie of a browser that has signed on; its name is tdq- with letters that differ each run",
     },
     "csrf": {
         "type": "apiKey",
         "in": "header",
         "name": "X-CSRF-Token",
-        "description": "with the cookie, for a request that changes something; getSession gives it",
+        "description": "in addition to the cookie for changing requests; getSession returns it",
     },
 }
 
@@ -52,8 +52,8 @@ _LINKS: Final = {
         {"library": "/queues/0/data_queue_library", "queue": "/queues/0/data_queue_name"},
     ),
 }
-"""What an answer names: a resource by its path, and where in the answer the parts of the path are. Parts that are not
-there are those of the request."""
+"""The resources that answers name: the path of the resource, and the fields of the answer with the parts of the path.
+Other parts are those of the request."""
 
 _LARGE: Final = 2**31
 
@@ -83,7 +83,7 @@ def describe(app: FastAPI) -> dict[str, Any]:
 
 
 def _add_links(paths: Mapping[str, Any]) -> None:
-    """Link each answer that names a resource with the operations on it: clients and testers go on by them."""
+    """Link each answer that names a resource with the operations on it, for clients and test tools."""
     operations = {each["operationId"]: each for methods in paths.values() for each in methods.values()}
     for source, (resource, there) in _LINKS.items():
         answer = next(each for status, each in operations[source]["responses"].items() if status.startswith("2"))
@@ -98,7 +98,7 @@ def _add_links(paths: Mapping[str, Any]) -> None:
 
 
 def _name_parts(path: str, operation: dict[str, Any]) -> None:
-    """Have the parts of the path stand in its order, and an answer of several types named for its operation."""
+    """Sort the parameters by their order in the path, and name answers of several types after their operation."""
     places = _places(path)
     operation.get("parameters", []).sort(key=lambda each: (*places, each["name"]).index(each["name"]))
     for answer in operation["responses"].values():
@@ -108,7 +108,7 @@ def _name_parts(path: str, operation: dict[str, Any]) -> None:
 
 
 def _size_integers(schema: object) -> None:
-    """Say of integers that may be beyond 32 bits that they are of 64: generated clients take the others as of 32."""
+    """Mark integers that may exceed 32 bits as int64, because generated clients use 32 bits for others."""
     if isinstance(schema, dict):
         if schema.get("type") == "integer" and not schema.get("maximum", _LARGE) < _LARGE:
             schema["format"] = "int64"

@@ -1,4 +1,4 @@
-"""What happens, as server-sent events."""
+"""Events and history, as server-sent events."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ _STILL_HERE: Final = 15
 
 
 class Streams:
-    """The open event streams and the requests that wait, so that they end when the server does.
+    """The open event streams and waiting requests, which end when the server is stopped.
 
     Attributes:
-        ending: the server is being stopped.
+        ending: whether the server is being stopped.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Streams:
         self._open: set[asyncio.Event] = set()
 
     def open(self) -> asyncio.Event:
-        """What wakes a new stream, or a request that waits."""
+        """Register a new stream or waiting request; return the event that wakes it."""
         there = asyncio.Event()
         if self.ending:
             there.set()
@@ -43,11 +43,11 @@ class Streams:
         return there
 
     def close(self, there: asyncio.Event) -> None:
-        """A stream has ended."""
+        """Remove a stream that has ended."""
         self._open.discard(there)
 
     def end(self) -> None:
-        """Have all end."""
+        """End all streams and waits."""
         self.ending = True
         for there in self._open:
             there.set()
@@ -67,7 +67,7 @@ async def events(
     region: Annotated[str, Query(max_length=8, description="only of this region")] = "",
     queue: Annotated[str, Query(max_length=4, description="only of this queue")] = "",
 ) -> StreamingResponse:
-    """What happens, as server-sent events: commands, units of work, tasks, seeds; how many were lost."""
+    """New events, as server-sent events: commands, units of work, tasks, seeds; the number of lost events."""
 
     def wanted(event: dict[str, Any]) -> bool:
         return (not region or event.get("region") == region.upper()) and (not queue or event.get("queue") == queue)
@@ -81,10 +81,10 @@ async def history(
     request: Request,
     region: PathRegion,
     position: Position = 0,
-    follow: Annotated[bool, Query(description="go on with what happens from now on")] = True,
-    last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="go on behind this one")] = "",
+    follow: Annotated[bool, Query(description="continue with new events")] = True,
+    last_event_id: Annotated[str, Header(pattern="^[0-9]{0,18}$", description="continue after this event")] = "",
 ) -> StreamingResponse:
-    """What has happened in a region, as far as it is kept, as server-sent events with their positions as ids."""
+    """The past events of a region that are kept, as server-sent events with their positions as ids."""
     applid = region.applid
     begin = int(last_event_id) + 1 if last_event_id else position
     if not follow:
@@ -97,7 +97,7 @@ def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
 
 
 async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
-    """Events that are kept, from a position on, behind how many of these are kept no more."""
+    """The kept events from a position on, preceded by the number of those that are no longer kept."""
     gone = kept[0]["position"] - begin if kept else 0
     found = [each for each in kept if each["position"] >= begin]
     yield _written([_lost(gone), *found] if gone > 0 else found, ids=True)
@@ -110,7 +110,7 @@ async def _live(
     begin: int,
     applid: str = "",
 ) -> AsyncIterator[str]:
-    """What happens from now on; with a region, what is kept of it from a position on before that."""
+    """New events; with a region, preceded by its kept events from a position on."""
     streams: Streams = request.app.state.streams
     there = streams.open()
     loop = asyncio.get_running_loop()
@@ -118,7 +118,7 @@ async def _live(
     lost = 0
     try:
         yield ": listening\n\n"
-        if applid:  # what happens meanwhile is in both: it is told once, by its position
+        if applid:  # events that happen meanwhile are in both; their positions prevent sending them twice
             kept = await host.ask(lambda: list(host.recent[applid]))
             async for part in _told(kept, begin):
                 yield part
@@ -132,7 +132,7 @@ async def _live(
             there.clear()
             found = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
             found = [each for each in found if each["position"] >= begin]
-            if subscription.lost > lost:  # the client takes too slowly
+            if subscription.lost > lost:  # the client reads too slowly
                 found.insert(0, _lost(subscription.lost - lost))
                 lost = subscription.lost
             if found:

@@ -1,7 +1,7 @@
-"""What every request is checked for, whoever it is from: that it is meant for this host, and that it is not too much.
+"""Checks of every request before its user is known: Host, Origin, and limits of size and time.
 
-On loopback a request must name this machine in Host: a page of another site that has its name point here must not reach
-us. Where it has an Origin, that must be this site. Its body is bounded, and must arrive in time.
+On loopback a request must name this machine in Host, which protects against DNS rebinding: a page of another site whose
+name resolves to this machine. An Origin header must be this site. The body has a size limit and a time limit.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
 def same_site(headers: Headers) -> bool:
-    """Whether a browser says that a request comes from a page of this very site."""
+    """Whether a request comes from a page of this site, according to the headers of the browser."""
     origin = headers.get("origin")
     if origin is None:
         return headers.get("sec-fetch-site") == "same-origin"
@@ -43,13 +43,13 @@ def _is_here(origin: str, headers: Headers) -> bool:
 
 
 def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_host: bool = False) -> None:
-    """Have every request of an application checked.
+    """Check every request of an application.
 
     Args:
         app: the application.
-        body_bytes: that a body may have.
-        request_seconds: in which a body must arrive.
-        any_host: whatever Host says is served; for a server beyond loopback, which cannot know its names.
+        body_bytes: the size limit of a body.
+        request_seconds: the time limit for a body.
+        any_host: whether to accept any Host header, for a server beyond loopback, which does not know its names.
     """
     app.add_middleware(_Checked, body_bytes=body_bytes, request_seconds=request_seconds, any_host=any_host)
 
@@ -64,13 +64,13 @@ def install_guard(app: FastAPI, body_bytes: int, request_seconds: float, *, any_
 
 
 def _methods(app: FastAPI, path: str) -> set[str]:
-    """What may be done to a path, by all of its routes: each of them knows its own methods alone."""
+    """The methods of a path over all of its routes, each of which knows only its own."""
     routes = (route for route in app.routes if isinstance(route, Route))
     return {method for route in routes if route.path_regex.match(path) for method in route.methods or ()}
 
 
 def _too_long(scope: Scope) -> tuple[int, str] | None:
-    """A head that came in one piece has been read as a whole, however long it is."""
+    """The refusal of a head that is too long, which the parser accepts if it arrives in one piece; None for others."""
     size = sum(len(name) + len(value) for name, value in scope["headers"]) + len(scope.get("raw_path", b""))
     if size + len(scope.get("query_string", b"")) <= _HEAD_BYTES:
         return None
@@ -78,7 +78,7 @@ def _too_long(scope: Scope) -> tuple[int, str] | None:
 
 
 def _path_of(scope: Scope) -> str:
-    """The path with its escapes resolved but for those of a slash: a name that has one is one name, not two parts."""
+    """The path without escapes except those of slashes, because a name that contains a slash is one part."""
     return unquote(re.sub("%2f", "%252F", scope["raw_path"].decode("latin-1"), flags=re.IGNORECASE))
 
 
@@ -127,7 +127,7 @@ class _Checked:
         async def bounded() -> Message:
             nonlocal seen, whole
             if whole:
-                return await receive()  # the client goes away
+                return await receive()  # the client disconnects
             try:
                 async with asyncio.timeout_at(until):
                     message = await receive()

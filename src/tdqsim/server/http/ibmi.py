@@ -1,7 +1,7 @@
-"""IBM i systems: their libraries, jobs and lists of data queues, definitions, CL commands.
+"""Routes of IBM i systems: their libraries, jobs and lists of data queues, definitions, CL commands.
 
-Each request is a job of its own, of the profile of who asks. The owner's jobs are QSECOFR's, or of the profile that he
-names: the process is his. What is done with one data queue is in :mod:`~tdqsim.server.http.data_queues`.
+Each request is a job of its own, with the profile of the user. The owner of the process uses QSECOFR, or any other
+profile. The routes of a data queue are in :mod:`~tdqsim.server.http.data_queues`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class DataQueueDefinitions(RequestBody):
     """Definitions of data queues."""
 
     text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the text of a definition file")]
-    create_libraries: Annotated[bool, Field(description="create libraries that are not there")] = False
+    create_libraries: Annotated[bool, Field(description="create missing libraries")] = False
 
 
 @routes.operation("listSystems")
@@ -70,7 +70,7 @@ async def queues(
             description="a library, or a generic name (APP*)",
         ),
     ] = "*",
-    after: Annotated[str, Query(max_length=21, description="LIB/NAME: those behind it")] = "",
+    after: Annotated[str, Query(max_length=21, description="LIB/NAME: only queues after it")] = "",
     limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
 ) -> DataQueuePage:
     """The rows of DATA_QUEUE_INFO, by library and name, a page at a time."""
@@ -92,7 +92,7 @@ def _about(system: System) -> SystemSummary:
 
 @routes.operation("executeClCommand")
 async def command(host: Served, system: PathSystem, line: Line, user: JobUser) -> CommandMessages:
-    """A CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); its messages."""
+    """Run a CL command, such as CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80); return its messages."""
 
     def act(job: Job) -> list[str]:
         job.command(line.text)

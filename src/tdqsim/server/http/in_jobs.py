@@ -1,4 +1,4 @@
-"""What all routes of IBM i systems share: a request as a job of its own, and what comes of it as JSON."""
+"""Shared by all routes of IBM i systems: a request as a job of its own, and its result as JSON."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Profile = Annotated[
     str,
     Query(
         pattern=r"^([A-Za-z@#$][A-Za-z0-9@#$_.]{0,9})?$",
-        description="the profile of the job, for the owner of the server; QSECOFR unless given",
+        description="the profile of the job, only for the owner of the server; default: QSECOFR",
     ),
 ]
 ObjectName = Annotated[
@@ -38,9 +38,11 @@ ObjectName = Annotated[
 
 
 async def _with_profile(user: Caller, profile: _Profile = "") -> User:
-    """Who the request is from, with the profile that its job is to have."""
+    """The user of the request, with the profile of its job."""
     if user.id and profile.upper() not in ("", user.id):
-        raise HTTPException(HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner names another")
+        raise HTTPException(
+            HTTPStatus.FORBIDDEN, "a job has the profile of its user; only the owner may choose another"
+        )
     return user if user.id else replace(user, id=profile.upper() or _OWNER)
 
 
@@ -48,10 +50,10 @@ JobUser = Annotated[User, Depends(_with_profile)]
 
 
 def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
-    """Something done in a job of its own; to be called in the engine's thread.
+    """Run an action in a job of its own; call in the engine's thread.
 
     Raises:
-        EscapeMessage: what the API or command said. TdqError: there is no such profile.
+        EscapeMessage: the escape message of the API or command. TdqError: the profile does not exist.
     """
     try:
         with system.job("TDQHTTP", user=user.id) as job:
@@ -61,7 +63,7 @@ def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, OptionValue]:
-    """The fields of a row as JSON has them: bytes in hexadecimal, constants by their names."""
+    """The fields of a row as JSON values: bytes in hexadecimal, constants by their names."""
     return {name: _shown(value) for name, value in values.items()}
 
 

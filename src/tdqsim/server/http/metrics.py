@@ -1,4 +1,4 @@
-"""Counts and depths in the text form of Prometheus, made when they are asked for."""
+"""The metrics of a server in the text format of Prometheus, computed for each request."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Collector:
         yield from _systems(self._host)
         yield from _commits(self._host)
         yield GaugeMetricFamily("tdq_requests_waiting", "Requests that wait for a change", len(self._host.waits))
-        yield GaugeMetricFamily("tdq_sessions", "Sessions of those who have signed on", self._sessions)
+        yield GaugeMetricFamily("tdq_sessions", "Open sessions", self._sessions)
 
 
 def _commands(host: Host) -> Iterator[Metric]:
@@ -76,7 +76,7 @@ def _commits(host: Host) -> Iterator[Metric]:
     for (applid, committed), count in host.units_ended.items():
         units.add_metric((applid, "committed" if committed else "backed_out"), count)
     seconds = HistogramMetricFamily(
-        "tdq_commit_seconds", "What a commit of durable changes took", labels=("region",), unit="seconds"
+        "tdq_commit_seconds", "Duration of commits of durable changes", labels=("region",), unit="seconds"
     )
     for applid, latency in host.commits.items():
         seconds.add_metric((applid,), latency.buckets(), latency.seconds)
@@ -84,11 +84,11 @@ def _commits(host: Host) -> Iterator[Metric]:
 
 
 def exposition(host: Host, sessions: int) -> str:
-    """The metrics of a host as text; to be called in the engine's thread.
+    """The metrics of a host as text; call in the engine's thread.
 
     Args:
-        host: what is served.
-        sessions: how many are open.
+        host: the regions and systems.
+        sessions: the number of open sessions.
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(host, sessions))

@@ -1,4 +1,4 @@
-"""What operators do: definitions, snapshot and restore, faults, the clock."""
+"""Routes for operators: definitions, snapshot and restore, faults, the clock."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DefinitionText(RequestBody):
     form: Annotated[
         Literal["yaml", "csd", "dct"], Field(description="definition file, DFHCSDUP commands, or DFHDCT macros")
     ] = "yaml"
-    install: Annotated[bool, Field(description="False only reads them")] = True
+    install: Annotated[bool, Field(description="False only checks them")] = True
 
 
 @routes.operation("installDefinitions", status_code=201)
@@ -61,9 +61,9 @@ async def install(host: Served, region: PathRegion, given: DefinitionText, user:
 
 @routes.operation("getDefinitions")
 async def definitions(host: Served, region: PathRegion, user: Caller) -> InstalledDefinitions:
-    """What is installed now as a definition file, triggers as they are SET, and the data sets of the DD cards.
+    """The installed definitions as a definition file, with current trigger levels, and data sets of DD cards.
 
-    Queues that the user may not read are left out, as a browse passes over them.
+    Queues that the user may not read are left out, as in a browse.
     """
 
     def look() -> tuple[Definitions, dict[str, str]]:
@@ -109,7 +109,7 @@ class QueueToRestore(RequestBody):
 
 
 class SnapshotToRestore(RequestBody):
-    """What a snapshot gave; queues that are not named stay as they are."""
+    """A snapshot; other queues are not changed."""
 
     model_config = ConfigDict(extra="ignore")
     queues: Annotated[dict[str, QueueToRestore], Field(max_length=BOUNDS["snapshot_records"])]
@@ -117,13 +117,13 @@ class SnapshotToRestore(RequestBody):
 
 @routes.operation("takeSnapshot")
 async def snapshot(host: Served, region: PathRegion, user: Caller) -> Snapshot:
-    """The intrapartition queues with their records, for restore; refused where there are too many for an answer."""
+    """The intrapartition queues with their records, for restore; refused if there are too many for an answer."""
     return await host.ask(lambda: _taken(region, user.id))
 
 
 @routes.operation("restoreSnapshot")
 async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, user: Caller) -> RestoreResult:
-    """Give the queues of a snapshot its records and its ENABLESTATUS; nothing is done where one cannot have it."""
+    """Restore the records and ENABLESTATUS of the queues in a snapshot; all or none."""
     wanted = {queue: [each.bytes_for(region) for each in kept.records] for queue, kept in given.queues.items()}
     states = {queue: kept.enablestatus for queue, kept in given.queues.items()}
     await host.ask(lambda: _restore(region, wanted, states, user.id or region.default_user))
@@ -134,7 +134,7 @@ def _taken(region: Region, userid: str) -> Snapshot:
     queues = list(intra_states(region))
     count = sum(queue.numitems for queue in queues)
     if count > BOUNDS["snapshot_records"]:
-        raise UsageError(f"{count} records are too many for one answer; look at {BOUNDS['page_records']} at a time")
+        raise UsageError(f"{count} records are too many for one answer; read {BOUNDS['page_records']} at a time")
     for queue in queues:
         check_readable(region, queue.name, userid)
     held: dict[str, SnapshotQueue] = {
@@ -153,7 +153,7 @@ def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _
         if name not in intra:
             raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
         if any(lock.uow for lock in intra[name].locks):
-            raise UsageError(f"queue {name}: a unit of work has it; end that first")
+            raise UsageError(f"queue {name}: a unit of work uses it; end the unit of work first")
     before: dict[str, tuple[list[bytes], _Enable]] = {}
     try:
         for name, records in wanted.items():
@@ -189,7 +189,7 @@ def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
 
 @routes.operation("getFaults")
 async def faults(host: Served, region: PathRegion) -> FaultState:
-    """The faults that are at work, of the API and of the console, and what has happened by them."""
+    """The active faults, of the API and of the console, and those that have occurred."""
     applid = region.applid
 
     def look() -> FaultState:
@@ -204,7 +204,7 @@ async def faults(host: Served, region: PathRegion) -> FaultState:
 async def put(
     host: Served, region: PathRegion, faults: Annotated[list[dict[str, Any]], Body(max_length=100)]
 ) -> FaultState:
-    """Put a fault plan to work, as FaultPlan.to_json writes it, instead of all that are at work."""
+    """Activate a fault plan in the form of FaultPlan.to_json, in place of all active ones."""
     plan = _plan(faults)
 
     def attach() -> None:
@@ -217,7 +217,7 @@ async def put(
 
 @routes.operation("removeFaults", status_code=204)
 async def remove(host: Served, region: PathRegion) -> None:
-    """Take all faults away."""
+    """Remove all faults."""
     await host.ask(lambda: host.switch_off(region))
 
 
@@ -228,7 +228,7 @@ def _plan(faults: list[dict[str, Any]]) -> FaultPlan:
         raise UsageError(str(error)) from error
     for each in plan.faults:
         if isinstance(each, CrashPoint | TornWrite):
-            raise UsageError(f"{each.kind}: it would end the server; a test kills the process instead")
+            raise UsageError(f"{each.kind}: would end the server; kill the process instead")
     return plan
 
 
@@ -254,7 +254,7 @@ async def move(
     def change() -> ClockState:
         clock = host.engine.dispatcher.clock
         if clock.time_ns() / NS_PER_SECOND + advance > BOUNDS["clock_end"]:
-            raise UsageError(f"advance {advance:g}: the clock goes to the end of the year 2199")
+            raise UsageError(f"advance {advance:g}: the clock can move to the end of the year 2199 at most")
         if frozen is not None:
             (clock.freeze if frozen else clock.thaw)()
         if advance:

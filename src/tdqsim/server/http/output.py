@@ -1,7 +1,7 @@
-"""What a region has put out: its statistics, the jobs of its internal readers, its SYSOUT data sets.
+"""Routes for the output of a region: statistics, jobs of internal readers, SYSOUT data sets.
 
-A SYSOUT data set, or a job, may be longer than any answer: it goes out as text, a piece at a time. Each piece is made
-in the engine's thread, so that no record is read that is half written.
+A SYSOUT data set or a job may be very long, so it is sent as text in pieces. Each piece is read in the engine's thread,
+so that no record is read while it is being written.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _Number = Annotated[int, Query(ge=0, le=2**31 - 1)]
 
 @routes.operation("getStatistics")
 async def statistics(host: Served, region: PathRegion) -> RegionStatistics:
-    """The statistics of this moment."""
+    """The current statistics."""
     return await host.ask(lambda: cast("RegionStatistics", region.statistics.now().as_dict()))
 
 
@@ -42,10 +42,11 @@ async def jobs(
     host: Served,
     region: PathRegion,
     position: Annotated[
-        int | None, Query(ge=0, le=2**31 - 1, description="from this one on, the first is 0; the last ones without")
+        int | None,
+        Query(ge=0, le=2**31 - 1, description="the position of the first job, from 0; default: the last jobs"),
     ] = None,
 ) -> list[SubmittedJobInfo]:
-    """The jobs that were submitted through the internal reader; of a long one the first lines."""
+    """The jobs that were submitted through the internal reader; long jobs have only their first lines."""
     return await host.ask(lambda: [_job(each) for each in _some_jobs(region, position)])
 
 
@@ -90,9 +91,9 @@ async def sysout(
     host: Served,
     region: PathRegion,
     letter: Annotated[str, Query(alias="class", pattern="^[A-Za-z0-9]?$", description="only of this class")] = "",
-    after: Annotated[_Number, Query(description="those with a higher number")] = 0,
+    after: Annotated[_Number, Query(description="only data sets with a higher number")] = 0,
 ) -> list[SysoutDatasetInfo]:
-    """The SYSOUT data sets that output queues wrote, by number, so many at a time."""
+    """The SYSOUT data sets of output queues, by number, a page at a time."""
 
     def look() -> list[SysoutDatasetInfo]:
         found = region.data_sets.spool.datasets(letter.upper() or None)
@@ -103,7 +104,7 @@ async def sysout(
 
 @routes.operation("printSysoutDataset", response_class=PlainTextResponse)
 async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
-    """A SYSOUT data set as it is printed, as text."""
+    """A SYSOUT data set in printed form, as text."""
     spool = region.data_sets.spool
     found = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
     if found is None:
@@ -124,7 +125,7 @@ async def _printed(host: Host, region: Region, spool: SysoutSpool, found: Sysout
     lines = render(spool.read(found), found.control, region.codepage)
 
     def piece() -> str:
-        next(spool.read(found), None)  # what its writer still keeps is put out: the file ends with a whole record
+        next(spool.read(found), None)  # flush the writer's buffer, so that the file ends with a complete record
         return "".join(f"{line}\n" for line in islice(lines, _LINES))
 
     while text := await host.ask(piece):

@@ -1,15 +1,15 @@
 """Errors as problem+json (RFC 9457): the vendor's condition in fields, never a traceback.
 
 =====================  ======  ==================================================================
-what happened          status  fields beside title and detail
+cause                  status  fields in addition to title and detail
 =====================  ======  ==================================================================
 a CICS condition       409     condition, resp, resp2, command, resource; 404 for QIDERR, 403 for NOTAUTH
 an abend               409     abcode
-an IBM i message       409     message_id; 404 where an object is not found, 403 where it may not be used
-what is not there      404
-what else is refused   409     a text that is no command, no definition, no layout; a change that cannot be made
-not as documented      422     errors: which parts of the request, so that what the document allows is never 422
-not in time            504
+an IBM i message       409     message_id; 404 if an object is not found, 403 without authority to it
+not found              404
+other refusals         409     text that is not a command, definition or layout; an impossible change
+not as documented      422     errors: the parts of the request; a request that the document allows never gets 422
+time limit             504
 the server is stopped  503     while a request waited
 =====================  ======  ==================================================================
 """
@@ -45,16 +45,16 @@ class ProblemDetails(TypedDict):
     """A refusal (RFC 9457)."""
 
     type: str
-    title: Annotated[str, Field(description="the condition, the message id, or what kind of refusal it is")]
+    title: Annotated[str, Field(description="the condition, the message id, or the kind of refusal")]
     status: Annotated[int, Field(description="the HTTP status")]
     detail: str
-    condition: NotRequired[Annotated[str, Field(description="of a CICS condition: its name")]]
+    condition: NotRequired[Annotated[str, Field(description="the name of a CICS condition")]]
     resp: NotRequired[int]
     resp2: NotRequired[int]
     command: NotRequired[str]
     resource: NotRequired[str]
-    abcode: NotRequired[Annotated[str, Field(description="of an abend")]]
-    message_id: NotRequired[Annotated[str, Field(description="of an IBM i message")]]
+    abcode: NotRequired[Annotated[str, Field(description="the abend code")]]
+    message_id: NotRequired[Annotated[str, Field(description="the id of an IBM i message")]]
     errors: NotRequired[Annotated[list[str], Field(description="the parts of the request that are wrong")]]
 
 
@@ -65,9 +65,9 @@ DOCUMENTED: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": HTTPStatus(status).phrase, "content": {"application/problem+json": {"schema": _REFERENCE}}}
     for status in _REFUSALS
 }
-"""Every refusal there may be, for the OpenAPI document."""
+"""All possible refusals, for the OpenAPI document."""
 _OF_A_UNION: Final = re.compile(r".*\[.*|constrained-\w+|str|int|_?[A-Z]\w*[a-z]\w*")
-"""Types and classes in a place: fields and parameters have lower-case names, host variables are in capitals."""
+"""Names of types and classes in an error location: fields and parameters are lower case, host variables upper case."""
 _NOT_THERE: Final = (UnknownRegion, UnknownUnit)
 
 
@@ -107,21 +107,21 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
 
 
 def let_go(error: BaseException) -> None:
-    """Part an error that was answered from the frames it came through.
+    """Remove the frames from an error that was answered.
 
-    A frame that names the error it raises is a ring with it, which keeps the body of the request until rings are
-    looked for: a megabyte each, for thousands of requests.
+    A frame that refers to the error it raises forms a reference cycle with it. The cycle keeps the body of the request
+    until the next garbage collection: up to megabytes each, for thousands of requests.
     """
     error.__cause__ = error.__context__ = error.__traceback__ = None
 
 
 def _place(loc: Iterable[int | str]) -> str:
-    """Where in a request; without the names of classes and validators, which pydantic puts in for a union."""
+    """The location in a request, without the names of classes and validators that pydantic inserts for a union."""
     return ".".join(str(each) for each in loc if not _OF_A_UNION.fullmatch(str(each)))
 
 
 async def not_valid(_request: Request, error: Exception) -> JSONResponse:
-    """The answer to a request that is not as the OpenAPI document says."""
+    """The answer to a request that does not match the OpenAPI document."""
     assert isinstance(error, RequestValidationError), error
     wrong = [
         f"{_place(each['loc'])}: {each['msg'].removeprefix('Value error, ')}"

@@ -34,7 +34,7 @@ _ANY_OF: Final = {"BINARY": (Whole, 0), "CHAR": (str, "")}
 
 
 def _changes(schema: dict[str, Any]) -> None:
-    """At least one option is given; what is not given stays, so the document has no defaults."""
+    """Require at least one option in the document, and remove defaults, because other options are not changed."""
     schema["minProperties"] = 1
     for option in schema["properties"].values():
         option.pop("default", None)
@@ -48,7 +48,7 @@ class _SetOptions(RequestBody):
     @model_validator(mode="after")
     def _some(self) -> Self:
         if not self.model_fields_set:
-            raise ValueError(f"no option is given; SET TDQUEUE has {', '.join(type(self).model_fields)}")
+            raise ValueError(f"give at least one option; SET TDQUEUE has {', '.join(type(self).model_fields)}")
         return self
 
 
@@ -56,7 +56,7 @@ def _field(option: SetOption) -> tuple[object, object]:
     """The type and the default of one option."""
     if option.kind != "CVDA":
         return _ANY_OF[option.kind]
-    values = option.values[::-1]  # the one that switches it on first
+    values = option.values[::-1]  # the value that enables it first
     return Annotated[Literal[values] | Whole, _CAPITALS], values[0]
 
 
@@ -103,7 +103,7 @@ def _queue(region: Region, name: str, user: User) -> TdqueueState:
 
 
 def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[TdqueueState]:
-    """What INQUIRE gives of queues; as a browse does, it passes over those that the user may not read."""
+    """The results of INQUIRE for queues; as in a browse, queues that the user may not read are left out."""
     for name in names:
         try:
             yield _queue(region, name, user)
@@ -117,8 +117,8 @@ async def queues(
     host: Served,
     region: PathRegion,
     user: Caller,
-    prefix: Annotated[str, Query(max_length=4, description="names that begin so")] = "",
-    after: Annotated[str, Query(max_length=4, description="names behind this one")] = "",
+    prefix: Annotated[str, Query(max_length=4, description="only names with this beginning")] = "",
+    after: Annotated[str, Query(max_length=4, description="only names after this one")] = "",
     limit: Annotated[int, Query(ge=1, le=BOUNDS["queues_page"])] = 100,
 ) -> QueuePage:
     """The queues of a region, in the order of their names, a page at a time."""
@@ -154,7 +154,7 @@ async def discard(host: Served, region: PathRegion, queue: str, user: Caller) ->
 
 @routes.operation("getDepthHistory")
 async def depth(host: Served, region: PathRegion, queue: str, user: Caller) -> QueueDepth:
-    """NUMITEMS of an intrapartition queue over time: since when it has had which, true to the second."""
+    """NUMITEMS of an intrapartition queue over time: the moments of changes, with a resolution of one second."""
 
     def look() -> QueueDepth:
         now = int(inquired(region, queue, user.id).numitems)
@@ -170,9 +170,9 @@ async def explain(
     region: PathRegion,
     queue: str,
     user: Caller,
-    size: Annotated[int, Query(ge=1, le=32767, description="bytes of the record whose WRITEQ is foreseen")] = 1,
+    size: Annotated[int, Query(ge=1, le=32767, description="the length of the record whose WRITEQ is predicted")] = 1,
 ) -> QueueExplanation:
-    """Why a queue is as it is, and what each request would meet, in sentences and in parts."""
+    """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
     pause = partial(region.dispatcher.yield_now, always=True)
     found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
     return cast("QueueExplanation", {"explanation": str(found), **asdict(found)})

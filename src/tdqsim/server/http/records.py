@@ -1,4 +1,4 @@
-"""Records: peek by page and position, WRITEQ, READQ, DELETEQ, seed."""
+"""Routes of records: peek by page and position, WRITEQ, READQ, DELETEQ, seed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def peek(
     encoding: Encoding = "text",
     uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
 ) -> PeekPage:
-    """Look at records without taking them, a page at a time."""
+    """Read records without removing them, a page at a time."""
     records = await host.ask(lambda: look(region, queue, user.id, position, limit, with_uncommitted=uncommitted))
     return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
@@ -44,7 +44,7 @@ async def peek(
 async def peek_by_own_layout(
     host: Served, region: PathRegion, queue: str, user: Caller, position: Position = 0, limit: _Limit = 100
 ) -> DecodedPage:
-    """Look at records by the layout that region.yaml gives to the queue; 404 where it gives none."""
+    """Read records decoded by the layout of the queue in region.yaml, without removing them; 404 without one."""
     made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
     if made is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
@@ -63,7 +63,7 @@ async def peek_decoded(
     position: Position = 0,
     limit: _Limit = 100,
 ) -> DecodedPage:
-    """Look at records by a layout: a copybook, or the YAML form. A record that does not fit says why."""
+    """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
     made = await asyncio.to_thread(layout.layout, region.codepage.name)
     records = await host.ask(lambda: look(region, queue, user.id, position, limit))
     found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
@@ -77,11 +77,18 @@ async def read(
     region: PathRegion,
     queue: str,
     user: Caller,
-    nosuspend: Annotated[bool, Query(description="QBUSY rather than a wait")] = False,
+    nosuspend: Annotated[bool, Query(description="end with QBUSY instead of waiting")] = False,
     encoding: Encoding = "text",
-    count: Annotated[int | None, Query(ge=1, le=BOUNDS["page_records"], description="up to QZERO, as a list")] = None,
+    count: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=BOUNDS["page_records"],
+            description="read up to this number of records, or to QZERO; the answer is a list",
+        ),
+    ] = None,
 ) -> ReadRecord | ReadRecords:
-    """READQ TD, as a task of its own: the record is gone."""
+    """READQ TD, as a task of its own; the record is removed from the queue."""
     if count is not None:
         take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
         records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
@@ -127,13 +134,13 @@ async def seed(
     queue: str,
     records: Records,
 ) -> SeedResult:
-    """Put records on a queue outside any task: no trigger, no statistics."""
+    """Add records to a queue outside any task: no trigger, no statistics."""
     data = [record.bytes_for(region) for record in records.root]
     return {"seeded": await host.ask(lambda: region.seed(queue, data))}
 
 
 def _several(task: Task, queue: str, count: int, *, nosuspend: bool) -> list[bytes]:
-    """Records up to a number, or up to QZERO behind the first."""
+    """Read records up to a number, or until QZERO after the first."""
     found: list[bytes] = []
     while len(found) < count:
         try:

@@ -1,4 +1,4 @@
-"""Sessions of those who have signed on: bounded in number and life, known by a secret whose hash alone is kept."""
+"""Sessions of signed-on users: limited in number and duration, identified by a secret of which only a hash is kept."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 @dataclass(slots=True)
 class Session:
-    """Somebody who has signed on.
+    """The session of a signed-on user.
 
     Attributes:
-        user_id: who; empty for the owner of the process.
-        csrf: what changing requests of a browser must carry, as pages of other sites cannot.
-        cookie: its secret is in a browser's cookie; else it is a bearer token.
-        began, used: on the clock of the sessions, in seconds.
+        user_id: the user; empty for the owner of the process.
+        csrf: the token that changing requests of a browser must have; pages of other sites do not know it.
+        cookie: whether its secret is in a cookie of a browser; otherwise it is a bearer token.
+        began, used: the times of its beginning and last use, in seconds on the clock of the sessions.
     """
 
     user_id: str
@@ -36,10 +36,10 @@ class Session:
 
 
 class Sessions:
-    """All that are open.
+    """The open sessions.
 
     Args:
-        now: seconds that only grow.
+        now: a monotonic clock in seconds.
     """
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
@@ -50,7 +50,7 @@ class Sessions:
         return len(self._open)
 
     def begin(self, user_id: str, *, cookie: bool) -> tuple[str, Session]:
-        """Begin one; gives its secret. The oldest of the user, or of all, ends where there are too many."""
+        """Begin a session; return its secret. If there are too many, the oldest one (of the user, or of all) ends."""
         now = self._now()
         own = [key for key, each in self._open.items() if each.user_id == user_id]
         for key in own[: max(len(own) - _BOUNDS["sessions_user"] + 1, 0)]:
@@ -63,7 +63,7 @@ class Sessions:
         return secret, session
 
     def find(self, secret: str, *, cookie: bool) -> Session | None:
-        """The session of a secret, unless it has ended; a cookie is no bearer token and the other way round."""
+        """The session of a secret, unless it has ended; a secret of a cookie is not valid as a bearer token."""
         key = _key(secret)
         found = self._open.get(key)
         if found is None or found.cookie is not cookie:
@@ -76,14 +76,14 @@ class Sessions:
         return found
 
     def end(self, session: Session) -> None:
-        """End one."""
+        """End a session."""
         for key, each in self._open.items():
             if each is session:
                 del self._open[key]
                 return
 
     def end_all(self, user_id: str) -> None:
-        """End all of a user."""
+        """End all sessions of a user."""
         for key in [key for key, each in self._open.items() if each.user_id == user_id]:
             del self._open[key]
 

@@ -1,7 +1,7 @@
-"""Signing on and off: a page for browsers, ``/api/v1/session`` for programs.
+"""Sign-on and sign-off: a page for browsers, ``/api/v1/session`` for programs.
 
-The page is plain HTML without a script: it works before anything else does. Its answer is a page that goes on by
-itself, not a redirect, because a browser does not send a strict cookie along where another site began the way.
+The page is plain HTML without a script, so it needs no other part of the console. Its answer is a page that refreshes
+to the target, not a redirect, because a browser does not send a strict cookie if another site has started a redirect.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User
 __all__ = ["add_sign_on"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
-_AT_ONCE: Final = 2  # each takes 64 MB and a processor for a moment
+_AT_ONCE: Final = 2  # the maximum of simultaneous checks: each takes 64 MB and a processor for a moment
 _HEADERS: Final = {
     "Cache-Control": "no-store",
-    "Referrer-Policy": "same-origin",  # with no-referrer a browser would send its form with Origin: null
+    "Referrer-Policy": "same-origin",  # with no-referrer a browser would send the form with Origin: null
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
@@ -42,7 +42,7 @@ button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-
 
 
 _Authenticate = Callable[[Request, str, str], Awaitable[str]]
-"""The id of the user who signs on with a name and a password, for a request."""
+"""Returns the user id after checking the user and the password of a request."""
 
 
 class SignOnRequest(RequestBody):
@@ -57,13 +57,13 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
     turns = asyncio.Semaphore(_AT_ONCE)
 
     async def sign_on(request: Request, user: str, password: str) -> str:
-        """The id of who signs on; empty for the owner, whose password is the token of the run."""
+        """The id of the user who signs on; empty for the owner, whose password is the token of the run."""
         origin = request.client.host if request.client else "local"
         if not user and access.is_token(password):
             has_signed_on(request, None)
             return ""
         if access.users is None or not user:
-            raise SignOnRefused("the user or the password is not right")
+            raise SignOnRefused("the user or the password is wrong")
         async with turns:
             found = await asyncio.to_thread(access.users.authenticate, user, password, origin)
         has_signed_on(request, found)
@@ -80,7 +80,11 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     ) -> Response:
         if link and access.use_link(link):
             return _welcome(access, "", to)
-        said = "This link has been used, or is none. The token that the server printed signs on too." if link else ""
+        said = (
+            "This link is invalid or has been used. You can also sign on with the token that the server printed."
+            if link
+            else ""
+        )
         return _form(access, to, said, HTTPStatus.FORBIDDEN if link else HTTPStatus.OK)
 
     @app.post("/sign-on", include_in_schema=False)
@@ -111,7 +115,7 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
 def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     @app.post("/api/v1/session", tags=["session"], status_code=201, operation_id="signOn")
     async def begin(request: Request, who: SignOnRequest) -> SessionToken:
-        """Sign on, for a bearer token; it ends after a time, or when it was not used for a time."""
+        """Sign on and get a bearer token, which expires after a time, or after a time without use."""
         try:
             user_id = await sign_on(request, who.user, who.password)
         except SignOnRefused as error:
@@ -123,7 +127,7 @@ def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
 
     @app.get("/api/v1/session", tags=["session"], operation_id="getSession")
     async def about(request: Request) -> SessionState:
-        """Who has signed on, with which roles, and what changing requests of a browser carry as X-CSRF-Token."""
+        """The signed-on user with the roles, and the X-CSRF-Token for changing requests of a browser."""
         user = signed_on(request)
         session = session_of(request)
         csrf = session.csrf if session is not None and session.cookie else None
@@ -131,7 +135,7 @@ def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
 
     @app.delete("/api/v1/session", tags=["session"], status_code=204, operation_id="signOff")
     async def end(request: Request, _user: Caller) -> None:
-        """Sign off; the token of the run stays."""
+        """Sign off; the token of the run remains valid."""
         session = session_of(request)
         if session is not None:
             access.sessions.end(session)
@@ -146,7 +150,7 @@ def _status(error: SignOnRefused) -> HTTPStatus:
 
 
 def _here(to: str) -> str:
-    """A path of this site, whatever was given."""
+    """The target as a path of this site; other sites are not allowed."""
     safe = to.startswith("/") and not to.startswith(("//", "/\\")) and to.isascii() and to.isprintable()
     return to if safe else "/"
 

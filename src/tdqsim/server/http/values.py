@@ -1,4 +1,4 @@
-"""Records in JSON: as text in the region's code page, as hexadecimal, or as base64."""
+"""Records in JSON: as text in the code page of the region, in hexadecimal, or in base64."""
 
 from __future__ import annotations
 
@@ -49,35 +49,35 @@ Encoding = Literal["text", "hex", "base64"]
 
 
 def _whole(value: object) -> object:
-    """103.0 is a whole number to those who read the document: JSON knows no other kind."""
+    """Accept 103.0 as a whole number, because JSON does not distinguish it from 103."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 WHOLE: Final = BeforeValidator(_whole)
-"""Stands behind the bounds of a number, so that the document has them."""
+"""Put this after the bounds of a number in ``Annotated``, so that the document contains the bounds."""
 Whole = Annotated[int, WHOLE]
-Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="from this one on; the first is 0")]
-"""A place in a queue or a history: as far as a whole number is one to all who read JSON."""
+Position = Annotated[int, Query(ge=0, le=2**53 - 1, description="the position of the first; from 0")]
+"""A position in a queue or a history, up to the largest integer that every JSON parser reads exactly."""
 
 
 class RequestBody(BaseModel):
-    """A body: exactly what the document says; nothing more, and no number or text for what it nearly is."""
+    """A request body: no additional fields, and no conversion between numbers and text."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 def _one_of(*names: str) -> dict[str, Any]:
-    """What the document says of a body that has exactly one of these fields."""
+    """The schema of a body that has exactly one of these fields."""
     return {"oneOf": [{"required": [name]} for name in names]}
 
 
 _Given = SkipJsonSchema[None]
-"""A field that is not given, which the document does not call null."""
+"""The type of a field without a value, which the document does not show as nullable."""
 
 
 def _check_condition(name: str) -> str:
     if name not in Resp.__members__:
-        raise ValueError("is no condition, such as NOSPACE or QZERO")
+        raise ValueError("is not a condition, such as NOSPACE or QZERO")
     return name
 
 
@@ -87,7 +87,7 @@ _Condition = Annotated[
 
 
 class Record(RequestBody):
-    """One record; exactly one of its fields is given."""
+    """One record; give exactly one of its fields."""
 
     model_config = ConfigDict(json_schema_extra=_one_of("text", "hex", "base64"))
     text: Annotated[str, Field(description="text, in the region's code page")] | _Given = None
@@ -103,7 +103,7 @@ class Record(RequestBody):
         """The bytes of the record.
 
         Raises:
-            TdqError: the digits are none, or the text has a character that the code page has not.
+            TdqError: the digits are invalid, or the text has a character that the code page does not have.
         """
         return bytes_of(self, region.codepage)
 
@@ -114,14 +114,14 @@ class Records(RootModel[Annotated[list[Record], Field(max_length=_BOUNDS["page_r
 
 def _check_one(body: BaseModel, *names: str) -> None:
     if [getattr(body, name) is not None for name in names if name in body.model_fields_set] != [True]:
-        raise ValueError(f"exactly one of {', '.join(names)} must be given, and not null")
+        raise ValueError(f"exactly one of {', '.join(names)} must be given, and must not be null")
 
 
 def bytes_of(record: Record, page: CodePage) -> bytes:
     """The bytes of a record, its text in a code page.
 
     Raises:
-        TdqError: the digits are none, or the text has a character that the code page has not.
+        TdqError: the digits are invalid, or the text has a character that the code page does not have.
     """
     try:
         if record.hex is not None:
@@ -143,17 +143,17 @@ class Statement(RequestBody):
 
 
 class Line(RequestBody):
-    """What an operator types."""
+    """A command line of an operator."""
 
     text: Annotated[str, Field(min_length=1, max_length=32768, description="such as INQUIRE TDQUEUE(P*)")]
 
 
 class Decoding(RequestBody):
-    """A layout; exactly one of copybook and yaml is given."""
+    """A layout; give exactly one of copybook and yaml."""
 
     model_config = ConfigDict(json_schema_extra=_one_of("copybook", "yaml"))
     copybook: Annotated[str, Field(max_length=262_144, description="the text of a COBOL copybook")] | _Given = None
-    record: Annotated[str, Field(max_length=30, description="which record of a copybook with several")] | None = None
+    record: Annotated[str, Field(max_length=30, description="the record, if the copybook has several")] | None = None
     yaml: Annotated[str, Field(max_length=262_144, description="a layout in its YAML form")] | _Given = None
 
     @model_validator(mode="after")
@@ -162,10 +162,10 @@ class Decoding(RequestBody):
         return self
 
     def layout(self, code_page: str) -> Layout:
-        """The layout, text in records in this code page where it names none.
+        """The layout; ``code_page`` applies if the layout has none.
 
         Raises:
-            LayoutError: the text is none.
+            LayoutError: the text is not a layout.
         """
         if self.yaml is not None:
             return parse_layout_yaml(self.yaml, file="yaml", code_page=code_page)
@@ -174,20 +174,24 @@ class Decoding(RequestBody):
 
 
 class AwaitedState(RequestBody):
-    """What a client waits for: the items of a queue, a condition, or the end of a task or of all tasks."""
+    """The state to wait for: a number of items of a queue, a condition, or the end of a task or of all tasks."""
 
     model_config = ConfigDict(json_schema_extra=_one_of("queue", "condition", "task", "tasks_ended"))
-    queue: Annotated[str, Field(min_length=1, max_length=4, description="the queue whose items count")] | _Given = None
-    items: Annotated[int, Field(ge=0, description="so many at least"), WHOLE] = 1
-    at_most: Annotated[int, Field(ge=0, description="so many at most"), WHOLE] | _Given = None
-    condition: Annotated[_Condition, Field(description="until a command meets it")] | _Given = None
+    queue: (
+        Annotated[str, Field(min_length=1, max_length=4, description="the queue whose items are counted")] | _Given
+    ) = None
+    items: Annotated[int, Field(ge=0, description="the minimum number of items"), WHOLE] = 1
+    at_most: Annotated[int, Field(ge=0, description="the maximum number of items"), WHOLE] | _Given = None
+    condition: Annotated[_Condition, Field(description="wait until a command ends with this condition")] | _Given = None
     position: (
-        Annotated[int, Field(ge=0, description="of the first event of the history in which a condition counts"), WHOLE]
+        Annotated[int, Field(ge=0, description="the position in the history from which conditions count"), WHOLE]
         | _Given
     ) = None
-    task: Annotated[int, Field(ge=1, le=9_999_999, description="until no task has this number"), WHOLE] | _Given = None
+    task: (
+        Annotated[int, Field(ge=1, le=9_999_999, description="wait until no task has this number"), WHOLE] | _Given
+    ) = None
     tasks_ended: Annotated[Literal[True], Field(description="wait until no task is left")] | _Given = None
-    seconds: Annotated[float, Field(gt=0, le=_BOUNDS["wait_seconds"], description="at most so long")] = 30
+    seconds: Annotated[float, Field(gt=0, le=_BOUNDS["wait_seconds"], description="the time limit")] = 30
 
     @model_validator(mode="after")
     def _one(self) -> AwaitedState:
@@ -196,7 +200,7 @@ class AwaitedState(RequestBody):
 
 
 def shown(record: bytes, region: Region, encoding: Encoding) -> str:
-    """A record as a client asked for it."""
+    """A record in the encoding that the client requested."""
     return shown_bytes(record, region.codepage, encoding)
 
 
@@ -210,7 +214,7 @@ def shown_bytes(record: bytes, page: CodePage, encoding: Encoding) -> str:
 
 
 def decoded(record: bytes, layout: Layout, region: Region) -> DecodedRecord:
-    """A record by a layout; what does not fit is null, and is told."""
+    """A record decoded by a layout; invalid fields are null, and ``problem`` describes them."""
     try:
         values, bad = layout.decode_with_corrupt(record)
     except (TdqError, LookupError) as error:
@@ -228,11 +232,13 @@ def _jsonable(value: Any) -> Any:
         return [_jsonable(each) for each in value]
     if isinstance(value, (bytes, bytearray)):
         return {"hex": bytes(value).hex().upper()}
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)  # a Decimal keeps its digits
+    return (
+        value if isinstance(value, (str, int, bool, type(None))) else str(value)
+    )  # a Decimal becomes text, to keep its digits
 
 
 def values_in(variables: Mapping[str, str | int | Record | None], region: Region) -> dict[str, Any]:
-    """Host variables for a command."""
+    """The host variables of a request, for a command."""
     return {
         name: value.bytes_for(region) if isinstance(value, Record) else value
         for name, value in variables.items()
@@ -241,7 +247,7 @@ def values_in(variables: Mapping[str, str | int | Record | None], region: Region
 
 
 def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, OptionValue]:
-    """Host variables for a client: bytes as text and as hexadecimal, CVDAs by name and number."""
+    """Host variables for the answer: bytes as text and in hexadecimal, CVDAs by name and number."""
     found: dict[str, OptionValue] = {}
     for name, value in variables.items():
         if isinstance(value, (bytes, bytearray)):

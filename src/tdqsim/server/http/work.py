@@ -1,4 +1,4 @@
-"""Commands as text, waits, tasks and units of work."""
+"""Routes for commands as text, waits, tasks and units of work."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ __all__ = ["routes"]
 
 routes = Routes()
 
-_Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="as INQUIRE UOW tells it, in hexadecimal")]
+_Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="the id of INQUIRE UOW, in hexadecimal")]
 
 
 @routes.operation("executeCommand")
 async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
-    """An EXEC CICS command as text, as a task of its own. It needs the role of the command."""
+    """Execute an EXEC CICS command given as text, as a task of its own. It needs the role of the command."""
     check_may(user, operation_of_command(resolve(statement.text)))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
     found: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
@@ -62,7 +62,7 @@ async def execute(
 
 @routes.operation("executeCemt")
 async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
-    """A CEMT request, with its abbreviations: rows, and the screen as text. It needs the role of the request."""
+    """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
     check_may(user, operation_of_request(parse_cemt(line.text)))
     found = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
     return cast("CemtAnswer", {"text": found.text, **found.as_dict()})
@@ -70,7 +70,7 @@ async def operate(host: Served, region: PathRegion, line: Line, user: Caller) ->
 
 @routes.operation("waitForState")
 async def wait(host: Served, request: Request, region: PathRegion, what: AwaitedState) -> WaitResult:
-    """Wait for the number of items of a queue, a condition, or the end of tasks; a client's time is real."""
+    """Wait for a number of items of a queue, a condition, or the end of tasks; the time limit is in real time."""
     if what.queue is not None:
         least = 0 if what.at_most is not None and "items" not in what.model_fields_set else what.items
         waiting = host.waits.for_items(region, what.queue, least, what.seconds, at_most=what.at_most)
@@ -89,7 +89,7 @@ async def begin(
     user: Caller,
     idle_seconds: Annotated[float | None, Query(gt=0, le=BOUNDS["unit_idle_most"])] = None,
 ) -> OpenUnitOfWork:
-    """Begin a unit of work that stays open between requests; it is backed out when nothing is asked of it."""
+    """Begin a unit of work that stays open between requests; it is backed out after a time without requests."""
     unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.default_user, idle_seconds))
     return {"id": unit, "region": region.applid}
 
@@ -98,7 +98,7 @@ async def begin(
 async def execute_in_unit(
     host: Served, request: Request, unit: str, statement: Statement, user: Caller
 ) -> CommandResult:
-    """An EXEC CICS command in an open unit of work. It needs the role of the command."""
+    """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
     check_may(user, operation_of_command(resolve(statement.text)))
     work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
     found: CommandResult = await attended(request, work)
@@ -107,7 +107,7 @@ async def execute_in_unit(
 
 @routes.operation("executeCeci")
 async def ceci(host: Served, request: Request, unit: str, line: Line, user: Caller) -> CeciAnswer:
-    """A command as it is typed into CECI, in an open unit of work: its parts, and the screen as text.
+    """Execute a command as typed into CECI, in an open unit of work; return its parts, and the screen as text.
 
     It needs the role of the command.
     """
@@ -116,7 +116,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
 
     def act(task: Task) -> CeciAnswer:
         if command.name == "RETURN":
-            raise UsageError("RETURN is not taken: a unit of work ends by commit, or by DELETE")
+            raise UsageError("RETURN is refused: end a unit of work by commit, or by DELETE")
         variables = host.units.variables(unit)
         found = ceci_session(_region_of(task), variables, task=task).execute(line.text)
         return cast("CeciAnswer", {"text": found.text, **found.as_dict()})
@@ -127,15 +127,15 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
 
 @routes.operation("commitUnitOfWork")
 async def commit(host: Served, request: Request, unit: str, user: Caller) -> CommitResult:
-    """Commit an open unit of work, which ends it."""
+    """Commit and end an open unit of work."""
     ended = _in_unit(host, unit, user, lambda task: task.syncpoint(), last=True)
-    await attended(request, ended, left="; the unit of work may be committed all the same")
+    await attended(request, ended, left="; the unit of work may have been committed")
     return {"committed": True}
 
 
 @routes.operation("backOutUnitOfWork", status_code=204)
 async def back_out(host: Served, request: Request, unit: str, user: Caller) -> None:
-    """Back an open unit of work out, which ends it."""
+    """Back out and end an open unit of work."""
     await attended(request, _in_unit(host, unit, user, lambda task: task.syncpoint_rollback(), last=True))
 
 
@@ -150,7 +150,7 @@ def _region_of(task: Task) -> Region:
 
 @routes.operation("listTasks")
 async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
-    """The tasks that have begun and not ended, with what each waits for and who has that."""
+    """The tasks that have not ended, with the resource that each waits for and its holder."""
 
     def look() -> list[TaskEntry]:
         waits = {each.task: each for each in waits_of(region)}
@@ -201,5 +201,5 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
 async def force(
     host: Served, region: PathRegion, uow: _Uow, user: Caller, how: Literal["COMMIT", "BACKOUT", "FORCE"]
 ) -> None:
-    """SET UOW: end a unit of work that is in doubt, by force."""
+    """SET UOW: force the end of a unit of work in doubt."""
     await as_task(host, region, user, lambda task: task.set_uow(bytes.fromhex(uow), uowstate=how))

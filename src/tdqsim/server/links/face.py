@@ -1,4 +1,4 @@
-"""The links of one process: those that it waits for, those that it dials, and the connections under them."""
+"""The links of one process, to which it connects or which it accepts, and their connections."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _Attach = Callable[[Transport], object]
 
 @dataclass(slots=True, eq=False)
 class _Wanted:
-    """A link that this side dials."""
+    """A link to which this side connects."""
 
     kind: str
     here: str
@@ -54,17 +54,17 @@ class _Wanted:
 class Links:
     """The links of the regions and systems of one engine to those of other processes.
 
-    Both ends of a link are named: one dials (``to``), the other waits for it. A link that is lost is dialled again.
+    One end of a link connects (``to``), the other waits for the connection. A lost link is connected again.
 
     Args:
-        engine: who owns the regions and systems.
-        identity: who this process is; one region or system, since a certificate has one name.
-        address: where to listen.
-        port: 0 for any that is free, None not to listen.
+        engine: the engine that owns the regions and systems.
+        identity: the identity of this process: one region or system, because a certificate has one name.
+        address: the address to listen on.
+        port: the port; 0 for any free port, None not to listen.
         watch: called with each message that goes over the links; see :data:`~tdqsim.server.links.wire.Watch`.
 
     Attributes:
-        port: the port in use, once started.
+        port: the port in use, after the start.
     """
 
     def __init__(
@@ -82,32 +82,32 @@ class Links:
         self.connections: set[LinkConnection] = set()
         self._listener: asyncio.Server | None = None
 
-    # -- which links there are ------------------------------------------------------------------------------------
+    # -- defining links -------------------------------------------------------------------------------------------
 
     def join(self, region: Region, name: str, applid: str, to: tuple[str, int] | None = None) -> FarLink:
         """Link a region to one in another process, for function shipping.
 
         Args:
             region: the region here.
-            name: how it calls the other one: 1 to 4 characters, as SYSID and REMOTESYSTEM name it.
-            applid: the other one's APPLID, the common name of its certificate.
-            to: address and port where it waits; None to wait for it here.
+            name: the SYSID of the other region in this region: 1 to 4 characters, as in SYSID and REMOTESYSTEM.
+            applid: the APPLID of the other region, the common name of its certificate.
+            to: address and port on which it waits; None to wait for it here.
 
         Raises:
-            TdqError: the region is linked to that one already.
+            TdqError: the region already has a link to that region.
         """
         link = self._engine.outside(lambda: FarLink(region, name, applid.upper())).result()
         self._add(ISC, region.applid.upper(), applid.upper(), to, link.attach)
         return link
 
     def reach(self, system: System, location: str, name: str, to: tuple[str, int]) -> None:
-        """Let the DDM queues of a system reach another system.
+        """Link a system to another system, for the DDM queues of the former.
 
         Args:
             system: the system here.
             location: RMTLOCNAME or RDB name of its DDM queues.
-            name: the other system's name, the common name of its certificate.
-            to: address and port where that one waits.
+            name: the name of the other system, the common name of its certificate.
+            to: address and port on which that one waits.
         """
 
         def attach(transport: Transport) -> None:
@@ -116,7 +116,7 @@ class Links:
         self._add(DDM, system.name.upper(), name.upper(), to, attach)
 
     def admit(self, system: System, name: str) -> None:
-        """Let the DDM queues of another system reach one here. Its users are believed to be who they say.
+        """Accept connections for DDM queues of another system. Its user ids are trusted.
 
         Args:
             system: the system here.
@@ -133,7 +133,7 @@ class Links:
             self._wanted.append(_Wanted(kind, here, there, to, attach))
             return
         if (kind, there, here) in self._awaited:
-            raise UsageError(f"{here} waits for {there} already")
+            raise UsageError(f"{here} already waits for {there}")
         self._awaited[kind, there, here] = attach
 
     # -- start and stop -------------------------------------------------------------------------------------------
@@ -143,15 +143,15 @@ class Links:
         self._watch = watch
 
     def cut(self) -> None:
-        """Close all connections; those that this side dialled are dialled again. Called in the engine's thread."""
+        """Close all connections; this side reconnects those that it opened. Call this in the engine's thread."""
         for connection in tuple(self.connections):
             connection.close()
 
     async def start(self) -> None:
-        """Listen and dial.
+        """Listen and connect.
 
         Raises:
-            OSError: the port cannot be had.
+            OSError: the port cannot be used.
         """
         loop = asyncio.get_running_loop()
         if self.port is not None:
@@ -161,7 +161,7 @@ class Links:
             self._dialling.add(asyncio.create_task(self._keep_dialled(one)))
 
     async def stop(self) -> None:
-        """Give all links up and listen no more."""
+        """Close all links and stop listening."""
         if self._listener is not None:
             self._listener.close()
         for task in self._dialling:
@@ -172,11 +172,11 @@ class Links:
             connection.drop()
 
     async def up(self) -> None:
-        """Wait until all that are dialled are there."""
+        """Wait until all links to which this side connects are open."""
         for one in self._wanted:
             await one.up.wait()
 
-    # -- this side dials ------------------------------------------------------------------------------------------
+    # -- this side connects ------------------------------------------------------------------------------------------
 
     async def _keep_dialled(self, wanted: _Wanted) -> None:
         pause = BOUNDS["redial_first_ms"]
@@ -188,7 +188,7 @@ class Links:
             pause = min(2 * pause, BOUNDS["redial_most_ms"])
 
     async def _dial(self, wanted: _Wanted) -> bool:
-        """Dial once; whether the link is there."""
+        """Try to connect once; return whether the link is open."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Future[object]] = loop.create_future()
         wanted.gone.clear()
@@ -238,9 +238,9 @@ class Links:
     def _check_name(connection: LinkConnection, expected: str) -> None:
         found = common_name(connection.peer)
         if found != expected:
-            raise LinkRefused(f"the certificate there is of {found or 'nobody'}, not of {expected}")
+            raise LinkRefused(f"the certificate there is of {found or 'an unknown name'}, not of {expected}")
 
-    # -- the other side dials -------------------------------------------------------------------------------------
+    # -- the other side connects -------------------------------------------------------------------------------------
 
     def _caller(self) -> LinkConnection:
         said = decoder()
@@ -256,7 +256,7 @@ class Links:
 
     @staticmethod
     def _too_late(connection: LinkConnection) -> None:
-        """It has not said what it is for."""
+        """Close a connection whose opening message has not arrived in time."""
         if connection.unopened:
             connection.drop()
 
@@ -267,7 +267,7 @@ class Links:
                 return
             attach = self._attach_for(connection, found[0])
         except TdqError as error:
-            _LOG.warning("a link was refused: %r", str(error))  # the other side chose the names in it
+            _LOG.warning("a link was refused: %r", str(error))  # repr, because the other side chose the names in it
             connection.write(refusal(str(error)))
             connection.hang_up()
             return
@@ -276,7 +276,7 @@ class Links:
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 
     def _attach_for(self, connection: LinkConnection, frame: MessageFrame) -> _Attach:
-        """The callable that takes a connection with these fields in its first message."""
+        """The callable that accepts a connection with these fields in its opening message."""
         kind, caller, called = (frame.fields[name] for name in ("kind", "from", "to"))
         self._check_name(connection, caller)
         attach = self._awaited.get((kind, caller, called))

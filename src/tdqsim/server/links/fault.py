@@ -1,9 +1,9 @@
 """A planned fault of links: at one of their messages the process kills itself, or the links are cut.
 
-For tests of what is left then. With ``TDQ_LINK_FAULT=NEARAPPL:kill:out:3`` in its environment ``tdq serve`` is killed,
-as by SIGKILL, when it is about to send the third message of the links of NEARAPPL; ``in`` is when it has got that, and
-``cut`` closes the connections instead, once. All messages of these links count, those that open them anew too.
-Links without a fault look for none.
+Tests use this to check the state afterwards. With ``TDQ_LINK_FAULT=NEARAPPL:kill:out:3`` in its environment, ``tdq
+serve`` is killed as by SIGKILL when it is about to send the third message of the links of NEARAPPL. ``in`` means when
+it has received that message, and ``cut`` closes the connections once instead. All messages of these links count,
+including those that open them again. Without the variable, messages are not checked.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["LinkFault"]
 VARIABLE: Final = "TDQ_LINK_FAULT"
 _WRITTEN: Final = re.compile(r"([A-Z$#@][A-Z0-9$#@]{0,7}):(kill|cut):(in|out):([1-9][0-9]{0,5})", re.ASCII)
 _PREFIX: Final = Struct(">BBHI")
-"""How a message begins (:mod:`tdqsim.core.messages`): version, zero, length of the header, length of the data."""
+"""The prefix of a message (:mod:`tdqsim.core.messages`): version, zero, length of the header, length of the data."""
 
 
 class LinkFault:
@@ -31,7 +31,7 @@ class LinkFault:
     Args:
         act: ``kill`` or ``cut``.
         way: ``in`` or ``out``.
-        number: at which message.
+        number: the number of the message.
         cut: closes the connections; called in the engine's thread.
     """
 
@@ -44,10 +44,10 @@ class LinkFault:
 
     @classmethod
     def planned(cls, name: str, cut: Callable[[], None]) -> LinkFault | None:
-        """The fault that the environment plans for the links of a region or system.
+        """The fault that the environment variable sets for the links of a region or system.
 
         Raises:
-            TdqError: what stands there is no fault.
+            TdqError: the variable is invalid.
         """
         said = os.environ.get(VARIABLE)
         if not said:
@@ -60,7 +60,7 @@ class LinkFault:
         return cls(found[2], found[3], int(found[4]), cut) if found[1] == name else None
 
     def watch(self, way: str, data: bytes) -> None:
-        """Count the messages that go one way; see :data:`~tdqsim.server.links.wire.Watch`."""
+        """Count the messages of one direction; see :data:`~tdqsim.server.links.wire.Watch`."""
         if way != self._way or self._left <= 0:
             return
         self._rest += data

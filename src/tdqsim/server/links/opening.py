@@ -2,12 +2,12 @@
 
 ::
 
-    OPEN     kind, from, to      the side that dialled: ISC between regions, DDM from one system's queues to another
-    OPENED                       it is taken; what follows is the link's
-    REFUSED  reason              it is not; the connection is closed
+    OPEN     kind, from, to      from the side that connects: ISC between regions, DDM from one system to another
+    OPENED                       accepted; what follows are messages of the link
+    REFUSED  reason              not accepted; the connection is closed
 
-Nobody is believed by his word: ``from`` must be the common name of the certificate that the side has shown, and the
-side that dialled looks for the name that it dialled for.
+Names are verified: ``from`` must be the common name of the certificate of that side, and the side that connects checks
+that the certificate of the other side has the expected name.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _LONGEST_REASON: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who this process is to the processes at the other ends, and whom it believes.
+    """The identity of this process for links, and the authority that it trusts.
 
     Attributes:
         certificate: a PEM file; its common name is the APPLID of the region or the name of the system.
         key: the PEM file of its private key.
-        authority: the PEM file of the authority whose certificates are believed, its own among them.
+        authority: the PEM file of the trusted authority, which has also signed this certificate.
     """
 
     certificate: Path
@@ -44,14 +44,14 @@ class Identity:
     authority: Path
 
     def context(self, *, server: bool) -> ssl.SSLContext:
-        """A context in which both sides show certificates.
+        """A TLS context in which both sides present certificates.
 
         Raises:
-            TdqError: a file cannot be read, or is not what it should be.
+            TdqError: a file cannot be read, or is invalid.
         """
         made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER if server else ssl.PROTOCOL_TLS_CLIENT)
         made.minimum_version = ssl.TLSVersion.TLSv1_2
-        made.check_hostname = False  # the common name is the name of a region or system, whatever machine it is on
+        made.check_hostname = False  # the common name is that of a region or system, not of a machine
         made.verify_mode = ssl.CERT_REQUIRED
         try:
             made.load_cert_chain(self.certificate, self.key)
@@ -63,7 +63,7 @@ class Identity:
 
 
 def common_name(certificate: Mapping[str, Any]) -> str:
-    """Whose certificate it is, in capitals; empty when it does not say."""
+    """The common name of a certificate in upper case; empty for none."""
     for part in certificate.get("subject", ()):
         for name, value in part:
             if name == "commonName":
@@ -87,17 +87,17 @@ def refusal(reason: str) -> bytes:
 
 
 def read_opening(decoder: FrameDecoder, data: bytes, kinds: tuple[str, ...]) -> tuple[MessageFrame, bytes] | None:
-    """The one message that an opening has from either side, and what is the link's after it; None: more has to come.
+    """The opening message of either side, and the data of the link after it; None if it is incomplete.
 
     Raises:
-        MessageError: it is none of these kinds.
+        MessageError: it has another kind.
     """
     found = decoder.first(data)
     if found is not None and found[0].kind not in kinds:
-        raise MessageError(f"{' or '.join(kinds)} is due, not {found[0].kind}")
+        raise MessageError(f"expected {' or '.join(kinds)}, not {found[0].kind}")
     return found
 
 
 def decoder() -> FrameDecoder:
-    """For what the other side says; it has no data beside it."""
+    """A decoder of opening messages, which have no data part."""
     return FrameDecoder(_KINDS, data_limit=0)

@@ -1,4 +1,4 @@
-"""The links of the regions and systems that a server serves, as ``serve.yaml`` names them."""
+"""Open the links of the served regions and systems according to ``serve.yaml``."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["check_links", "served_links"]
 
 
 def check_links(given: Sequence[ServedLinks]) -> None:
-    """Look at the certificates of all links, before anything is made.
+    """Check the certificates of all links, before anything is created.
 
     Raises:
-        TdqError: a file is missing or no certificate or key, others can read a key, or a certificate has another name.
+        TdqError: a file is missing or invalid, others can read a key, or a certificate has another name.
     """
     for each in given:
         identity = _identity(each)
@@ -40,7 +40,7 @@ def check_links(given: Sequence[ServedLinks]) -> None:
         names = [str(part.value) for part in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
         if [name.upper() for name in names] != [each.name]:
             raise UsageError(
-                f"{each.certificate}: the certificate is of {', '.join(names) or 'nobody'}; "
+                f"{each.certificate}: the certificate is of {', '.join(names) or 'an unknown name'}; "
                 f"links of {each.name} need one with that common name"
             )
 
@@ -53,12 +53,13 @@ def _identity(given: ServedLinks) -> Identity:
 async def served_links(
     host: Host, given: Sequence[ServedLinks], address: str, connections: Connections
 ) -> AsyncIterator[dict[str, int]]:
-    """Open them; gives the ports of those where others are waited for, by the name of region or system.
+    """Open the links; yields the ports on which others connect, by the name of region or system.
 
-    At the end what clients have open is backed out while the other sides can still be told, then the links are closed.
+    At the end, open units of work of clients are backed out while the other sides can still be informed, then the links
+    are closed.
 
     Raises:
-        TdqError: a name is not of what is served, a port cannot be had, or the environment plans a fault that is none.
+        TdqError: a name is not served, a port cannot be used, or the fault in the environment is invalid.
     """
     ports: dict[str, int] = {}
     async with AsyncExitStack() as cleanup:
@@ -74,7 +75,7 @@ async def served_links(
                 await links.start()
             except OSError as error:
                 where = f"links: {each.name}: {at} port {each.port}"
-                raise ServeError(f"{where} cannot be listened to: {error.strerror}") from error
+                raise ServeError(f"{where}: cannot listen: {error.strerror}") from error
             cleanup.push_async_callback(links.stop)
             if links.port is not None:
                 ports[each.name] = links.port
@@ -84,7 +85,7 @@ async def served_links(
 
 
 def _name(host: Host, links: Links, given: ServedLinks) -> None:
-    """Tell which links there are."""
+    """Define the links of an entry."""
     if given.regions:
         region = host.regions.get(given.name)
         if region is None:

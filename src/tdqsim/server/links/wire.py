@@ -1,8 +1,8 @@
 """A transport over one TCP connection, between an asyncio loop and an engine's thread.
 
-The loop reads and writes; what arrives is taken by the channel in the engine's thread, in order. A side that does not
-keep up is not read from any more; one that does not take what is sent is given up, as is one that is silent for good
-(the operating system probes it).
+The loop reads and writes; the channel processes received data in the engine's thread, in order. If this side cannot
+keep up, reading is paused. If the other side does not read, or no longer responds to the probes of the operating
+system, the connection is closed.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ __all__ = ["BOUNDS", "LinkConnection", "Watch"]
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("links")}
 _PROBES: Final = (("TCP_KEEPIDLE", "probe_after"), ("TCP_KEEPINTVL", "probe_every"), ("TCP_KEEPCNT", "probes"))
 Watch = Callable[[str, bytes], None]
-"""Told, in the engine's thread, of what is about to be sent (``out``) and of what has come (``in``)."""
+"""Called in the engine's thread with each message that is about to be sent (``out``) or was received (``in``)."""
 
 
 class LinkConnection(asyncio.Protocol):
-    """One connection: first for whoever opens it, in the loop; then a transport, in the engine's thread.
+    """One connection: used in the loop while it is opened, then a transport in the engine's thread.
 
     Args:
-        engine: whose thread takes what arrives.
-        heard: called in the loop with what arrives before :meth:`begin`.
-        ended: called in the loop when it is gone.
+        engine: the engine in whose thread received data is processed.
+        heard: called in the loop with data that arrives before :meth:`begin`.
+        ended: called in the loop when the connection has ended.
         watch: called with each message that goes over it; None for no call.
     """
 
@@ -55,7 +55,7 @@ class LinkConnection(asyncio.Protocol):
     # -- in the loop ----------------------------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It is open."""
+        """The connection is open."""
         assert isinstance(transport, asyncio.Transport)
         self._socket = transport
         transport.set_write_buffer_limits(high=BOUNDS["unsent_bytes"])
@@ -68,26 +68,26 @@ class LinkConnection(asyncio.Protocol):
 
     @property
     def peer(self) -> dict[str, object]:
-        """The certificate of the other side, as :meth:`ssl.SSLSocket.getpeercert` gives it."""
+        """The certificate of the other side, in the form of :meth:`ssl.SSLSocket.getpeercert`."""
         assert self._socket is not None
         return self._socket.get_extra_info("peercert") or {}
 
     def write(self, data: bytes) -> None:
-        """Send, from the loop."""
+        """Send data; call in the loop."""
         if self._socket is not None:
             self._socket.write(data)
 
     @property
     def unopened(self) -> bool:
-        """Whether it is not the link's yet."""
+        """Whether the connection is not yet passed to its link."""
         return self._heard is not None
 
     def fail(self) -> None:
-        """Close it, from any thread."""
+        """Close the connection, from any thread."""
         self._in_loop(self.drop)
 
     def begin(self, attach: Callable[[], object], rest: bytes) -> Future[object]:
-        """From now on what arrives is the link's; first it is given to that, then what has come of it already."""
+        """Pass the connection to its link: call ``attach``, then process ``rest``, which has already arrived."""
         self._heard = None
         attached = self._engine.outside(attach)
         if rest:
@@ -95,17 +95,17 @@ class LinkConnection(asyncio.Protocol):
         return attached
 
     def drop(self) -> None:
-        """Close it at once."""
+        """Close the connection at once."""
         if self._socket is not None:
             self._socket.abort()
 
     def hang_up(self) -> None:
-        """Close it when all is sent."""
+        """Close the connection when everything is sent."""
         if self._socket is not None:
             self._socket.close()
 
     def data_received(self, data: bytes) -> None:
-        """Something came."""
+        """Data has arrived."""
         if self._heard is not None:
             self._heard(self, data)
             return
@@ -118,13 +118,13 @@ class LinkConnection(asyncio.Protocol):
             self.drop()
 
     def pause_writing(self) -> None:
-        """The other side does not take what is sent: more than that is not kept for it."""
+        """The other side does not read: close the connection instead of buffering more."""
         self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
+        """The connection has ended."""
         self._ended(self)
-        why = f"the connection is gone: {exc}" if exc is not None else "the other side closed the connection"
+        why = f"the connection was lost: {exc}" if exc is not None else "the other side closed the connection"
         with suppress(EngineStopped):
             self._engine.outside(partial(self._tell, why))
 
@@ -144,13 +144,13 @@ class LinkConnection(asyncio.Protocol):
         if self._watch is not None and not self._closed:
             self._watch("out", data)
         if self._closed:
-            raise LinkDown("the link is gone")
+            raise LinkDown("the link is closed")
         self._in_loop(self.write, data)
 
     def close(self) -> None:
         """See :class:`~tdqsim.core.transport.Transport`."""
         self._in_loop(self.drop)
-        self._tell("the link was given up here")
+        self._tell("the link was closed by this side")
 
     def _take(self, data: bytes) -> None:
         if self._watch is not None and not self._closed:
@@ -168,5 +168,5 @@ class LinkConnection(asyncio.Protocol):
                 self._lost(why)
 
     def _in_loop(self, call: Callable[..., None], *args: object) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and the connection with it
+        with suppress(RuntimeError):  # the loop is closed, and so is the connection
             self._loop.call_soon_threadsafe(call, *args)
