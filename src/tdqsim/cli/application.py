@@ -66,11 +66,11 @@ class _Command(TyperCommand):
 
     def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
         """Options; or region directories, if one may stand first and no argument offers them."""
-        found = super().shell_complete(ctx, incomplete)
+        offers = super().shell_complete(ctx, incomplete)
         if self._at_place and not incomplete.startswith("-") and not ctx.params.get("region"):
             region = next(each for each in self.params if each.name == "region")
-            found += region.shell_complete(ctx, incomplete)
-        return found
+            offers += region.shell_complete(ctx, incomplete)
+        return offers
 
     def _refuse_empty_paths(self, ctx: _Parser, args: list[str]) -> None:
         """Refuse an empty path: a shell passes it for an unset variable, and it would mean the current directory."""

@@ -33,16 +33,16 @@ _TERMINAL = "TDQT"
 
 
 def _files(sources: list[Path]) -> list[Path]:
-    found: list[Path] = []
+    files: list[Path] = []
     for source in sources:
         if source.is_dir():
-            found += sorted(path for path in source.rglob("*") if path.suffix.lower() in PROGRAMS and path.is_file())
+            files += sorted(path for path in source.rglob("*") if path.suffix.lower() in PROGRAMS and path.is_file())
         else:
-            found.append(source)
-    if not found:
+            files.append(source)
+    if not files:
         folders = ", ".join(map(str, sources))
         raise InputError(f"{folders}: there is no COBOL source; the names of sources end in {', '.join(PROGRAMS)}")
-    return found
+    return files
 
 
 @app.command()
@@ -62,14 +62,14 @@ def check(
         text = ""
         try:
             text = on_demand.compiler.expand(source, cobol.Options(tuple(copybooks or ())))
-            found = on_demand.translate.translate(text, str(source))
+            translation = on_demand.translate.translate(text, str(source))
         except cobol.CobolError as error:
             wrong += 1
             typer.echo(str(error))
             _tell_of_margin(source, text)
         else:
             _tell_of_margin(source, text)
-            for each in (found, *found.following):
+            for each in (translation, *translation.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
                 for command in each.commands:
                     if why := on_demand.calls.unserved(command):
@@ -101,14 +101,14 @@ def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
     wrong = 0
     for source in _files(sources):
         try:
-            found = cobol.compile_program(
+            program = cobol.compile_program(
                 source, cobol.Options(tuple(copybooks or ())), on_demand.toolchain.default_cache()
             )
         except cobol.CobolError as error:
             wrong += 1
             typer.echo(str(error))
         else:
-            for each in (found, *found.following):
+            for each in (program, *program.following):
                 typer.echo(f"{source}: {each.program} compiled")
     if wrong:
         raise typer.Exit(1)
@@ -186,14 +186,14 @@ def survey(
 ) -> None:
     """Report for each CICS program in a folder whether it translates, compiles and runs."""
     counts = {"programs": 0, "translated": 0, "compiled": 0, "ran": 0}
-    for found in on_demand.survey.survey(folder, copybooks=copybooks or (), run=not compile_only):
+    for results in on_demand.survey.survey(folder, copybooks=copybooks or (), run=not compile_only):
         counts["programs"] += 1
         for name in ("translated", "compiled", "ran"):
-            counts[name] += getattr(found, name) == "yes"
+            counts[name] += getattr(results, name) == "yes"
         if as_json:
-            emit_json(asdict(found), indent=None)
+            emit_json(asdict(results), indent=None)
         else:
-            typer.echo(f"{found.translated:4}{found.compiled:4}{found.ran:4}{found.source}  {found.why}")
+            typer.echo(f"{results.translated:4}{results.compiled:4}{results.ran:4}{results.source}  {results.why}")
     if not as_json:
         typer.echo(", ".join(f"{number} {name}" for name, number in counts.items()))
 

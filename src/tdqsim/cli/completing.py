@@ -60,8 +60,8 @@ def offered_directories(incomplete: str) -> list[Offer]:
 def offered_options(incomplete: str) -> list[Offer]:
     """The options of INQUIRE TDQUEUE; in a list with commas, completes the last one."""
     before, comma, last = incomplete.rpartition(",")
-    found = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_TDQUEUE_OPTIONS)), last.upper())
-    return [(f"{before}{comma}{name}", about) for name, about in found]
+    options = beginning(((name, "") for name in sorted(on_demand.facts.INQUIRE_TDQUEUE_OPTIONS)), last.upper())
+    return [(f"{before}{comma}{name}", about) for name, about in options]
 
 
 def offered_data_queues(ctx: typer.Context, incomplete: str) -> list[Offer]:
@@ -134,15 +134,15 @@ def _queues(place: Place) -> list[Offer]:
 def _queues_of_store(place: Place) -> list[Offer]:
     with on_demand.place.looking_here(place) as region:
         unused = supplied(region)
-        found = [(info.tdqueue.rstrip(), info.type.name) for info in region.browse_tdqueue("TYPE")]
-    return [offer for offer in found if offer[0] not in unused]
+        queues = [(info.tdqueue.rstrip(), info.type.name) for info in region.browse_tdqueue("TYPE")]
+    return [offer for offer in queues if offer[0] not in unused]
 
 
 def _transactions(place: Place) -> list[Offer]:
     definitions = place.load_definitions()
-    found = {each.name: each.description or "transaction" for each in definitions.transactions}
+    transactions = {each.name: each.description or "transaction" for each in definitions.transactions}
     for queue in definitions.tdqueues:
         transid = getattr(queue, "transid", "")
         if transid:
-            found.setdefault(transid, f"started by {queue.name}")
-    return sorted(found.items())
+            transactions.setdefault(transid, f"started by {queue.name}")
+    return sorted(transactions.items())

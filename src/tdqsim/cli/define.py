@@ -74,16 +74,16 @@ def check(
     checked: list[tuple[Path, Definitions]] = []
     for path in paths:
         try:
-            found, file = _load_with_region(path)
+            loaded, file = _load_with_region(path)
             if file is not None:
-                problems += on_demand.region_check.region_problems(file, found)
-                warnings += on_demand.region_check.region_warnings(file, found)
-            if not found.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
+                problems += on_demand.region_check.region_problems(file, loaded)
+                warnings += on_demand.region_check.region_warnings(file, loaded)
+            if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")
                 )
-            warnings += on_demand.region_check.indirect_rings(found)
-            checked.append((path, found))
+            warnings += on_demand.region_check.indirect_rings(loaded)
+            checked.append((path, loaded))
         except DefinitionError as error:
             problems += error.problems
     if as_json:
@@ -141,12 +141,12 @@ def _by_kind(notes: Iterable[Note]) -> Iterator[str]:
             kinds.setdefault(note.resource.partition("(")[0], []).append(note)
         else:
             yield str(note)
-    for kind, found in kinds.items():
-        if len(found) == 1:
-            yield str(found[0])
+    for kind, subjects in kinds.items():
+        if len(subjects) == 1:
+            yield str(subjects[0])
             continue
-        resources = _counted(len({(note.file, note.line, note.resource) for note in found}), "resource")
-        attributes = {note.attribute for note in found if note.attribute}
+        resources = _counted(len({(note.file, note.line, note.resource) for note in subjects}), "resource")
+        attributes = {note.attribute for note in subjects if note.attribute}
         what = f"{_counted(len(attributes), 'attribute')} of {resources}" if attributes else resources
         yield f"{kind}: {what} {'has' if what.startswith('1 ') else 'have'} no effect; --notes lists them"
 
@@ -260,9 +260,9 @@ Paths = Annotated[
 @exports.command("csd")
 def export_csd(paths: Paths, output: Target = None) -> None:
     """Write definitions as DFHCSDUP DEFINE commands; report resources that are not of CICS."""
-    found = _together(paths)
-    remarks = [f"DTAQ({queue.resource_name}): is not a CICS resource; left out" for queue in found.dtaqs]
-    _write_exported(definitions.export_csd(found), remarks, output, "no CICS resource")
+    resources = _together(paths)
+    remarks = [f"DTAQ({queue.resource_name}): is not a CICS resource; left out" for queue in resources.dtaqs]
+    _write_exported(definitions.export_csd(resources), remarks, output, "no CICS resource")
 
 
 @exports.command("dct")
@@ -278,10 +278,10 @@ def export_cl(paths: Paths, output: Target = None) -> None:
 
 
 def _together(paths: list[Path]) -> Definitions:
-    found = definitions.Definitions()
+    resources = definitions.Definitions()
     for path in paths:
-        found += _load(path)
-    return found
+        resources += _load(path)
+    return resources
 
 
 def _write_exported(text: str, remarks: list[str], output: Path | None, nothing: str) -> None:
@@ -323,30 +323,30 @@ def layout(
     as_json: Json = False,
 ) -> None:
     """Print a record layout as a table of offsets, and a record decoded by it."""
-    found = _layout(source, record, form)
+    record_layout = _layout(source, record, form)
     if code_page is not None:
-        found = found.with_rules(code_page=code_page)
-    sample = _sample(found, data, number, hexadecimal, dcb)
-    rows = found.table()
+        record_layout = record_layout.with_rules(code_page=code_page)
+    sample = _sample(record_layout, data, number, hexadecimal, dcb)
+    rows = record_layout.table()
     columns = ("level", "name", "picture", "usage", "offset", "length", "occurs", "redefines", "remarks")
     if as_json:
         fields = [{name: getattr(row, name) for name in (*columns, "position", "end")} for row in rows]
-        values = None if sample is None else found.decode(sample, corrupt="null")
-        emit_json({"name": found.name, "length": found.length, "fields": fields, "record": values})
+        values = None if sample is None else record_layout.decode(sample, corrupt="null")
+        emit_json({"name": record_layout.name, "length": record_layout.length, "fields": fields, "record": values})
         if sample is not None:
-            _check_length(found, sample)
+            _check_length(record_layout, sample)
         return
-    emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=found.name)
-    emit(f"length {found.length}")
+    emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=record_layout.name)
+    emit(f"length {record_layout.length}")
     if sample is not None:
-        _emit_record(found, sample)
-        _check_length(found, sample)
+        _emit_record(record_layout, sample)
+        _check_length(record_layout, sample)
 
 
 def _emit_record(layout: Layout, record: bytes) -> None:
     """Print a line for each elementary field, and a warning for each field whose bytes are not a valid value."""
-    found = layout.found_in(record)
-    rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in found)
+    fields = layout.found_in(record)
+    rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in fields)
     emit_table(
         ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False
     )

@@ -161,9 +161,9 @@ def create(
     libraries: Annotated[bool, typer.Option("--libraries", help="Create missing libraries.")] = False,
 ) -> None:
     """Create the data queues of definition files, all or none; creates the store if it does not exist."""
-    wanted = definitions.load_definitions(*files)
+    loaded = definitions.load_definitions(*files)
     with at.job(create=True) as job:
-        for name in job.install(wanted, create_libraries=libraries):
+        for name in job.install(loaded, create_libraries=libraries):
             emit(f"{name} created")
 
 
@@ -256,17 +256,17 @@ def receive(
 ) -> None:
     """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue is not an error."""
     with at.job(ccsid) as job:
-        found: list[DataQueueEntry | RemoteEntry] = []
+        entries: list[DataQueueEntry | RemoteEntry] = []
         wanted = _key(job, key, as_hex=as_hex)
-        while len(found) < count:
+        while len(entries) < count:
             entry = job.qrcvdtaq(*_split(queue), 0, cast("KeyOrder", order.upper()), wanted)
             if entry is None:
                 break
-            found.append(entry)
+            entries.append(entry)
         if as_json:
-            emit_json([_shown(job, entry.data, entry.key, entry.sender) for entry in found])
+            emit_json([_shown(job, entry.data, entry.key, entry.sender) for entry in entries])
             return
-        for entry in found:
+        for entry in entries:
             emit(shown_record(entry.data, job.page, as_hex=as_hex))
 
 

@@ -31,8 +31,12 @@ def examples() -> list[str]:
 def copyable() -> dict[str, Path]:
     """Every example by its name, region directories first: directories, and programs of one file without ``.py``."""
     paths = sorted(folder().iterdir(), key=lambda path: (not (path / _REGION_FILE).is_file(), path.name))
-    found = {path.stem: path for path in paths if path.suffix == ".py" or path.is_dir()}
-    return {name: path for name, path in found.items() if not name.startswith(("_", ".")) and name != _DEFINITIONS}
+    examples_by_name = {path.stem: path for path in paths if path.suffix == ".py" or path.is_dir()}
+    return {
+        name: path
+        for name, path in examples_by_name.items()
+        if not name.startswith(("_", ".")) and name != _DEFINITIONS
+    }
 
 
 def example(path: Path) -> Path | None:

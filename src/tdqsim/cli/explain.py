@@ -58,17 +58,17 @@ def explain(
     if record is not None and history is None:
         raise InputError("--record needs --history FILE, which has the operations")
     with looking(place, programs=True) as found:
-        told = [_explained(found, name, size) for name in matching(found, words)]
+        explanations = [_explained(found, name, size) for name in matching(found, words)]
         installed = {info.tdqueue.rstrip() for info in found.browse_tdqueue("TYPE")}
         missing = [name for name in matching(found, words) if name not in installed]
         unknown = unknown_outside(place, found)
         table = codepage(page or found.codepage)
     if history is not None:
-        told = [_with_history(each, history, table, record) for each in told]
+        explanations = [_with_history(each, history, table, record) for each in explanations]
     if as_json:
-        emit_json([_as_json(each) for each in told])
+        emit_json([_as_json(each) for each in explanations])
     else:
-        _emit(told)
+        _emit(explanations)
     if unknown:
         warn(
             "this leaves out what only the running region knows: the records of its non-recoverable queues, and the "
@@ -90,8 +90,8 @@ def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanati
     )
 
 
-def _emit(told: Iterable[Explanation]) -> None:
-    several = list(told)
+def _emit(explanations: Iterable[Explanation]) -> None:
+    several = list(explanations)
     indent = "  " if len(several) > 1 else ""
     for each in several:
         if indent:
@@ -108,24 +108,26 @@ def _folded(sentence: str, indent: str) -> list[str]:
     return wrap(sentence, width, initial_indent=f"{indent}- ", subsequent_indent=f"{indent}  ", break_long_words=False)
 
 
-def _as_json(told: Explanation) -> dict[str, object]:
-    found = asdict(told)
-    for each in found["commands"].values():
+def _as_json(explanation: Explanation) -> dict[str, object]:
+    values = asdict(explanation)
+    for each in values["commands"].values():
         del each["command"]
-    return found
+    return values
 
 
 # -- the operations of a history ---------------------------------------------------------------------------------------
 
 
-def _with_history(told: Explanation, file: Path, page: CodePage, record: str | None) -> Explanation:
+def _with_history(explanation: Explanation, file: Path, page: CodePage, record: str | None) -> Explanation:
     """Add the last operations on the queue from a history, or those on one of its records."""
     events = [event for event in testing.load_history(file) if isinstance(event, testing.Event)]
     if record is None:
-        chosen = [event for event in events if event.queue == told.target and event.kind != "QUEUE"][-_LAST_EVENTS:]
+        chosen = [event for event in events if event.queue == explanation.target and event.kind != "QUEUE"][
+            -_LAST_EVENTS:
+        ]
     else:
-        chosen = on_demand.history.story_of(events, told.target, _bytes_of(record, page))
-    return replace(told, history=tuple(event.line(lambda data: shown_record(data, page)) for event in chosen))
+        chosen = on_demand.history.story_of(events, explanation.target, _bytes_of(record, page))
+    return replace(explanation, history=tuple(event.line(lambda data: shown_record(data, page)) for event in chosen))
 
 
 def _bytes_of(record: str, page: CodePage) -> bytes:

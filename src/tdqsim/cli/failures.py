@@ -62,13 +62,13 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
 def _write_error(code: int, failure: Exception | None) -> None:
     """Write the failure of a command as JSON: its exit code, its messages, and the fields of the error."""
     kind = CommandFailed if failure is None else type(failure)
-    found: dict[str, object] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
+    values: dict[str, object] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
     for name in ("resp", "resp2", "message_id"):
         if (value := getattr(failure, name, None)) is not None:
-            found[name] = value
+            values[name] = value
     if isinstance(failure, DefinitionError):
-        found["problems"] = [each._asdict() for each in failure.problems]
-    emit_json({"error": found}, indent=None)
+        values["problems"] = [each._asdict() for each in failure.problems]
+    emit_json({"error": values}, indent=None)
 
 
 def _mend_streams() -> None:
@@ -119,7 +119,7 @@ def _place_outside(error: BaseException) -> str:
     import sysconfig  # noqa: PLC0415  (slow to import, and needed only for unexpected errors)
 
     python = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib"))
-    found, inside = "", False
+    place, inside = "", False
     frames = list(traceback.walk_tb(error.__traceback__))
     for frame, line in frames[1:]:  # the first frame is that of guarded
         file = frame.f_code.co_filename
@@ -128,8 +128,8 @@ def _place_outside(error: BaseException) -> str:
         if real.startswith(_OWN):
             inside = True  # frames that this package has called
         elif inside and not library and file.endswith(".py"):
-            found = f"{file}:{line}"
-    return found
+            place = f"{file}:{line}"
+    return place
 
 
 def _code_of(error: Exception) -> Exit:

@@ -161,21 +161,21 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """Show the statistics that the last `tdq run` on the store wrote at its end; otherwise the current ones."""
-    found = None
+    statistics = None
     with place.served() as served:
         if served is not None:
-            found = cast("dict[str, Any]", served.statistics())
-    if found is None and place.store is not None:
-        found = statistics_file.read(place.store)
-    if found is None:
+            statistics = cast("dict[str, Any]", served.statistics())
+    if statistics is None and place.store is not None:
+        statistics = statistics_file.read(place.store)
+    if statistics is None:
         with looking_here(place) as looked:
-            found = looked.statistics.now().as_dict()
+            statistics = looked.statistics.now().as_dict()
             say_unknown(unknown_outside(place, looked) - supplied(looked))
-    queues = [queue for queue in found["queues"] if everything or any(queue[name] for name in _COUNTED)]
+    queues = [queue for queue in statistics["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
-        emit_json({**found, "queues": queues})
+        emit_json({**statistics, "queues": queues})
         return
-    emit_table(("field", "value"), found["total"].items())
+    emit_table(("field", "value"), statistics["total"].items())
     emit_table(("name", "type", *_COUNTED), ([queue[name] for name in ("name", "type", *_COUNTED)] for queue in queues))
 
 
@@ -237,15 +237,15 @@ def _told(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submit
 
 def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
     """The jobs in a server, with their cards; the cards of a long job need a request of their own."""
-    found = []
+    listed = []
     zone = ZoneInfo(served.about()["time_zone"])
     for each in served.jobs():
         row = _told(
             each["id"], each["name"], each["cards"], each["time_ns"], zone, each["submitter"], scan=each["scan"]
         )
         whole = len(each["lines"]) == each["cards"]
-        found.append((row, each["lines"] if whole else served.job(each["number"])))
-    return found
+        listed.append((row, each["lines"] if whole else served.job(each["number"])))
+    return listed
 
 
 # -- SYSOUT -----------------------------------------------------------------------------------------------------------

@@ -137,15 +137,15 @@ def _engine(name: str) -> Any:
 
 
 def _cards(dd: list[str] | None) -> dict[str, Path]:
-    found = {}
+    cards = {}
     for text in dd or []:
         name, equals, file = text.partition("=")
         if not (equals and name and file):
             raise InputError(f"--dd {text}: must be NAME=FILE")
         if not Path(file).is_file():
             raise InputError(f"--dd {name}: {file} is no file")
-        found[name.upper()] = Path(file)
-    return found
+        cards[name.upper()] = Path(file)
+    return cards
 
 
 def _show(result: RunResult, report: Path) -> None:
@@ -205,13 +205,13 @@ def ingest(
 
 
 def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
-    found = {}
+    pairs = {}
     for text in given or []:
         name, equals, value = text.partition("=")
         if not equals:
             raise InputError(f"{what} {text}: must be NAME=VALUE")
-        found[name] = value
-    return found
+        pairs[name] = value
+    return pairs
 
 
 @app.command("decode")
@@ -238,11 +238,11 @@ def decode(
     size = sum(size for _, size in on_demand.splits.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
-    found = on_demand.data_sets.stage_data_set(
+    files = on_demand.data_sets.stage_data_set(
         sources, stage, columns=names, engine=chosen, **_pairs(option, "--option")
     )
-    shown = {"engine": chosen.name, "rows": found.rows, "columns": ", ".join(found.schema.names)}
-    _emit_outcome(shown | {"output": f"{found.folder}/data"}, as_json=as_json)
+    shown = {"engine": chosen.name, "rows": files.rows, "columns": ", ".join(files.schema.names)}
+    _emit_outcome(shown | {"output": f"{files.folder}/data"}, as_json=as_json)
 
 
 @app.command("load")
@@ -383,9 +383,9 @@ def report(
     """Write the report of a run again: report.html, report.json, junit.xml. Exit code 0 if every check passes."""
     _needs()
     path = stages.write_report(run, out=out)
-    found = json.loads((path.parent / "report.json").read_text("utf-8"))
-    _emit_outcome({"report": str(path), "ok": found["ok"]}, as_json=as_json)
-    if not found["ok"]:
+    summary = json.loads((path.parent / "report.json").read_text("utf-8"))
+    _emit_outcome({"report": str(path), "ok": summary["ok"]}, as_json=as_json)
+    if not summary["ok"]:
         raise typer.Exit(Exit.CONDITION)
 
 

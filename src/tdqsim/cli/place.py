@@ -272,10 +272,10 @@ class Place:
         from tdqsim.cli.remote import answering  # noqa: PLC0415  (needed only if the place is served)
 
         place = self.store if self.store is not None else self.directory
-        found = answering(place) if place is not None and find(place) is not None else None
-        if found is None:
+        address = answering(place) if place is not None and find(place) is not None else None
+        if address is None:
             return
-        there = f"{place}: {found.kind} {found.name} is served there by process {found.pid}"
+        there = f"{place}: {address.kind} {address.name} is served there by process {address.pid}"
         if self.store is not None:
             raise InputError(
                 f"{there}; {what} needs a store of its own: give another --store, or none, or start transactions in the"
@@ -289,8 +289,8 @@ class Place:
             return {}
         from tdqsim.datasets import DDCard  # noqa: PLC0415
 
-        found = [DDCard.parse(text) for text in self.dd]
-        return {card.name: card for card in found}
+        cards = [DDCard.parse(text) for text in self.dd]
+        return {card.name: card for card in cards}
 
     def load_definitions(self) -> Definitions:
         """The definitions of the region directory, then those of the files given."""

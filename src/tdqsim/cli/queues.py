@@ -304,7 +304,7 @@ def set_queue(
 
 
 def _settings(changes: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for change in changes:
         option, equals, value = change.partition("=")
         word, text = option.strip().upper(), value.strip().upper()
@@ -312,9 +312,9 @@ def _settings(changes: list[str]) -> dict[str, Any]:
         if not equals or known is None:
             raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {', '.join(SET_TDQUEUE_OPTIONS)}")
         if known.kind != "BINARY":
-            found[word.lower()] = text
+            settings[word.lower()] = text
         elif text.isascii() and text.isdigit() and len(text) <= len(str(known.highest)):
-            found[word.lower()] = int(text)
+            settings[word.lower()] = int(text)
         else:
             raise InputError(f"{change}: {word} is a number from {known.lowest} to {known.highest}")
-    return found
+    return settings

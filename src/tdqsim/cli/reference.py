@@ -105,11 +105,11 @@ def _described(name: str, value: Any) -> Iterator[str]:
 def _signature(target: Callable[..., object]) -> str:
     """The signature without ``self``, one parameter on each line if it is long."""
     try:
-        found = inspect.signature(target)
+        signature = inspect.signature(target)
     except ValueError:  # an exception that has the constructor of a built-in exception
         return "(*args)"
-    shown = [each for each in found.parameters.values() if each.name not in ("self", "task")]
-    text = _plain(str(found.replace(parameters=shown)))
+    shown = [each for each in signature.parameters.values() if each.name not in ("self", "task")]
+    text = _plain(str(signature.replace(parameters=shown)))
     if len(text) < _WIDTH:
         return text
     lines = "".join(f"    {_plain(str(each))},\n" for each in shown)

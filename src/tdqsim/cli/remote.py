@@ -122,8 +122,8 @@ def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
         regions = [each["applid"] for each in client.regions()] if kind == "region" else []
         names = regions or [each["name"] for each in client.systems() if kind == "system"]
         if wanted and wanted not in names:
-            said = ", ".join(names) or "none"
-            raise InputError(f"--server {url}: no {kind} {wanted} is served there; there are {said}")
+            listed = ", ".join(names) or "none"
+            raise InputError(f"--server {url}: no {kind} {wanted} is served there; there are {listed}")
         if not wanted and len(names) != 1:
             raise InputError(f"--server {url.rstrip('/')}/NAME: which {kind}? There are {', '.join(names) or 'none'}")
         yield client, wanted or names[0]

@@ -180,8 +180,8 @@ def _source(rule: Rule) -> str:
     """The summary of the source, and the source with its address and release."""
     name = _cell(rule.source)
     linked = f"[{name}]({rule.address})" if rule.address.startswith("https://") else f"{name} {rule.address}".strip()
-    said = f"{linked}, {rule.release}" if rule.release else linked
-    return f"{_cell(rule.point)} ({said})" if rule.point else said
+    source = f"{linked}, {rule.release}" if rule.release else linked
+    return f"{_cell(rule.point)} ({source})" if rule.point else source
 
 
 def _cell(text: str) -> str:

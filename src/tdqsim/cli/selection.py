@@ -27,8 +27,8 @@ def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[st
     seen: set[str] = set()
     for name in wanted:
         pattern = re.compile("".join({"*": ".*", "+": "."}.get(letter) or re.escape(letter) for letter in name))
-        found = [each for each in installed if pattern.fullmatch(each)] if is_generic(name) else [name]
-        for each in found:
+        matches = [each for each in installed if pattern.fullmatch(each)] if is_generic(name) else [name]
+        for each in matches:
             if each not in seen:
                 seen.add(each)
                 yield each

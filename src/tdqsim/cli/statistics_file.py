@@ -30,7 +30,7 @@ def write(store: Path, region: Region) -> None:
 def read(store: Path) -> dict[str, Any] | None:
     """The statistics of the last run on the store; None if they do not exist or cannot be read."""
     try:
-        found = json.loads((store / _NAME).read_text("utf-8"))
+        statistics = json.loads((store / _NAME).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and {"queues", "total"} <= found.keys() else None
+    return statistics if isinstance(statistics, dict) and {"queues", "total"} <= statistics.keys() else None

@@ -49,20 +49,20 @@ def topology(
         owners += _elsewhere(server)
     elif not owners:
         owners.append(_owner(None))
-    found = on_demand.topology.topology(owners)
+    result = on_demand.topology.topology(owners)
     if as_json:
-        emit_json(found.as_dict())
+        emit_json(result.as_dict())
     if out is not None:
         names = ", ".join(owner.name for owner in owners)
         page = on_demand.page.Page(
-            f"Topology of {names}", lead=f"{len(found.nodes):,} queues and targets, {len(found.edges):,} connections."
+            f"Topology of {names}", lead=f"{len(result.nodes):,} queues and targets, {len(result.edges):,} connections."
         )
-        page.add("What leads where", found.picture())
+        page.add("Topology", result.picture())
         page.write(out)
         if not as_json:
-            emit(f"{out}: {len(found.nodes):,} queues and targets, {len(found.edges):,} connections")
+            emit(f"{out}: {len(result.nodes):,} queues and targets, {len(result.edges):,} connections")
     elif not as_json:
-        table = found.table()
+        table = result.table()
         emit_table(table.heads, table.rows)
 
 
@@ -114,9 +114,12 @@ def _site(server: Client, name: str, kind: str) -> Site:
         rows = client.RemoteSystem(server, name).data_queue_info()
         return on_demand.topology.Site(name, "", definitions.Definitions.of(_data_queue({**row}) for row in rows))
     region = client.RemoteRegion(server, name)
-    found = region.definitions()
+    installed = region.definitions()
     return on_demand.topology.Site(
-        name, region.about()["sysid"], definitions.parse_definitions(found["yaml"], file=name), found["data_sets"]
+        name,
+        region.about()["sysid"],
+        definitions.parse_definitions(installed["yaml"], file=name),
+        installed["data_sets"],
     )
 
 

@@ -123,15 +123,15 @@ def passwd(
     users = _load(file)
     from tdqsim.server.users import hashed  # noqa: PLC0415
 
-    found = users.get(user)
-    if found is None:
+    existing = users.get(user)
+    if existing is None:
         raise InputError(f"there is no user {user}")
     password = _password()
-    levels = tuple(found.ibmi) if found.ibmi and not qpwdlvl else _levels(qpwdlvl)
-    kept = _verifiers(found.id, password, levels if ibmi or found.ibmi else ())
-    users.put(replace(found, password=hashed(password), ibmi=kept))
+    levels = tuple(existing.ibmi) if existing.ibmi and not qpwdlvl else _levels(qpwdlvl)
+    kept = _verifiers(existing.id, password, levels if ibmi or existing.ibmi else ())
+    users.put(replace(existing, password=hashed(password), ibmi=kept))
     users.write(file)
-    typer.echo(f"{found.id} has a new password.")
+    typer.echo(f"{existing.id} has a new password.")
 
 
 @app.command()

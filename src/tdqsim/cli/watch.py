@@ -31,25 +31,25 @@ class Behind:
         Raises:
             typer.Exit: a task abended; the exit code is 1.
         """
-        found = self.outcomes.unexpected()
-        for each in found:
+        failures = self.outcomes.unexpected()
+        for each in failures:
             warn(each.text)
-        if any(each.strand is not None for each in found):
+        if any(each.strand is not None for each in failures):
             raise typer.Exit(Exit.CONDITION)
 
 
 @contextmanager
 def behind(region: Region | RemoteRegion) -> Iterator[Behind]:
     """Watch the tasks of a region while a command runs; then run those that are ready."""
-    told = Behind()
+    failures = Behind()
     if not isinstance(region, on_demand.cics.Region):
-        yield told  # the server runs the tasks and logs their abends
+        yield failures  # the server runs the tasks and logs their abends
         return
-    told.outcomes.watch(region)
-    region.dispatcher.on_dispatch = told.outcomes.dispatched
+    failures.outcomes.watch(region)
+    region.dispatcher.on_dispatch = failures.outcomes.dispatched
     try:
-        yield told
+        yield failures
         region.run()
     finally:
-        told.outcomes.dispatched(None)
+        failures.outcomes.dispatched(None)
         region.dispatcher.on_dispatch = None

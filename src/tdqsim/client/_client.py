@@ -48,8 +48,8 @@ class Client(Operations):
         Raises:
             OSError: the file cannot be read.
         """
-        found = json.loads(Path(path).read_text("utf-8"))
-        return cls(found["url"], found["token"], timeout=timeout, certificate=certificate or found.get("certificate"))
+        ready = json.loads(Path(path).read_text("utf-8"))
+        return cls(ready["url"], ready["token"], timeout=timeout, certificate=certificate or ready.get("certificate"))
 
     @classmethod
     def sign_on(
@@ -61,8 +61,8 @@ class Client(Operations):
             RemoteError: user or password is wrong, or too many sign-ons have failed.
         """
         with cls(url, "", timeout=timeout, certificate=certificate) as nobody:
-            found: SessionToken = nobody.request("POST", "/session", {"user": user, "password": password})
-        return cls(url, found["token"], timeout=timeout, certificate=certificate)
+            session: SessionToken = nobody.request("POST", "/session", {"user": user, "password": password})
+        return cls(url, session["token"], timeout=timeout, certificate=certificate)
 
     def regions(self) -> list[RegionSummary]:
         """The regions that are served."""

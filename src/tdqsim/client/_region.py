@@ -78,10 +78,10 @@ class _Commands:
         self, queue: str, length: int | None = None, *, sysid: str | None = None, nosuspend: bool = False
     ) -> bytes:
         """READQ TD: return the record, which is removed from the queue."""
-        found = self._given(
+        answer = self._given(
             "READQ TD QUEUE(Q) INTO(REC)", {"Q": queue}, LENGTH=length, SYSID=sysid, NOSUSPEND=nosuspend
         )
-        return bytes.fromhex(cast("BytesValue", found["received"]["INTO"])["hex"])
+        return bytes.fromhex(cast("BytesValue", answer["received"]["INTO"])["hex"])
 
     def writeq_td(self, queue: str, from_: _Data, length: int | None = None, *, sysid: str | None = None) -> None:
         """WRITEQ TD; text is encoded in the code page of the region."""
@@ -184,16 +184,16 @@ class RemoteRegion(_Commands):
             skip: the number of records to skip at the beginning.
             uncommitted: whether to include records that units of work have written and not committed.
         """
-        found: list[bytes] = []
-        while limit is None or len(found) < limit:
-            size = PAGE if limit is None else min(limit - len(found), PAGE)
+        records: list[bytes] = []
+        while limit is None or len(records) < limit:
+            size = PAGE if limit is None else min(limit - len(records), PAGE)
             page = self._client.peek_records(
-                self._name, name, position=skip + len(found), limit=size, encoding="hex", uncommitted=uncommitted
+                self._name, name, position=skip + len(records), limit=size, encoding="hex", uncommitted=uncommitted
             )["records"]
-            found += map(bytes.fromhex, page)
+            records += map(bytes.fromhex, page)
             if len(page) < size:
                 break
-        return found
+        return records
 
     def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[DecodedRecord]:
         """Records decoded by the layout that region.yaml gives to the queue; none is removed.
@@ -369,17 +369,17 @@ class RemoteRegion(_Commands):
 
     def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
         """Begin a unit of work that stays open between requests."""
-        found = self._client.begin_unit_of_work(self._name, idle_seconds=idle_seconds)
-        return RemoteUnitOfWork(self._client, found["id"])
+        unit = self._client.begin_unit_of_work(self._name, idle_seconds=idle_seconds)
+        return RemoteUnitOfWork(self._client, unit["id"])
 
 
-def _info(found: TdqueueState, options: tuple[str, ...] = (), *, named: bool = False) -> RemoteTdqueueInfo:
-    values = info_values(found)
+def _info(state: TdqueueState, options: tuple[str, ...] = (), *, named: bool = False) -> RemoteTdqueueInfo:
+    values = info_values(state)
     for option in options:
         if option.upper() not in values:
             raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(values))}")
     wanted = {option.upper(): values[option.upper()] for option in options} if options else values
-    return RemoteTdqueueInfo({"TDQUEUE": found["name"], **wanted} if named else wanted)
+    return RemoteTdqueueInfo({"TDQUEUE": state["name"], **wanted} if named else wanted)
 
 
 def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:

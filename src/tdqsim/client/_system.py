@@ -50,9 +50,9 @@ def _data(data: _Data) -> dict[str, str]:
     return {"text": data} if isinstance(data, str) else {"hex": bytes(data).hex()}
 
 
-def _received(found: ReceivedEntry) -> RemoteEntry:
-    key = None if found["key"] is None else bytes.fromhex(found["key"])
-    return RemoteEntry(bytes.fromhex(found["data"]), key, found["sender"])
+def _received(entry: ReceivedEntry) -> RemoteEntry:
+    key = None if entry["key"] is None else bytes.fromhex(entry["key"])
+    return RemoteEntry(bytes.fromhex(entry["data"]), key, entry["sender"])
 
 
 def _browsed(found: BrowsedEntry) -> RemoteEntry:
@@ -111,10 +111,10 @@ class RemoteSystem:
     ) -> RemoteEntry | None:
         """Receive an entry; return None if none arrived within ``wait`` seconds (at most 300)."""
         body = {"wait": wait, "order": key_order, "remove": remove, "key": None if key is None else _data(key)}
-        found = self._client.receive_entry(
+        answer = self._client.receive_entry(
             *self._at(name, library), body, encoding="hex", profile=self._profile, patience=wait
         )["entry"]
-        return None if found is None else _received(found)
+        return None if answer is None else _received(answer)
 
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or the entries of a keyed queue whose keys match; return their number."""

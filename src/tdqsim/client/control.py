@@ -77,11 +77,11 @@ def _candidates() -> Iterator[Path]:
 def _is_private(folder: Path) -> bool:
     """Whether it is a directory of this user that no other user can access."""
     try:
-        found = folder.lstat()
+        status = folder.lstat()
     except OSError:
         return False
-    private = stat.S_ISDIR(found.st_mode) and not found.st_mode & 0o077
-    return private and (not hasattr(os, "geteuid") or found.st_uid == os.geteuid())
+    private = stat.S_ISDIR(status.st_mode) and not status.st_mode & 0o077
+    return private and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())
 
 
 def _file_of(folder: Path, place: Path) -> Path:
@@ -150,18 +150,18 @@ def _answers(url: str) -> bool:
 def withdraw(files: Iterable[Path]) -> None:
     """Remove the files that this process has written."""
     for file in files:
-        found = _read(file)
-        if found.get("pid") == os.getpid():
+        address = _read(file)
+        if address.get("pid") == os.getpid():
             file.unlink(missing_ok=True)
 
 
 def find(place: Path) -> Address | None:
     """The address that a server left for a directory or store; does not check whether the server answers."""
     for folder in filter(_is_private, _candidates()):
-        found = _read(_file_of(folder, place))
-        if found.get("place") == str(place.resolve()) and found.keys() >= set(Address._fields):
-            url, token, name, kind = (str(found[word]) for word in ("url", "token", "name", "kind"))
-            return Address(url, token, int(str(found["pid"])), name, kind)
+        address = _read(_file_of(folder, place))
+        if address.get("place") == str(place.resolve()) and address.keys() >= set(Address._fields):
+            url, token, name, kind = (str(address[word]) for word in ("url", "token", "name", "kind"))
+            return Address(url, token, int(str(address["pid"])), name, kind)
     return None
 
 
@@ -174,7 +174,7 @@ def _read(file: Path) -> dict[str, object]:
     import json  # noqa: PLC0415  (needed only if something is served)
 
     try:
-        found = json.loads(text)
+        values = json.loads(text)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}

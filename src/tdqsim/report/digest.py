@@ -177,25 +177,25 @@ class Digest:
     # -- queues ---------------------------------------------------------------------------------------------------
 
     def _queue(self, moment: Moment) -> None:
-        found = self.queues.get(moment.queue)
-        if found is None:
+        digest = self.queues.get(moment.queue)
+        if digest is None:
             if len(self.queues) >= _QUEUES:
                 if len(self.queues_left_out) < _QUEUES * 20:
                     self.queues_left_out.add(moment.queue)
                 return
-            found = self.queues[moment.queue] = QueueDigest()
+            digest = self.queues[moment.queue] = QueueDigest()
             self._steps_each = max(_FEWEST, min(self._steps, _STEPS // len(self.queues)))
-        depth = max(0, found.depth + moment.change) if moment.depth is None else moment.depth
-        if depth != found.depth or moment.part == "state":
+        depth = max(0, digest.depth + moment.change) if moment.depth is None else moment.depth
+        if depth != digest.depth or moment.part == "state":
             if moment.unit:
-                self._unit(moment).changes[moment.queue] += depth - found.depth
-            found.depth = depth
-            found.step(self.events, self._seconds, self._steps_each)
+                self._unit(moment).changes[moment.queue] += depth - digest.depth
+            digest.depth = depth
+            digest.step(self.events, self._seconds, self._steps_each)
         if moment.part == "":
-            found.counts[moment.what] += 1
-            found.last.append(moment.line)
+            digest.counts[moment.what] += 1
+            digest.last.append(moment.line)
             if moment.wrong:
-                found.wrong[moment.wrong] += 1
+                digest.wrong[moment.wrong] += 1
 
     # -- tasks and units of work ----------------------------------------------------------------------------------
 
@@ -227,10 +227,10 @@ class Digest:
             self._close(who, "")
 
     def _unit(self, moment: Moment) -> _Open:
-        found = self._units.get(moment.unit)
-        if found is None:
-            found = self._units[moment.unit] = self._opened(moment.who)
-        return found
+        unit = self._units.get(moment.unit)
+        if unit is None:
+            unit = self._units[moment.unit] = self._opened(moment.who)
+        return unit
 
     def _unit_ended(self, moment: Moment) -> None:
         unit = self._units.pop(moment.unit, None)
@@ -305,8 +305,8 @@ class Digest:
 
     def steps(self, queue: str) -> list[Point]:
         """The depth of a queue over time, up to the last event."""
-        found = self.queues[queue]
-        return [*found.steps, Point(self.events, self._seconds, found.depth)]
+        digest = self.queues[queue]
+        return [*digest.steps, Point(self.events, self._seconds, digest.depth)]
 
     def bars(self) -> list[Stretch]:
         """The bars of the time line, by the beginning of the tasks; tasks that are still open end at the last event."""

@@ -22,13 +22,13 @@ _LOOKS: Final = {
 
 def depth(digest: Digest) -> list[Part]:
     """A chart of the deepest queues over time, and a table of all queues."""
-    found = sorted(digest.queues.items(), key=lambda each: (-each[1].deepest, each[0]))
-    drawn = [(name, queue) for name, queue in found if queue.deepest][:_LINES]
+    queues = sorted(digest.queues.items(), key=lambda each: (-each[1].deepest, each[0]))
+    drawn = [(name, queue) for name, queue in queues if queue.deepest][:_LINES]
     table = Table(
         ("queue", "deepest", "at the end", "operations", "not normal"),
         [
             (name, queue.deepest, queue.depth, queue.counts.total(), _counted(queue.wrong.items()))
-            for name, queue in found
+            for name, queue in queues
             if queue.counts or queue.deepest
         ],
         "Queues",
@@ -37,21 +37,21 @@ def depth(digest: Digest) -> list[Part]:
     if drawn:
         series = [Series(name, digest.steps(name)) for name, _ in drawn]
         parts.append(lines("Depth over time", series, "events in order", "records", table))
-        others = sum(1 for _, queue in found if queue.deepest) - len(drawn)
+        others = sum(1 for _, queue in queues if queue.deepest) - len(drawn)
         if others > 0:
             parts.append(Prose(f"The {len(drawn)} deepest are drawn; {others:,} more are in the table.", quiet=True))
-    elif any(queue.counts for _, queue in found):
+    elif any(queue.counts for _, queue in queues):
         parts.append(table)
     if digest.queues_left_out:
         more = f"at least {len(digest.queues_left_out):,}" if parts else f"{len(digest.queues_left_out):,}"
-        parts.append(Prose(f"The first {len(found):,} queues are followed; {more} more are not.", quiet=True))
+        parts.append(Prose(f"The first {len(queues):,} queues are followed; {more} more are not.", quiet=True))
     return parts
 
 
 def tasks(digest: Digest) -> list[Part]:
     """The time line of tasks and units of work, with waits and abends."""
-    found = digest.bars()
-    if not found:
+    bars = digest.bars()
+    if not bars:
         return []
     left_out = digest.bars_left_out
     table = Table(
@@ -65,12 +65,12 @@ def tasks(digest: Digest) -> list[Part]:
                 bar.order[1],
                 round(bar.seconds[1] - bar.seconds[0], 6),
             )
-            for bar in found
+            for bar in bars
         ],
         "Tasks, units of work and waits",
     )
-    lanes = len({bar.lane for bar in found})
-    line: Drawing = time_line("Tasks and units of work", found, _LOOKS, "their beginnings and ends in order", table)
+    lanes = len({bar.lane for bar in bars})
+    line: Drawing = time_line("Tasks and units of work", bars, _LOOKS, "their beginnings and ends in order", table)
     parts: list[Part] = [line]
     if left_out:
         which = "the last that abended, backed out or waited, and the last others"
@@ -94,16 +94,16 @@ def triggers(digest: Digest, most: int = 30) -> list[Part]:
 
 def operations(digest: Digest, most: int = 20) -> list[Part]:
     """The last operations on each queue; queues with operations that did not end normally come first."""
-    found = [(name, queue) for name, queue in digest.queues.items() if queue.last]
-    found.sort(key=lambda each: (not each[1].wrong, -each[1].counts.total(), each[0]))
+    queues = [(name, queue) for name, queue in digest.queues.items() if queue.last]
+    queues.sort(key=lambda each: (not each[1].wrong, -each[1].counts.total(), each[0]))
     parts: list[Part] = []
-    for name, queue in found[:most]:
+    for name, queue in queues[:most]:
         text = "\n".join(brief(line(), _LINE_TEXT) for line in queue.last)
         total = queue.counts.total()
         head = f"{name}: the last {len(queue.last)} of {total:,} operations ({_counted(queue.counts.items())})"
         parts += [Prose(head), Prose(text, code=True)]
-    if len(found) > most:
-        parts.append(Prose(f"{len(found) - most:,} more queues had operations.", quiet=True))
+    if len(queues) > most:
+        parts.append(Prose(f"{len(queues) - most:,} more queues had operations.", quiet=True))
     return parts
 
 

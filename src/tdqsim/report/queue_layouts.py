@@ -17,27 +17,27 @@ def queue_layouts(file: RegionFile) -> Mapping[str, Layout]:
     Raises:
         DefinitionError: files cannot be read, or have no such record; all problems are listed.
     """
-    found: dict[str, Layout] = {}
+    layouts: dict[str, Layout] = {}
     problems = []
     for queue, each in file.layouts.items():
         try:
-            found[queue] = load_layout(each.path, each.record, code_page=file.code_page)
+            layouts[queue] = load_layout(each.path, each.record, code_page=file.code_page)
         except LayoutError as error:
             place = str(file.directory / REGION_FILE_NAME)
             problems.append(Problem(place, 0, f"TDQUEUE({queue})", "layouts", "", str(error)))
     if problems:
         raise DefinitionError(problems)
-    return found
+    return layouts
 
 
 def in_a_line(record: bytes, layout: Layout) -> str:
     """The elementary fields of a record with their values; invalid values and records are shown in hexadecimal."""
     try:
-        found = layout.found_in(record)
+        fields = layout.found_in(record)
     except (LayoutError, LookupError):
         return f"X'{record.hex().upper()}'"
-    return ", ".join(f"{each.field}={_value(each)}" for each in found)
+    return ", ".join(f"{each.field}={_value(each)}" for each in fields)
 
 
-def _value(found: FieldFound) -> str:
-    return f"X'{found.hex}'" if found.value is None else str(found.value)
+def _value(field: FieldFound) -> str:
+    return f"X'{field.hex}'" if field.value is None else str(field.value)

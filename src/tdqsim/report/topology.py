@@ -92,13 +92,13 @@ class Topology:
     def table(self, most: int = 2000) -> Table:
         """A table with a row for each connection, and for each node without one."""
         known = {each.id: each for each in self.nodes}
-        found = [
+        rows = [
             (*_cells(known[each.source]), each.how, *_cells(known[each.target])[:3], each.detail) for each in self.edges
         ]
         met = {end for each in self.edges for end in (each.source, each.target)}
-        found += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in met]
+        rows += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in met]
         heads = ("in", "kind", "name", "its definition", "", "in", "kind", "name", "by")
-        return Table(heads, sorted(found), "Queues and where they lead", most=most, rest="tdq topology --json has all")
+        return Table(heads, sorted(rows), "Queues and where they lead", most=most, rest="tdq topology --json has all")
 
     def picture(self) -> Drawing:
         """A chart with columns of aliases, queues and targets, connected by arrows; the number of rows is limited."""
@@ -264,7 +264,7 @@ def _placed(given: Topology) -> dict[str, tuple[int, int]]:
 
 
 def _arrows(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
-    found = []
+    traces = []
     for how in dict.fromkeys(edge.how for edge in given.edges):
         x: list[float | None] = []
         y: list[float | None] = []
@@ -274,7 +274,7 @@ def _arrows(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict
                 x += [x0, x1, None]
                 y += [y0, y1, None]
         if x:
-            found.append({
+            traces.append({
                 "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "hoverinfo": "skip", "showlegend": False,
                 "line": {"width": 1.4, "color": "#8894a5"},
                 "marker": {
@@ -282,17 +282,17 @@ def _arrows(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict
                     "color": "#8894a5",
                 },
             })  # fmt: skip
-    return found
+    return traces
 
 
 def _dots(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
-    found = []
+    traces = []
     several = len({each.owner for each in given.nodes if each.owner}) > 1
     for kind in dict.fromkeys(each.kind for each in given.nodes):
         nodes = [each for each in given.nodes if each.kind == kind and each.id in places]
         if nodes:
             names = [f"{each.owner}:{each.name}" if several and each.owner else each.name for each in nodes]
-            found.append({
+            traces.append({
                 "type": "scatter", "mode": "markers+text", "name": kind, "cliponaxis": False,
                 "x": [places[each.id][0] for each in nodes], "y": [places[each.id][1] for each in nodes],
                 "text": [label(name, 24) for name in names],
@@ -301,4 +301,4 @@ def _dots(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict[s
                 "hoverinfo": "text",
                 "marker": {"size": 13, "color": _COLOUR_OF[kind], "symbol": _SYMBOL_OF.get(kind, "circle")},
             })  # fmt: skip
-    return found
+    return traces

@@ -42,15 +42,15 @@ def read_private(path: Path, limit: int) -> str:
         os.close(descriptor)
 
 
-def _check_private(path: Path, found: os.stat_result) -> None:
-    if not stat.S_ISREG(found.st_mode):
+def _check_private(path: Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
         raise _refuse(path, "is not a regular file")
     if not hasattr(os, "geteuid"):
         return  # a system without owners and modes: access control lists protect files there, which Python cannot read
-    if found.st_uid not in (os.geteuid(), 0):
-        raise _refuse(path, f"belongs to user {found.st_uid}, not to this one")
-    if found.st_mode & 0o077:
-        mode = stat.S_IMODE(found.st_mode)
+    if status.st_uid not in (os.geteuid(), 0):
+        raise _refuse(path, f"belongs to user {status.st_uid}, not to this one")
+    if status.st_mode & 0o077:
+        mode = stat.S_IMODE(status.st_mode)
         raise _refuse(path, f"has mode {mode:04o}, so that others can read or write it; correct it by chmod 600")
 
 

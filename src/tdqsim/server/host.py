@@ -116,7 +116,7 @@ class _Recorder:
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
-        told = {
+        published = {
             "event": event,
             "region": self._applid,
             "position": self._position,
@@ -124,8 +124,8 @@ class _Recorder:
             **facts,
         }
         self._position += 1
-        self._recent.append(told)
-        engine.publish(told)
+        self._recent.append(published)
+        engine.publish(published)
 
 
 class Host:
@@ -231,8 +231,8 @@ class Host:
         return system
 
     @staticmethod
-    def _check_free(kind: str, name: str, there: Container[str]) -> None:
-        if name in there:
+    def _check_free(kind: str, name: str, existing: Container[str]) -> None:
+        if name in existing:
             raise ServeError(f"a {kind} {name} is served already; give each a name of its own")
 
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
@@ -293,10 +293,10 @@ class Host:
         Raises:
             UnknownRegion: there is none.
         """
-        found = self.regions.get(name.upper())
-        if found is None:
+        region = self.regions.get(name.upper())
+        if region is None:
             raise UnknownRegion(f"no region {name} is served; there are {', '.join(self.regions) or 'none'}")
-        return found
+        return region
 
     def system(self, name: str) -> System:
         """The IBM i system of this name.
@@ -304,10 +304,10 @@ class Host:
         Raises:
             UnknownRegion: there is none.
         """
-        found = self.systems.get(name.upper())
-        if found is None:
+        system = self.systems.get(name.upper())
+        if system is None:
             raise UnknownRegion(f"no system {name} is served; there are {', '.join(self.systems) or 'none'}")
-        return found
+        return system
 
     def switch_on(self, region: Region, plan: FaultPlan) -> ActivePlan:
         """Activate a fault plan in addition to those that are active; call in the engine's thread.

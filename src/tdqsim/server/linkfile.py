@@ -45,12 +45,12 @@ def dialled(to: str) -> tuple[str, int] | None:
     """
     if not to:
         return None
-    found = _TO.fullmatch(to)
-    if found is None or not 1 <= int(found[3]) <= _HIGHEST_PORT:
+    match = _TO.fullmatch(to)
+    if match is None or not 1 <= int(match[3]) <= _HIGHEST_PORT:
         raise ValueError("must be host:port or [IPv6 address]:port, with a port from 1 to 65535")
-    if found[1]:
-        _check_ip(found[1])
-    return found[1] or found[2], int(found[3])
+    if match[1]:
+        _check_ip(match[1])
+    return match[1] or match[2], int(match[3])
 
 
 def _check_to(value: str) -> str:

@@ -31,8 +31,8 @@ def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
     Raises:
         Condition: QIDERR, NOTAUTH.
     """
-    found: TdqueueInfo = inquire_one(probe(region, userid), TDQUEUE, name, ())
-    return found
+    info: TdqueueInfo = inquire_one(probe(region, userid), TDQUEUE, name, ())
+    return info
 
 
 def check_readable(region: Region, name: str, userid: str) -> None:

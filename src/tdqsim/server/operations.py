@@ -61,22 +61,22 @@ class Route(NamedTuple):
 @cache
 def _rows() -> dict[str, dict[str, ServerOperation]]:
     """The operations by name and CVDA; the empty CVDA is for all values without a row of their own."""
-    found: dict[str, dict[str, ServerOperation]] = {}
+    rows: dict[str, dict[str, ServerOperation]] = {}
     for row in table("operations"):
         one = ServerOperation(row["operation"], Role(row["role"]), row["audit"])
-        if found.setdefault(row["operation"], {}).setdefault(row["value"], one) != one:
+        if rows.setdefault(row["operation"], {}).setdefault(row["value"], one) != one:
             raise ValueError(f"facts/operations.tsv: {row['operation']} has two roles, or two audit texts")
-    return found
+    return rows
 
 
 @cache
 def _ids() -> dict[str, tuple[Route, ServerOperation]]:
-    found = {}
+    ids = {}
     for row in table("operations"):
         if row["id"]:
             method, path = row["route"].split(" ")
-            found[row["id"]] = Route(method, path, row["tag"]), operation(row["operation"])
-    return found
+            ids[row["id"]] = Route(method, path, row["tag"]), operation(row["operation"])
+    return ids
 
 
 def _fitting(name: str) -> dict[str, ServerOperation]:

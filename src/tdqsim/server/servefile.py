@@ -130,21 +130,21 @@ def load_serve_file(path: Path) -> ServeFile:
     Raises:
         DefinitionError: it cannot be read or has errors; all problems are listed with their lines.
     """
-    found = read_model(path, read_plain(path), ServeFile)
+    config = read_model(path, read_plain(path), ServeFile)
     base = path.resolve().parent
 
     def placed(given: str) -> str:
         return str(base / given) if given else ""
 
-    places = tuple(ServedPlace(path=placed(each.path), store=placed(each.store)) for each in found.directories)
-    tls = found.tls
+    places = tuple(ServedPlace(path=placed(each.path), store=placed(each.store)) for each in config.directories)
+    tls = config.tls
     if isinstance(tls, TlsFiles):
         tls = TlsFiles(certificate=placed(tls.certificate), key=placed(tls.key))
     links = tuple(
         each.model_copy(update={name: placed(getattr(each, name)) for name in ("certificate", "key", "authority")})
-        for each in found.links
+        for each in config.links
     )
-    return found.model_copy(update={"directories": places, "users": placed(found.users), "tls": tls, "links": links})
+    return config.model_copy(update={"directories": places, "users": placed(config.users), "tls": tls, "links": links})
 
 
 def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:

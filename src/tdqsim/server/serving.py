@@ -75,9 +75,9 @@ class Served:
 
     def ready(self) -> dict[str, Any]:
         """The contents of the ready file."""
-        found = {"url": self.url, "token": self.token, "pid": self.pid, "regions": list(self.regions)}
-        found |= {"systems": list(self.systems), "ports": dict(self.ports)}
-        return found | ({"certificate": str(self.certificate)} if self.certificate is not None else {})
+        values = {"url": self.url, "token": self.token, "pid": self.pid, "regions": list(self.regions)}
+        values |= {"systems": list(self.systems), "ports": dict(self.ports)}
+        return values | ({"certificate": str(self.certificate)} if self.certificate is not None else {})
 
 
 @dataclass(slots=True)

@@ -58,8 +58,8 @@ def _check_values(given: dict[str, int]) -> dict[str, int]:
 def _check_command(text: str) -> str:
     name, _, faults = check_command(read_command(joined_lines(text)))
     if faults:
-        said = [message(*escape_of(name, faults)), *(message(each.message_id, *each.values) for each in faults)]
-        raise ValueError("; ".join(map(str, said)))
+        errors = [message(*escape_of(name, faults)), *(message(each.message_id, *each.values) for each in faults)]
+        raise ValueError("; ".join(map(str, errors)))
     return text
 
 
@@ -96,8 +96,8 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
         DefinitionError: a file has errors.
     """
     path = directory / SYSTEM_FILE_NAME
-    found = read_model(path, read_plain(path), SystemFile)
-    return found, load_definitions(*[directory / each for each in found.definitions])
+    file = read_model(path, read_plain(path), SystemFile)
+    return file, load_definitions(*[directory / each for each in file.definitions])
 
 
 def system_from_directory(

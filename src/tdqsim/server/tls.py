@@ -92,12 +92,15 @@ def made(folder: Path, address: str) -> Certificate:
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )
-    found = Certificate(folder / "certificate.pem", folder / "key.pem", generated=True)
+    certificate = Certificate(folder / "certificate.pem", folder / "key.pem", generated=True)
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    for path, data in ((found.certificate, built.public_bytes(serialization.Encoding.PEM)), (found.key, private)):
+    for path, data in (
+        (certificate.certificate, built.public_bytes(serialization.Encoding.PEM)),
+        (certificate.key, private),
+    ):
         path.unlink(missing_ok=True)
         with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123
             file.write(data)
-    return found
+    return certificate

@@ -305,14 +305,14 @@ class _Followed:
             if stamp == self._stamp:
                 return None
             self._stamp = stamp  # before the file is read, so that a change in the meantime is noticed the next time
-            found = _read(self._path)
+            users = _read(self._path)
         except TdqError as error:
             _log.error("users_file_refused", file=str(self._path), error=str(error), kept="the users of before")
             return None
         finally:
             self._lock.release()
-        _log.info("users_file_taken_in", file=str(self._path), users=len(found))
-        return found
+        _log.info("users_file_taken_in", file=str(self._path), users=len(users))
+        return users
 
 
 class _Attempts:
@@ -362,10 +362,10 @@ _Stamp = tuple[int, int, int, int] | None
 def _stamp(path: Path) -> _Stamp:
     """Values that change when a file is written or replaced; None if it does not exist."""
     try:
-        found = path.stat(follow_symlinks=False)
+        status = path.stat(follow_symlinks=False)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns, found.st_mode
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_mode
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
@@ -383,15 +383,15 @@ def _check_hash(value: str) -> str:
     if not value:
         return value
     try:
-        found = extract_parameters(value)
+        parameters = extract_parameters(value)
     except InvalidHashError:
         raise ValueError("must be an Argon2 hash written by tdq users") from None
-    if found.type is not Type.ID:
+    if parameters.type is not Type.ID:
         raise ValueError("must be an Argon2id hash")
     limits = (
-        ("hash_memory_kib", found.memory_cost),
-        ("hash_rounds", found.time_cost),
-        ("hash_lanes", found.parallelism),
+        ("hash_memory_kib", parameters.memory_cost),
+        ("hash_rounds", parameters.time_cost),
+        ("hash_lanes", parameters.parallelism),
     )
     for name, given in limits:
         if not 1 <= given <= _BOUNDS[name]:
@@ -402,7 +402,7 @@ def _check_hash(value: str) -> str:
 def _check_verifiers(value: Any) -> dict[int, bytes]:
     if not isinstance(value, dict):
         raise ValueError("must be a mapping of password levels")  # noqa: TRY004  (pydantic needs a ValueError)
-    found = {}
+    verifiers = {}
     for level, digits in value.items():
         number = int(level) if isinstance(level, str) and level in map(str, _VERIFIERS) else -1
         if number not in _VERIFIERS:
@@ -411,8 +411,8 @@ def _check_verifiers(value: Any) -> dict[int, bytes]:
             rf"[0-9A-Fa-f]{{{2 * _VERIFIERS[number]}}}", digits, re.ASCII
         ):
             raise ValueError(f"a verifier of level {number} has {2 * _VERIFIERS[number]} hexadecimal digits")
-        found[number] = bytes.fromhex(digits)
-    return found
+        verifiers[number] = bytes.fromhex(digits)
+    return verifiers
 
 
 def _check_flag(value: object) -> bool:
@@ -452,8 +452,8 @@ class _File(BaseModel):
 
 
 def _read(path: Path) -> list[User]:
-    found = read_model(path, read_private(path, _BOUNDS["users_file_bytes"]), _File, secrets=True)
-    return [entry.user() for entry in found.users]
+    file = read_model(path, read_private(path, _BOUNDS["users_file_bytes"]), _File, secrets=True)
+    return [entry.user() for entry in file.users]
 
 
 def _written(user: User) -> dict[str, Any]:

@@ -11,11 +11,11 @@ pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serv
 from tdqsim import Region, define_tdqueue
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
+from tdqsim.server.console.graph_layout import place_boxes
 from tdqsim.server.console.live import Live
-from tdqsim.server.console.placing import placed
-from tdqsim.server.console.queue_look import foresee_set, look_at, record_at, records_of
+from tdqsim.server.console.queue_state import predict_set, read_queue, read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
-from tdqsim.server.console.seen import look
+from tdqsim.server.console.region_state import read_region
 from tdqsim.server.console.table import spark
 from tdqsim.server.host import Host
 
@@ -87,12 +87,12 @@ def test_who_holds_and_who_waits_is_seen_and_goes_with_the_commit(host):
         await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.writeq_td("LOGQ", b"held")))
         await watcher.until(lambda: view.queues["LOGQ"].locks.startswith("TOQ"))
         reading = asyncio.ensure_future(host.ask(lambda: region.readq_td("LOGQ")))
-        await watcher.until(lambda: any("not committed to LOGQ" in wait.what for wait in view.seen.waits))
-        assert any(task.waits_for == "TD_READ LOGQ" for task in view.seen.tasks)
+        await watcher.until(lambda: any("not committed to LOGQ" in wait.what for wait in view.snapshot.waits))
+        assert any(task.waits_for == "TD_READ LOGQ" for task in view.snapshot.tasks)
         commit = host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True)
         await asyncio.wrap_future(commit)
         assert await reading == b"held"
-        await watcher.until(lambda: not view.queues["LOGQ"].locks and not view.seen.waits)
+        await watcher.until(lambda: not view.queues["LOGQ"].locks and not view.snapshot.waits)
 
     asyncio.run(watch())
 
@@ -154,10 +154,10 @@ def test_looking_leaves_no_trace(host):
     def both():
         region.writeq_td("PAYQ", b"one")
         before = (len(host.recent["PAYREGN"]), region.statistics.now().as_dict()["queues"], len(region.tasks))
-        look(region, None)
-        look_at(region, "PAYQ", "")
-        records_of(region, "PAYQ", 0, 10, with_uncommitted=True)
-        foresee_set(region, "PAYQ", "", "ENABLESTATUS", "DISABLED")
+        read_region(region, None)
+        read_queue(region, "PAYQ", "")
+        read_records(region, "PAYQ", 0, 10, with_uncommitted=True)
+        predict_set(region, "PAYQ", "", "ENABLESTATUS", "DISABLED")
         after = (len(host.recent["PAYREGN"]), region.statistics.now().as_dict()["queues"], len(region.tasks))
         return before, after, region.inquire_tdqueue("PAYQ").enablestatus.name
 
@@ -171,13 +171,13 @@ def test_a_page_of_many_records_is_read_by_position(host):
     host.engine.submit(lambda: region.seed("PAYQ", [b"%06d" % number for number in range(100_000)])).result()
 
     def at(position):
-        return host.engine.submit(lambda: records_of(region, "PAYQ", position, 2, with_uncommitted=False)).result()
+        return host.engine.submit(lambda: read_records(region, "PAYQ", position, 2, with_uncommitted=False)).result()
 
     assert at(99_998).records == (b"099998", b"099999")
     assert (at(10**12).position, at(10**12).count) == (99_999, 100_000)
-    found = host.engine.submit(lambda: record_at(region, "PAYQ", 50_000, with_uncommitted=False)).result()
+    found = host.engine.submit(lambda: read_record(region, "PAYQ", 50_000, with_uncommitted=False)).result()
     assert found == b"050000"
-    assert host.engine.submit(lambda: record_at(region, "PAYQ", 10**6, with_uncommitted=False)).result() is None
+    assert host.engine.submit(lambda: read_record(region, "PAYQ", 10**6, with_uncommitted=False)).result() is None
 
 
 def test_a_record_is_shown_as_text_dump_and_fields():
@@ -197,6 +197,6 @@ def test_a_line_of_depths_has_steps_and_needs_two_samples():
 
 
 def test_boxes_stand_to_the_right_of_what_points_to_them_even_in_a_ring():
-    boxes = {box["name"]: box for box in placed([("A", "B"), ("B", "C")])}
+    boxes = {box["name"]: box for box in place_boxes([("A", "B"), ("B", "C")])}
     assert boxes["A"]["x"] < boxes["B"]["x"] < boxes["C"]["x"]
-    assert len(placed([("A", "B"), ("B", "A")])) == 2
+    assert len(place_boxes([("A", "B"), ("B", "A")])) == 2

@@ -81,7 +81,7 @@ def test_a_ring_is_told_in_words(browser, server, screenshots):
         ]
         for each in blocked:
             each.start()
-        page.get_by_text("A ring, which nothing but a purge or a time-out ends").wait_for()
+        page.get_by_text("A deadlock, which only a purge or a timeout ends").wait_for()
         page.screenshot(path=screenshots / "tasks-in-a-ring.png", full_page=True)
         rows(page, "Tasks").filter(has_text="TWOQ").get_by_role("button", name="Forcepurge").click()
         page.get_by_role("dialog").get_by_role("button", name="FORCEPURGE").click()
@@ -149,7 +149,7 @@ def test_a_ceci_session_is_one_unit_of_work_until_it_is_ended(browser, server, s
     assert len(server.region.peek("LOGQ")) == 1
     page.screenshot(path=screenshots / "ceci.png", full_page=True)
     enter("RETURN")
-    browser.status("RETURN is not taken here")
+    browser.status("RETURN is refused here")
     enter("FLY TO MOON")
     browser.status("CECI FLY TO MOON: ")
 
@@ -171,25 +171,25 @@ def test_the_log_has_messages_and_events_and_can_be_searched(browser, server):
     abend(server, "<B>X")
     rows(browser.page, "Messages").filter(has_text="DFHAC2236").first.wait_for()
     rows(browser.page, "Messages").filter(has_text="<B>X").first.wait_for()
-    browser.page.get_by_label("Lines that have").fill("WRITEQ")
+    browser.page.get_by_label("Lines that contain").fill("WRITEQ")
     rows(browser.page, "Events").filter(has_text="WRITEQ TD").first.wait_for()
     rows(browser.page, "Events").filter(has_text="task started").first.wait_for(state="detached")
 
 
 def test_the_topology_is_a_picture_to_click_and_a_list(browser):
     page = browser.open("regions/PAYREGN/topology", "Topology")
-    rows(page, "What leads where").filter(has_text="ALIA").filter(has_text="is an alias of").wait_for()
-    rows(page, "What leads where").filter(has_text="TRGQ").filter(has_text="transaction TRGT").wait_for()
-    rows(page, "What leads where").filter(has_text="FARQ").filter(has_text="XXQ of CRD1").wait_for()
-    page.get_by_label("What leads where, as boxes and arrows").get_by_text("TRGQ", exact=True).click()
+    rows(page, "Queues and their targets").filter(has_text="ALIA").filter(has_text="is an alias of").wait_for()
+    rows(page, "Queues and their targets").filter(has_text="TRGQ").filter(has_text="transaction TRGT").wait_for()
+    rows(page, "Queues and their targets").filter(has_text="FARQ").filter(has_text="XXQ of CRD1").wait_for()
+    page.get_by_label("Queues and their targets, as boxes and arrows").get_by_text("TRGQ", exact=True).click()
     page.get_by_role("heading", level=1, name="Queue TRGQ").wait_for()
 
 
 def test_the_time_line_has_tasks_with_their_ends(browser, server):
     page = browser.open("regions/PAYREGN/timeline", "Time line")
     abend(server, "BAD1")
-    rows(page, "Tasks along time").filter(has_text="abend BAD1").first.wait_for()
-    page.get_by_label("Tasks along time, as bars").locator("svg").wait_for()
+    rows(page, "Tasks over time").filter(has_text="abend BAD1").first.wait_for()
+    page.get_by_label("Tasks over time, as bars").locator("svg").wait_for()
 
 
 def test_a_fault_is_switched_on_happens_and_is_switched_off(browser, server):
@@ -204,7 +204,7 @@ def test_a_fault_is_switched_on_happens_and_is_switched_off(browser, server):
         server.region.writeq_td("PAYQ", "one")
     rows(page, "Faults").filter(has_text="condition=IOERR").filter(has_text="WRITEQ TD of task").wait_for()
     page.get_by_role("button", name="Switch off").click()
-    page.get_by_text("No fault is on.").wait_for()
+    page.get_by_text("No fault is active.").wait_for()
     server.region.writeq_td("PAYQ", "one")
 
 
@@ -220,8 +220,8 @@ def test_the_clock_is_frozen_advanced_and_let_go(browser, server):
     assert server.client.request("GET", "/clock")["time_ns"] == before["time_ns"] + 3600 * 10**9
     page.get_by_role("button", name="Step to the next deadline").click()
     browser.status("Step to the next deadline: NORMAL")
-    page.get_by_role("button", name="Go on").click()
-    page.get_by_text("It goes on as the machine's clock does.").wait_for()
+    page.get_by_role("button", name="Resume").click()
+    page.get_by_text("It runs with the clock of the machine.").wait_for()
     assert not server.client.request("GET", "/clock")["frozen"]
 
 

@@ -115,5 +115,5 @@ def test_commands_give_passwords_to_those_who_are_at_no_other_face(system, tmp_p
     assert users.get("BERT") is None
     assert "BERT" not in system.profiles
     system.values["QPWDLVL"] = 0
-    with pytest.raises(ParameterError, match="QPWDLVL 0 takes no such password"):
+    with pytest.raises(ParameterError, match="QPWDLVL 0 does not allow such a password"):
         system.crtusrprf("BERT", password="longer than ten")

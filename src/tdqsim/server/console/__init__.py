@@ -1,14 +1,14 @@
-"""The console: pages in a browser for looking at regions and systems, and for what an operator does to them.
+"""The console: pages in a browser for inspecting and operating regions and systems.
 
-It is made with NiceGUI, which brings everything that a browser needs: nothing is fetched from elsewhere. It meets the
-engine as every face does, by ``submit`` and by the events that the engine publishes.
+It is made with NiceGUI, which contains everything that a browser needs: nothing is fetched from elsewhere. Like every
+face, it communicates with the engine through ``submit`` and the events that the engine publishes.
 
 ====================  =============================================================================
-door                  who looks, and what he may do
-frame                 what all pages share, and what is done for a user
-live, seen            one shared look at each region, a few times a second, while a browser looks
-table, field          the table and the controls; static is what the browser gets
-pages                 one module a page
+callers               the user of a page, with the roles
+frame                 the parts that all pages share, and the actions of a user
+live, region_state    one shared snapshot of each region, updated while a page is open
+table, controls       the table, the pager and the controls; ``static`` has their files for the browser
+pages                 one module for each page
 ====================  =============================================================================
 """
 

@@ -1,4 +1,4 @@
-"""Pictures made by ECharts, which NiceGUI brings. Each has words beside it: a picture alone says nothing to some."""
+"""Charts made by ECharts, which NiceGUI contains. Each page also has the same data as text, for accessibility."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NotRequired, TypeAlias, TypedDict
 
 from nicegui import ui
 
-from tdqsim.server.console.placing import Box
+from tdqsim.server.console.graph_layout import Box
 
 __all__ = ["Arrow", "Bars", "DepthChart", "Graph", "depth_chart"]
 
@@ -21,11 +21,11 @@ _TEXT: Final = {"color": _GREY, "fontFamily": "system-ui, sans-serif"}
 
 
 _Option: TypeAlias = str | float | bool | dict[str, str | float | bool]
-"""An option of something that ECharts draws, or options in it."""
+"""A value of an ECharts option, or a group of options."""
 
 
 class Arrow(TypedDict):
-    """An arrow between two boxes, as ECharts takes it."""
+    """An arrow between two boxes, in the format of ECharts."""
 
     source: str
     target: str
@@ -87,14 +87,14 @@ class Graph:
     """Boxes and arrows between them.
 
     Args:
-        words: what it shows, for those who do not see it.
-        on_click: called with the id of a box that was pressed.
+        words: a description for screen readers.
+        on_click: called with the name of the box that was pressed.
     """
 
     def __init__(self, words: str, on_click: Callable[[str], object] | None = None) -> None:
         self._shown: tuple[list[Box], list[Arrow]] | None = None
         with ui.element("div").classes("tdq-table-wrap") as self._place:
-            self._place.props["tabindex"] = "0"  # it scrolls where there is little room
+            self._place.props["tabindex"] = "0"  # it scrolls if there is not enough space
             self._chart = self._made(words, on_click)
 
     @staticmethod
@@ -131,11 +131,11 @@ class Graph:
         return chart
 
     def visible(self, on: bool) -> None:
-        """Whether there is anything to see."""
+        """Show or hide the graph."""
         self._place.set_visibility(on)
 
     def show(self, boxes: list[Box], arrows: list[Arrow]) -> None:
-        """Show these; nothing is sent when they are the same as before."""
+        """Show these boxes and arrows; sends nothing if they have not changed."""
         if self._shown == (boxes, arrows):
             return
         self._shown = (boxes, arrows)
@@ -145,27 +145,27 @@ class Graph:
         corners = [(left - _MARGIN, top - _ABOVE), (right + _MARGIN, down + _ABOVE)]
         series = self._chart.options["series"][0]
         hidden = [*ends, *((f" {at}", *corner) for at, corner in enumerate(corners))]
-        series["data"] = [*boxes, *(_unseen(*each) for each in hidden)]
+        series["data"] = [*boxes, *(_hidden(*each) for each in hidden)]
         middles = {box["name"]: box["x"] for box in boxes}
         series["links"] = [arrow | _between(arrow["source"], arrow["target"], middles) for arrow in arrows]
-        (x0, y0), (x1, y1) = corners  # a pixel for each unit, whatever room there is: boxes keep their size
+        (x0, y0), (x1, y1) = corners  # one pixel for each unit, so that boxes keep their size
         self._chart.style(f"height: {y1 - y0:g}px; width: {x1 - x0:g}px")
 
 
-def _unseen(name: str, x: float, y: float) -> dict[str, _Option]:
+def _hidden(name: str, x: float, y: float) -> dict[str, _Option]:
     return {
         "name": name, "x": x, "y": y, "symbolSize": 0, "label": {"show": False}, "tooltip": {"show": False},
     }  # fmt: skip
 
 
 def _ends(box: Box) -> tuple[tuple[str, float], tuple[str, float]]:
-    """Where arrows meet a box, by name and x: ECharts draws to its middle, and hides their heads beneath it."""
+    """Names and x of the points where arrows meet a box: ECharts draws to its centre, which hides the arrowheads."""
     half = box["symbolSize"][0] / 2
     return (f"{_LEFT}{box['name']}", box["x"] - half), (f"{_RIGHT}{box['name']}", box["x"] + half)
 
 
 def _between(source: str, target: str, middles: dict[str, float]) -> Arrow:
-    """From which side of a box to which side of another; between two of one column by a bow."""
+    """An arrow between the facing sides of two boxes; curved if they are in one column."""
     if middles[source] < middles[target]:
         return {"source": _RIGHT + source, "target": _LEFT + target}
     if middles[source] > middles[target]:
@@ -174,7 +174,7 @@ def _between(source: str, target: str, middles: dict[str, float]) -> Arrow:
 
 
 class Bars:
-    """Bars along time, one a row: what began when, how long it took, how it ended."""
+    """A time line with one bar in each row; the colour shows how it ended."""
 
     def __init__(self, words: str) -> None:
         self._shown: tuple[list[str], list[tuple[float, float, str]], list[tuple[float, int, str]]] | None = None
@@ -207,7 +207,7 @@ class Bars:
         self._chart.props["aria-label"] = words
 
     def show(self, names: list[str], bars: list[tuple[float, float, str]], marks: list[tuple[float, int, str]]) -> None:
-        """Show bars (begin, length, colour), a row each, and marks (moment, row, colour)."""
+        """Show bars (begin, length, colour), one in each row, and marks (moment, row, colour)."""
         if self._shown == (names, bars, marks):
             return
         self._shown = (names, bars, marks)

@@ -1,7 +1,7 @@
-"""The console's controls: the browser's own, each with its label, and buttons.
+"""The console's controls: native controls of the browser with labels, and buttons.
 
-What comes from a browser is what its user typed, or whatever else was sent: a :class:`Control` keeps it as text of a
-bounded length, a number within its bounds, or one of its options.
+A browser may send anything. A :class:`Control` therefore stores only text of limited length, a number within its
+limits, or one of its options.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST: Final = 100_000
 Kind = Literal["text", "number", "area", "select", "check", "password"]
 Value: TypeAlias = str | float | bool | None
 Handler: TypeAlias = Callable[[], object]
-"""Called for an event; what it gives is awaited if it can be."""
+"""Called for an event; its result is awaited if possible."""
 
 
 class Control(Element, component="static/control.js"):
@@ -27,16 +27,16 @@ class Control(Element, component="static/control.js"):
 
     Args:
         label: its label.
-        kind: text, number, area (of several lines), select or check.
-        value: what it begins with.
-        options: of a select: the values and their labels.
+        kind: text, number, area (several lines), select or check.
+        value: the initial value.
+        options: the values of a select with their labels.
         hint: shown while a text is empty.
-        mono: whether it holds data.
-        grow: whether it takes what room is left.
-        lines: of an area.
-        least: of a number.
-        most: of a number.
-        on_change: called when it has changed.
+        mono: whether it contains data, shown in a monospaced font.
+        grow: whether it takes the remaining space.
+        lines: the number of lines of an area.
+        least: the minimum of a number.
+        most: the maximum of a number.
+        on_change: called when the value has changed.
         on_enter: called when Enter was pressed in it.
 
     """
@@ -78,18 +78,18 @@ class Control(Element, component="static/control.js"):
                 "step": "any" if kind == "number" else None,
             }
         )
-        self.on("told", lambda event: self._take(event.args))
+        self.on("changed", lambda event: self._take(event.args))
         if on_enter is not None:
             self.on("enter", on_enter)
 
     @property
     def text(self) -> str:
-        """The text that is in it, or the option that is selected."""
+        """The text, or the selected option."""
         return self._value if isinstance(self._value, str) else ""
 
     @property
     def number(self) -> float | None:
-        """The number that is in it; None for one that is out of its bounds, or for none."""
+        """The number; None if it is missing or out of its limits."""
         return self._value if isinstance(self._value, int | float) else None
 
     @property
@@ -98,7 +98,7 @@ class Control(Element, component="static/control.js"):
         return self._value is True
 
     def put(self, value: Value) -> None:
-        """Have another value in it."""
+        """Set the value."""
         self._value = value
         self.props["value"] = value
         self.run_method("put", value)
@@ -121,22 +121,22 @@ def _number(sent: object, least: float | None, most: float | None) -> float | No
     if not isinstance(sent, str | int | float):
         return None
     try:
-        found = float(sent)
+        number = float(sent)
     except (OverflowError, ValueError):
         return None
-    if isnan(found) or (least is not None and found < least) or (most is not None and found > most):
+    if isnan(number) or (least is not None and number < least) or (most is not None and number > most):
         return None
-    return found
+    return number
 
 
 class Block(TextElement):
-    """An element of HTML.
+    """An HTML element.
 
     Args:
         tag: its tag.
         classes: its classes.
         words: its text, never markup.
-        attributes: ``_`` in a name stands for ``-``.
+        attributes: its attributes; ``_`` in a name becomes ``-``.
     """
 
     def __init__(self, tag: str, classes: str = "", words: str = "", **attributes: str) -> None:
@@ -147,7 +147,7 @@ class Block(TextElement):
             self.props[name.rstrip("_").replace("_", "-")] = value
 
     def say(self, words: str, classes: str | None = None) -> None:
-        """Have another text, and other classes."""
+        """Change the text, and the classes if given."""
         if classes is not None:
             self.classes(replace=classes)
         self.set_text(words)
@@ -157,10 +157,10 @@ class Button(TextElement):
     """A button.
 
     Args:
-        label: what it says.
+        label: its label.
         act: called when it is pressed.
-        kind: ``plain`` or ``danger``, or the main one.
-        title: what it does, where the label does not say it.
+        kind: ``plain`` or ``danger``; empty for a primary button.
+        title: a description, if the label is not sufficient.
     """
 
     def __init__(self, label: str, act: Handler, *, kind: str = "", title: str = "") -> None:
@@ -172,7 +172,7 @@ class Button(TextElement):
         self.on("click", act)
 
     def enable(self, on: bool) -> None:
-        """Whether it can be pressed."""
+        """Enable or disable the button."""
         if bool(self.props.get("disabled")) is on:
             self.props["disabled"] = not on
             self.update()

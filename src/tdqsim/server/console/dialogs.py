@@ -1,4 +1,4 @@
-"""Questions before what cannot be undone."""
+"""Dialogs: confirmation of actions that cannot be undone, and long texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["confirmed", "shown_whole"]
 
 
 async def confirmed(question: str, yes: str) -> bool:
-    """Ask; whether the answer was yes. The focus begins on the answer that changes nothing."""
+    """Ask for confirmation; return whether the answer was yes. The initial focus is on the safe answer."""
     with ui.dialog() as dialog, Block("div", "tdq-dialog q-card", role="document"):
         dialog.props["aria-label"] = question
         Block("h2", words=question)
@@ -23,7 +23,7 @@ async def confirmed(question: str, yes: str) -> bool:
 
 
 async def shown_whole(title: str, parts: dict[str, str]) -> None:
-    """Show something that is too long for its place, in parts with headings."""
+    """Show a long text, in parts with headings."""
     with ui.dialog() as dialog, Block("div", "tdq-dialog q-card", role="document"):
         dialog.props["aria-label"] = title
         Block("h2", words=title)
@@ -36,6 +36,6 @@ async def shown_whole(title: str, parts: dict[str, str]) -> None:
 
 
 def _forget(dialog: ui.dialog) -> None:
-    """Delete a dialog, unless its page has gone, and the dialog with it."""
+    """Delete a dialog, unless it was deleted with its page."""
     if not dialog.is_deleted:
         dialog.delete()

@@ -1,8 +1,8 @@
-"""The frame of every page: the bar with its links, the status line with the outcome of actions, and the user.
+"""The frame of every page: the bar with its links, the status line with the results of actions, and the user.
 
-A page is made anew for each browser that opens it. :func:`frame` makes its landmarks (bar, navigation, main, status);
-a :class:`Visit` is that one browser's page: whose it is, what he may do, what is done for him. What a role may not do
-is not on the page; and what is asked all the same is refused here, when it is asked, by what the user may do then.
+Each browser that opens a page gets a new instance of it. :func:`frame` makes its landmarks (bar, navigation, main,
+status). A :class:`Visit` is the page in that browser: it has the user and executes the user's actions. A page does not
+offer actions that the role does not allow. If one is requested anyway, it is refused here, by the user's current role.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
+from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
-from tdqsim.server.console.door import Caller, Door
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
@@ -37,10 +37,10 @@ __all__ = ["REFUSED", "ActionRefused", "Console", "Visit", "frame", "path_to"]
 T = TypeVar("T")
 
 CONSOLE_TRANSID: Final = "TCON"
-"""The transaction id of tasks that carry out what users of the console do."""
+"""The transaction id of tasks that execute actions of the console."""
 _audit = structlog.get_logger("tdqsim.audit")
 _SAID_WAITING: Final = 0.7
-"""Seconds after which the status line says that an action waits."""
+"""Seconds after which the status line shows that an action waits."""
 _LONGEST_WAIT: Final = 300.0
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
@@ -57,7 +57,7 @@ class ActionRefused(Enum):
 
 
 REFUSED: Final = ActionRefused.REFUSED
-"""The answer of an action that was refused or failed; the status line says why."""
+"""The result of an action that was refused or failed; the status line shows the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +65,22 @@ class Console:
     """The objects that all pages share.
 
     Attributes:
-        host: what is served.
+        host: the regions and systems.
         live: the state of the regions, kept up to date.
-        door: who may use the console.
+        callers: identifies the users of pages.
         messages: the messages of the regions to their operators.
         prefix: the path below which the pages are.
     """
 
     host: Host
     live: Live
-    door: Door
+    callers: Callers
     messages: MessageLog
     prefix: str
 
 
 def path_to(console: Console, *parts: str) -> str:
-    """The address of a page; parts are names, whatever characters they have."""
+    """The address of a page; parts are names, which may contain any characters."""
     return "/".join([console.prefix, *(quote(part, safe="") for part in parts)])
 
 
@@ -90,10 +90,10 @@ class Visit:
 
     Attributes:
         console: see :class:`Console`.
-        request: the request that asked for the page; its cookies say whose it is.
-        caller: who that was.
-        client: NiceGUI's side of the browser.
-        status: the line with the outcome of the last action.
+        request: the request for the page, whose cookies identify the user.
+        caller: the user of the request.
+        client: NiceGUI's object for the browser.
+        status: the line with the result of the last action.
     """
 
     console: Console
@@ -107,50 +107,50 @@ class Visit:
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
     def may(self, operation: ServerOperation) -> bool:
-        """Whether the user has the role that an operation needs."""
+        """Whether the user has the role of an operation."""
         return self.caller.may(operation.role)
 
     def say(self, words: str, tone: str = "") -> None:
-        """Show an outcome in the status line."""
-        self._said += 1  # the same words twice are told twice
+        """Show a result in the status line."""
+        self._said += 1  # a number, so that screen readers read the same text again
         self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
         return path_to(self.console, *parts)
 
-    # -- doing something ------------------------------------------------------------------------------------------
+    # -- actions ------------------------------------------------------------------------------------------------
 
     async def do(self, operation: ServerOperation, call: Callable[[], T], **parts: object) -> T | ActionRefused:
-        """Have something done in the engine's thread for the user, and tell what came of it.
+        """Execute an action of the user in the engine's thread, and show its result.
 
         Args:
-            operation: what it is, with the role that it needs and its audit text.
-            call: done as a strand, so it may wait.
-            parts: of the audit text, such as ``queue``.
+            operation: the operation, with its role and audit text.
+            call: the action; it may wait.
+            parts: the placeholders of the audit text, such as ``queue``.
 
         Returns:
-            What the call gave, or :data:`REFUSED`.
+            The result of the call, or :data:`REFUSED`.
         """
         what = operation.text(**parts)
-        caller = self.console.door.who(self.request)
+        caller = self.console.callers.identify(self.request)
         if caller is None or not caller.may(operation.role):
             self.say(f"{what}: refused, the role {operation.role} is needed; sign on again", "bad")
             return REFUSED
         if operation.role is not Role.look:
             self.audit(what)
         try:
-            found = await self._waited(what, call)
+            result = await self._waited(what, call)
         except (TdqError, TimeoutError, ValueError) as error:
             self.say(f"{what}: {_error_text(error)}", "bad")
             return REFUSED
         finally:
             self.console.live.nudge()
         self.say(f"{what}: NORMAL", "ok")
-        return found
+        return result
 
     def audit(self, action: str) -> None:
-        """Write the line that says who changes what, from where."""
+        """Write the audit line: the user, the origin and the action."""
         origin = self.request.client.host if self.request.client else "local"
         path = one_line(self.request.url.path)
         _audit.info(
@@ -169,28 +169,28 @@ class Visit:
             self._asked.discard(asked)
 
     def leave(self) -> None:
-        """The browser has gone: what it still waits for is given up."""
+        """Cancel the waiting actions of a page that was closed."""
         for asked in tuple(self._asked):
             asked.cancel()
 
     async def task(
         self, operation: ServerOperation, region: Region, action: Callable[[Task], T], **parts: object
     ) -> T | ActionRefused:
-        """Have something done as a task of its own with the user's authority."""
+        """Execute an action as a task of its own with the authority of the user."""
         return await self.do(operation, partial(_as_a_task, region, self.caller.userid, action), **parts)
 
     async def ask(self, call: Callable[[], T]) -> T:
-        """Have something looked at in the engine's thread between the turns of others; it must not wait.
+        """Run a call that reads state in the engine's thread; it must not wait.
 
         Raises:
-            TdqError: whatever it raised.
+            TdqError: an error of the call.
         """
         return await asyncio.wrap_future(self.console.host.engine.outside(call))
 
-    # -- being told of changes ------------------------------------------------------------------------------------
+    # -- updates --------------------------------------------------------------------------------------------------
 
     async def follow(self, applids: Iterable[str], refresh: Callable[[], Awaitable[None]]) -> None:
-        """Show the page now, and again whenever something is new, as long as the browser is there."""
+        """Show the page now, and again whenever something changes, as long as the browser is connected."""
         names = tuple(applids)
         live = self.console.live
         await live.ready(names)
@@ -201,7 +201,7 @@ class Visit:
         self.client.on_delete(lambda: live.stop(changed))
 
     def every(self, seconds: float, refresh: Callable[[], Awaitable[None]]) -> None:
-        """Show the page again after so many seconds, as long as the browser is there."""
+        """Show the page again periodically, as long as the browser is connected."""
 
         async def again() -> None:
             if self.client.has_socket_connection:
@@ -217,7 +217,7 @@ class Visit:
     async def _refresh(self, refresh: Callable[[], Awaitable[None]]) -> None:
         while self._again and not self.client.is_deleted:
             self._again = False
-            if self.console.door.who(self.request) is None:
+            if self.console.callers.identify(self.request) is None:
                 self.client.run_javascript("location.assign('/sign-on')")
                 return
             try:
@@ -240,7 +240,7 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, Abend):
         return f"abend {error.code}: {error}"
     if isinstance(error, TimeoutError):
-        return "given up after five minutes"
+        return "cancelled after five minutes"
     return str(error)
 
 
@@ -249,16 +249,16 @@ def _error_text(error: BaseException) -> str:
 
 @contextmanager
 def frame(console: Console, request: Request, title: str, *, region: str = "", here: str = "") -> Iterator[Visit]:
-    """The landmarks of a page; what is made inside is its main part.
+    """Make the landmarks of a page; elements that are created inside become its main part.
 
     Args:
         console: see :class:`Console`.
         request: the request for the page.
-        title: of the page; its heading, too.
-        region: the region that it is about, if it is about one.
-        here: the page in the navigation.
+        title: the title of the page, which is also its heading.
+        region: the region of the page, if it belongs to one.
+        here: the name of the page in the navigation.
     """
-    caller = console.door.who(request)
+    caller = console.callers.identify(request)
     assert caller is not None, "the gate lets nobody pass who has not signed on"
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
@@ -306,7 +306,7 @@ def _region_bar(visit: Visit, region: str, here: str) -> None:
 
 
 def _other_theme(visit: Visit) -> None:
-    """Light or dark, whichever it is not; remembered by the browser."""
+    """Switch between light and dark; the browser remembers the choice."""
     visit.client.run_javascript(
         "const dark = !document.body.classList.contains('body--dark'); Quasar.Dark.set(dark);"
         f"document.cookie = '{_THEME_COOKIE}=' + (dark ? 'dark' : 'light') + '; path={visit.console.prefix};"

@@ -1,10 +1,10 @@
-"""One shared look at each region for all browsers, a few times a second, and only while a browser looks.
+"""One shared snapshot of each region for all browsers, updated a few times a second, and only while a page is open.
 
-Events of the engine say which queues have changed; :class:`Live` collects them for a moment, has those queues looked
-at once in the engine's thread, keeps what it saw, and tells the pages. What no event tells of (a task that begins to
-wait) is seen by a slower beat. While no page is open there is no subscription, no task and no beat.
+Events of the engine tell which queues have changed. :class:`Live` collects them for a moment, reads those queues once
+in the engine's thread, keeps the result, and notifies the pages. Changes without an event are found by a periodic
+update. While no page is open there is no subscription, no task and no update.
 
-    engine ---events---> pump --(a few times a second)--> look at what changed --> view --> pages
+    engine ---events---> pump --(a few times a second)--> read changed queues --> view --> pages
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.core.engine import EngineStopped
-from tdqsim.server.console.seen import QueueSeen, RegionSeen, look
+from tdqsim.server.console.region_state import QueueRow, RegionSnapshot, read_region
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.host import Host
 
 __all__ = ["Live", "RegionView"]
 
 _PAUSE: Final = 0.25
-"""Seconds between two looks at most."""
+"""The minimum of seconds between two updates."""
 _BEAT: Final = 1.0
-"""Seconds after which it is looked without an event."""
+"""Seconds after which an update happens without an event."""
 _WHOLE: Final = 10.0
-"""Seconds after which all queues are looked at again."""
+"""Seconds after which all queues are read again."""
 _REGION_WIDE: Final = ("SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE", "PERFORM STATISTICS")
 
 
@@ -37,24 +37,24 @@ class RegionView:
 
     Attributes:
         region: the region.
-        queues: by name, in the order of installation.
-        seen: its state apart from its queues.
-        depths: of its queues over time, which the server keeps whether anybody looks or not.
-        happened: whether an event has come since then.
+        queues: the queues by name, in the order of installation.
+        snapshot: the state of the region, except its queues.
+        depths: the depths of its queues over time, which the server always records.
+        happened: whether an event has arrived since then.
     """
 
     def __init__(self, region: Region, depths: DepthHistory) -> None:
         self.region = region
         self.depths = depths
-        self.queues: dict[str, QueueSeen] = {}
-        self.seen = RegionSeen(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
+        self.queues: dict[str, QueueRow] = {}
+        self.snapshot = RegionSnapshot(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
         self.happened = False
         self.changed: set[str] = set()
         self.whole = True
         self._unsettled: set[str] = set()
 
     def note(self, event: dict[str, Any]) -> None:
-        """An event of this region: remember what it may have changed."""
+        """Record what an event of this region may have changed."""
         self.happened = True
         queue = event.get("queue")
         if isinstance(queue, str):
@@ -63,31 +63,31 @@ class RegionView:
             self.whole = True
 
     def _mark(self, name: str) -> None:
-        """A queue has changed, and so has what it stands for."""
+        """Mark a queue as changed, and the targets of an alias."""
         while name not in self.changed:
             self.changed.add(name)
-            seen = self.queues.get(name)
-            if seen is None or seen.type != "INDIRECT":
+            snapshot = self.queues.get(name)
+            if snapshot is None or snapshot.type != "INDIRECT":
                 return
-            name = seen.target
+            name = snapshot.target
 
     def asked(self) -> set[str] | None:
-        """The queues to be looked at; None for all."""
+        """The queues to read; None for all."""
         if self.whole:
             return None
         return self.changed | self._unsettled
 
-    def take(self, seen: RegionSeen, asked: set[str] | None) -> bool:
-        """Keep a state that was read; returns whether anything has changed."""
+    def take(self, snapshot: RegionSnapshot, asked: set[str] | None) -> bool:
+        """Keep a new snapshot; return whether anything has changed."""
         old = self.queues
-        new = {name: queue for name, queue in seen.queues.items() if old.get(name) != queue}
-        gone = [name for name in (list(old) if asked is None else asked) if name in old and name not in seen.queues]
-        self.queues = seen.queues if asked is None else {**old, **new}
+        new = {name: queue for name, queue in snapshot.queues.items() if old.get(name) != queue}
+        gone = [name for name in (list(old) if asked is None else asked) if name in old and name not in snapshot.queues]
+        self.queues = snapshot.queues if asked is None else {**old, **new}
         for name in gone:
             self.queues.pop(name, None)
-        self._unsettled = {name for name in (seen.queues if asked is None else asked) if self._is_unsettled(name)}
-        changed = bool(new or gone) or self.happened or _beside(self.seen) != _beside(seen)
-        self.seen, self.happened = seen, False
+        self._unsettled = {name for name in (snapshot.queues if asked is None else asked) if self._is_unsettled(name)}
+        changed = bool(new or gone) or self.happened or _rest_of(self.snapshot) != _rest_of(snapshot)
+        self.snapshot, self.happened = snapshot, False
         return changed
 
     def _is_unsettled(self, name: str) -> bool:
@@ -95,16 +95,16 @@ class RegionView:
         return queue is not None and (bool(queue.locks) or queue.enabled == "DISABLING")
 
 
-def _beside(seen: RegionSeen) -> tuple[object, ...]:
-    """The parts of a state beside the queues and the time."""
-    return seen.tasks, seen.units, seen.waits, seen.abends, seen.frozen
+def _rest_of(snapshot: RegionSnapshot) -> tuple[object, ...]:
+    """The parts of a snapshot other than the queues and the time."""
+    return snapshot.tasks, snapshot.units, snapshot.waits, snapshot.abends, snapshot.frozen
 
 
 class Live:
     """The views of a server's regions, kept up to date while a page is open.
 
     Args:
-        host: what is served.
+        host: the regions and systems.
     """
 
     def __init__(self, host: Host) -> None:
@@ -115,18 +115,18 @@ class Live:
         self._woken = asyncio.Event()
 
     def view(self, applid: str) -> RegionView:
-        """The view of a region, as it was last seen."""
-        found = self._views.get(applid)
-        if found is None:
-            found = self._views[applid] = RegionView(self._host.region(applid), self._host.depths[applid])
-        return found
+        """The view of a region, as it was last read."""
+        view = self._views.get(applid)
+        if view is None:
+            view = self._views[applid] = RegionView(self._host.region(applid), self._host.depths[applid])
+        return view
 
     async def ready(self, applids: Iterable[str]) -> None:
-        """Read the state of each region of which nothing has been read yet."""
-        self._tell(await self._look([view for view in map(self.view, applids) if not view.seen.time_ns]))
+        """Read the state of each region that has not been read yet."""
+        self._tell(await self._look([view for view in map(self.view, applids) if not view.snapshot.time_ns]))
 
     async def has_queue(self, applid: str, queue: str) -> bool:
-        """Whether a region has a queue now: while no page is open, queues come and go unnoticed."""
+        """Whether a region has a queue; reads the region, because changes are not noticed while no page is open."""
         view = self.view(applid)
         if queue not in view.queues:
             view.whole = True
@@ -134,9 +134,9 @@ class Live:
         return queue in view.queues
 
     def start(self, applids: Iterable[str], changed: Callable[[], object]) -> None:
-        """Call ``changed`` now, and whenever something is new in these regions.
+        """Call ``changed`` now, and whenever something has changed in these regions.
 
-        What the caller has shown may be older than the view: another page may have been open meanwhile.
+        The first call is needed because the page may be older than the view, which other pages may have updated.
         """
         self._looking[changed] = tuple(applids)
         for applid in self._looking[changed]:
@@ -147,7 +147,7 @@ class Live:
             self._pump = asyncio.get_running_loop().create_task(self._live(), name="console")
 
     def stop(self, changed: Callable[[], object]) -> None:
-        """Call it no more."""
+        """Stop calling ``changed``."""
         self._looking.pop(changed, None)
         self._woken.set()
 
@@ -157,7 +157,7 @@ class Live:
         return self._pump is None
 
     def nudge(self) -> None:
-        """Look soon: something was done here."""
+        """Update soon, after an action of a user."""
         self._woken.set()
 
     def _watched(self) -> list[RegionView]:
@@ -198,13 +198,13 @@ class Live:
             self._views[event["region"]].note(event)
 
     async def _look(self, views: list[RegionView]) -> set[str]:
-        """Look at regions; the names of those in which something is new."""
+        """Read regions; return the names of those that have changed."""
         new = set()
         for view in views:
             asked = view.asked()
             view.whole, view.changed = False, set()
-            seen = await asyncio.wrap_future(self._host.engine.outside(partial(look, view.region, asked)))
-            if view.take(seen, asked):
+            snapshot = await asyncio.wrap_future(self._host.engine.outside(partial(read_region, view.region, asked)))
+            if view.take(snapshot, asked):
                 new.add(view.region.applid)
         return new
 

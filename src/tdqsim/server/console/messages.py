@@ -1,6 +1,6 @@
-"""The last messages of the regions to their operators: those that go to CSMT, CSSL and the like.
+"""The last operator messages of the regions, which CICS writes to CSMT, CSSL and other queues.
 
-They are kept as they are made, since a queue that they are written to may be closed, full, or read by somebody else.
+They are recorded when they are issued, because the queue may be closed, full, or read by a program.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _KEPT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class OperatorMessage:
-    """One message.
+    """An operator message.
 
     Attributes:
-        time_ns: when, on the region's clock.
-        id: such as DFHAC2236.
-        destination: the queue that it goes to.
-        text: the message.
+        time_ns: its time on the region's clock.
+        id: the message id, such as DFHAC2236.
+        destination: the queue to which it is written.
+        text: the text.
     """
 
     time_ns: int
@@ -48,7 +48,7 @@ class MessageLog:
         self._of: dict[str, deque[OperatorMessage]] = {}
 
     def listen(self, region: Region) -> None:
-        """Keep the messages of a region from now on; to be called in the engine's thread."""
+        """Record the messages of a region from now on; call in the engine's thread."""
         kept = self._of.setdefault(region.applid, deque(maxlen=_KEPT))
 
         def told(message: str, inserts: Mapping[str, object]) -> None:
@@ -60,5 +60,5 @@ class MessageLog:
         region.messages.listeners.append(told)
 
     def of(self, applid: str) -> tuple[OperatorMessage, ...]:
-        """The last messages of a region, oldest first; to be called in the engine's thread."""
+        """The last messages of a region, oldest first; call in the engine's thread."""
         return tuple(self._of.get(applid, ()))

@@ -1,4 +1,4 @@
-"""Putting the console below a path of the HTTP application."""
+"""Mount the console below a path of the HTTP application."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tdqsim import __version__
-from tdqsim.server.console.door import Door
+from tdqsim.server.console.callers import Callers
 from tdqsim.server.console.frame import Console
 from tdqsim.server.console.live import Live
+from tdqsim.server.console.message_checks import end_on_errors, guarded
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.console.pages import add_pages
-from tdqsim.server.console.wire import guarded, only_in_order
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate, one_line
 
@@ -32,7 +32,7 @@ _POLICY: Final = (
     "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
     "form-action 'self'"
 )
-"""Nothing is fetched from elsewhere. Vue makes functions of the console's own templates (unsafe-eval)."""
+"""Nothing is loaded from other sites. unsafe-eval is needed because Vue compiles the templates of the console."""
 _HEADERS: Final = [
     (b"content-security-policy", _POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -41,15 +41,15 @@ _HEADERS: Final = [
 
 
 def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
-    """Serve the console below ``/console``; once in a process, since NiceGUI has one application in each.
+    """Serve the console below ``/console``; only once in a process, because NiceGUI has one application per process.
 
     Args:
         app: the HTTP application.
-        host: what is served.
-        gate: who may ask.
+        host: the regions and systems.
+        gate: identifies the users.
     """
     log.addFilter(_in_one_line)
-    console = Console(host, Live(host), Door(gate), MessageLog(), PREFIX)
+    console = Console(host, Live(host), Callers(gate), MessageLog(), PREFIX)
     for region in host.regions.values():
         host.engine.outside(partial(console.messages.listen, region)).result()
     add_pages(console)
@@ -62,19 +62,19 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     )  # fmt: skip
     route = app.router.routes[-1]
     assert isinstance(route, Mount), route
-    only_in_order(core.sio, console.door.name_of)
-    route.app = _with_headers(guarded(route.app, console.door.name_of))
+    end_on_errors(core.sio, console.callers.name_of)
+    route.app = _with_headers(guarded(route.app, console.callers.name_of))
     return console
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:
-    """NiceGUI tells of pages that are not there, in the words of whoever asked for them."""
+    """Make log records of NiceGUI safe: they contain the requested path of pages that do not exist."""
     record.msg, record.args = one_line(record.getMessage()), ()
     return True
 
 
 def _with_headers(pages: ASGIApp) -> ASGIApp:
-    """The pages, with what browsers are to hold them to."""
+    """The pages, with security headers for browsers."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def sending(message: Any) -> None:

@@ -1,4 +1,4 @@
-"""Records as people see them: text in a code page, a dump in hexadecimal, the fields of a layout."""
+"""Records as text: in a code page, as a hexadecimal dump, or as the fields of a layout."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ _LONGEST_COPYBOOK: Final = 65536
 
 
 def text_of(record: bytes, page: CodePage, most: int) -> str:
-    """A record as text, a dot for each byte that is no character; cut off behind ``most`` bytes, and says so."""
+    """A record as text with a dot for each unprintable byte; truncated after ``most`` bytes, with a note."""
     shown = page.printable(record[:most])
     return shown if len(record) <= most else f"{shown} ... ({len(record) - most:,} bytes more)"
 
 
 def dump(record: bytes, page: CodePage, most: int) -> str:
-    """A record in hexadecimal beside its text, 16 bytes a line."""
+    """A record in hexadecimal beside its text, 16 bytes on each line."""
     lines = []
     for at in range(0, min(len(record), most), _LINE):
         part = record[at : at + _LINE]
@@ -34,24 +34,24 @@ def dump(record: bytes, page: CodePage, most: int) -> str:
 
 
 def fields(record: bytes, layout: Layout) -> list[str]:
-    """The elementary fields of a record, one a line: its name, its value, and what is to be said of it."""
-    found = layout.found_in(record)
+    """The elementary fields of a record, one on each line: name, value, and a remark about an invalid value."""
+    all_fields = layout.found_in(record)
     lines = []
-    for each in found[:_MOST_FIELDS]:
+    for each in all_fields[:_MOST_FIELDS]:
         value = "" if each.value is None else str(each.value)
         if each.value is None:
             value = f"X'{each.hex}'" if each.remark else "(null)"
         lines.append(f"{each.field} = {value}{f'  ({each.remark})' if each.remark else ''}")
-    if len(found) > _MOST_FIELDS:
-        lines.append(f"... {len(found) - _MOST_FIELDS:,} fields more")
+    if len(all_fields) > _MOST_FIELDS:
+        lines.append(f"... {len(all_fields) - _MOST_FIELDS:,} fields more")
     return lines
 
 
 def layout_of(copybook: str, page: CodePage) -> Layout:
-    """The layout that the text of a copybook describes, its first record, in a code page.
+    """The layout of the first record of a copybook, in a code page.
 
     Raises:
-        TdqError: it is none, or too long; COPY is not followed.
+        TdqError: the text is not a copybook, contains COPY, or is too long.
     """
     if len(copybook) > _LONGEST_COPYBOOK:
         raise UsageError(f"a copybook of {len(copybook):,} characters: at most {_LONGEST_COPYBOOK:,} are allowed")

@@ -1,4 +1,4 @@
-"""The console's table: rows of plain cells, shown by ``static/tdq_table.js``, which makes text of everything.
+"""The console's table: rows of plain cells, shown as text by ``static/tdq_table.js``.
 
 A cell is text or a number, or a dictionary with one of: ``text`` with ``href``, ``tone`` (ok, warn, bad, dim) or both;
 ``lines``; ``spark`` (see :func:`spark`) with ``title``; and ``buttons``, each with ``id``, ``label``, ``title``.
@@ -16,7 +16,7 @@ __all__ = ["Cell", "DataTable", "RichCell", "Row", "TableColumn", "column", "spa
 
 
 class ButtonCell(TypedDict):
-    """A button in a cell; ``title`` says what it does to which row."""
+    """A button in a cell; ``title`` describes its action, with the row."""
 
     id: str
     label: str
@@ -64,37 +64,37 @@ _HEIGHT: Final = 24
 def column(
     key: str, label: str, *, sort: bool = False, num: bool = False, mono: bool = False, wide: bool = False
 ) -> TableColumn:
-    """A column: whether its heading sorts, whether it holds numbers or data, whether it takes what room is left."""
+    """A column: whether its heading sorts, whether it has numbers or data, and whether it takes the remaining space."""
     return {"key": key, "label": label, "sort": sort, "num": num, "mono": mono, "wide": wide}
 
 
 def spark(samples: Iterable[tuple[int, int]], now_ns: int) -> str:
-    """The points of a line through (nanoseconds, depth); a depth lasts until the next. Empty for a single one."""
+    """The points of a step line through (nanoseconds, depth); empty for fewer than two samples."""
     points = list(samples)
     if len(points) < 2:
         return ""
     start, most = points[0][0], max(depth for _, depth in points) or 1
     span = max(now_ns - start, 1)
-    found: list[str] = []
+    line: list[str] = []
     before: float | None = None
     for time_ns, depth in (*points, (now_ns, points[-1][1])):
         x, y = (time_ns - start) * _WIDTH / span, _HEIGHT - 2 - depth * (_HEIGHT - 4) / most
-        found += [f"{x:.1f},{before:.1f}"] if before is not None else []
-        found.append(f"{x:.1f},{y:.1f}")
+        line += [f"{x:.1f},{before:.1f}"] if before is not None else []
+        line.append(f"{x:.1f},{y:.1f}")
         before = y
-    return " ".join(found)
+    return " ".join(line)
 
 
 class DataTable(Element, component="static/tdq_table.js"):
     """A table.
 
     Args:
-        caption: what it is, for those who do not see it.
+        caption: a description for screen readers.
         columns: see :func:`column`.
-        keep: whether it stays a table where there is little room, because its columns are few and narrow.
-        empty: what is said when there are no rows.
-        on_sort: called with the key of a column whose heading was pressed.
-        on_act: called with the id of a row and of the button in it that was pressed.
+        keep: whether it remains a table on narrow screens, because its columns are few and narrow.
+        empty: the text for a table without rows.
+        on_sort: called with the key of the column whose heading was pressed.
+        on_act: called with the ids of a row and of the button in it that was pressed.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class DataTable(Element, component="static/tdq_table.js"):
             self.on("act", lambda event: on_act(str(event.args["row"]), str(event.args["act"])))
 
     def show(self, rows: list[Row], sort: tuple[str, bool] | None = None) -> None:
-        """Show these rows, each with ``id`` and ``cells``; nothing is sent when they are the same as before."""
+        """Show these rows, each with ``id`` and ``cells``; sends nothing if they have not changed."""
         if self._shown == (rows, sort):
             return
         self._shown = (rows, sort)
@@ -133,6 +133,6 @@ class DataTable(Element, component="static/tdq_table.js"):
 
 
 def _one_of(event: GenericEventArguments, columns: Sequence[TableColumn]) -> str:
-    """The key that a browser sent, if it is one of a column that sorts; else the first column's."""
-    asked = str(event.args)
-    return next((each["key"] for each in columns if each["key"] == asked and each["sort"]), str(columns[0]["key"]))
+    """The key that the browser sent, if that column can be sorted; otherwise the key of the first column."""
+    key = str(event.args)
+    return next((each["key"] for each in columns if each["key"] == key and each["sort"]), str(columns[0]["key"]))

@@ -1,10 +1,10 @@
 """The host servers of an IBM i: sign-on, data queues, remote commands and program calls, for unmodified clients.
 
-Each server is a state machine without sockets: bytes go in, and steps come out, a reply to be written, a piece of work
-for the engine that gives a reply, or the end (``conversation``). ``frames`` takes the bytes apart, ``passwords`` and
-``accounts`` check who signs on, ``signon``, ``dataqueue`` and ``command`` are the servers, ``messages`` writes their
-messages, ``user_accounts`` takes the users of a server for accounts, and ``face`` puts the servers on ports of an
-asyncio loop beside an engine.
+Each server is a state machine without sockets: it gets bytes and returns steps (``conversation``). A step is a reply to
+write, work for the engine that returns a reply, or the end. ``frames`` parses the bytes, ``passwords`` and ``accounts``
+check sign-ons, ``signon``, ``dataqueue`` and ``command`` are the servers, ``messages`` encodes their messages,
+``user_accounts`` uses the users of a server as accounts, and ``face`` runs the servers on ports of an asyncio loop
+beside an engine.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ __all__ = [
     "tokens",
 ]
 
-# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+# No __dir__: freezegun reads every name that a module lists, and would import pandas or FastAPI while time is frozen.
 __getattr__, _ = load_late(
     __name__,
     {

@@ -1,9 +1,9 @@
-"""Who may sign on: accounts with their verifiers, what a sign-on comes to, and the change of a password.
+"""Accounts with their verifiers, the check of a sign-on, and the change of a password.
 
-An account keeps no password but a token for each password level (:mod:`~tdqsim.server.hostservers.passwords`). Whether
-its profile is disabled and its password has expired are attributes of the user profile of the system (CHGUSRPRF changes
-them): too many wrong passwords in a row set STATUS(*DISABLED) there, and a change of the password ends PWDEXP(*YES).
-Nothing here makes a profile: a user whom the system does not know is unknown.
+An account stores no password, only a token for each password level (:mod:`~tdqsim.server.hostservers.passwords`).
+Whether its profile is disabled and its password has expired are attributes of the user profile of the system (CHGUSRPRF
+changes them): too many wrong passwords in a row set STATUS(*DISABLED) there, and a change of the password ends
+PWDEXP(*YES). This module creates no profiles: a user without a profile in the system is unknown.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ class SignOnCode(IntEnum):
 
 @dataclass(slots=True)
 class Account:
-    """Who may sign on.
+    """The account of a user.
 
     Attributes:
-        user: the profile's name.
+        user: the name of the profile.
         tokens: the verifiers of the password, by level; none for PASSWORD(*NONE).
-        wrong: wrong passwords in a row.
-        disabled: the user cannot sign on, whatever the profile's status.
+        wrong: the number of wrong passwords in a row.
+        disabled: whether the user cannot sign on, even if the profile is enabled.
     """
 
     user: str
@@ -111,7 +111,7 @@ class Account:
     disabled: bool = False
 
     def set_password(self, password: str) -> None:
-        """Keep the tokens of a new password."""
+        """Store the tokens of a new password."""
         self.tokens = tokens(self.user, password)
         self.wrong = 0
 
@@ -120,10 +120,10 @@ class Accounts:
     """Accounts in memory.
 
     Args:
-        accounts: each of a user of its own.
+        accounts: the accounts of different users.
 
     Attributes:
-        systems: those that the accounts are for.
+        systems: the systems to which the accounts belong.
     """
 
     def __init__(self, accounts: Iterable[Account] = ()) -> None:
@@ -132,33 +132,33 @@ class Accounts:
 
     @property
     def levels(self) -> frozenset[PasswordLevel]:
-        """The levels by which clients of the systems sign on now; all where it is for no system."""
+        """The present password levels of the systems; all levels if there is no system."""
         return frozenset(PasswordLevel.of(each.values["QPWDLVL"]) for each in self.systems) or frozenset(PasswordLevel)
 
     def find(self, user: str) -> Account | None:
-        """The account of a user, in capitals."""
+        """The account of a user; the name is in upper case."""
         return self._accounts.get(user)
 
     def admit(self, _user: str, _origin: str) -> bool:
-        """Whether a sign-on may be looked at; it is counted."""
+        """Count a sign-on; return whether it may be checked."""
         return True
 
     def succeeded(self, user: str, origin: str) -> None:
-        """The sign-on that was counted was a good one."""
+        """The counted sign-on has succeeded."""
 
     def change(self, account: Account, password: str) -> None:
-        """Give an account another password.
+        """Change the password of an account.
 
         Raises:
-            TdqError: it cannot be kept; nothing has changed then.
+            TdqError: it cannot be stored; nothing has changed.
         """
         account.set_password(password)
 
     def keep(self, user: str, password: str | None) -> None:
-        """Set a user's password, and make an account if needed; None for no password.
+        """Set the password of a user, and create an account if needed; None for no password.
 
         Raises:
-            TdqError: it cannot be kept, or it is not for a command to change.
+            TdqError: it cannot be stored, or commands may not change it.
         """
         account = self._accounts.setdefault(user, Account(user))
         if password is None:
@@ -176,14 +176,14 @@ class CommandPasswords:
         accounts.systems.append(system)
 
     def keep(self, user: str, password: str | None) -> None:
-        """Keep a password that the level takes.
+        """Store a password that the password level allows.
 
         Raises:
-            ParameterError: it takes none such, or the password cannot be kept.
+            ParameterError: the level does not allow it, or it cannot be stored.
         """
         level = self._system.values["QPWDLVL"]
         if password is not None and not _taken(PasswordLevel.of(level), user, password):
-            raise ParameterError(f"password of {user}: QPWDLVL {level} takes no such password")
+            raise ParameterError(f"password of {user}: QPWDLVL {level} does not allow such a password")
         try:
             self._accounts.keep(user, password)
         except TdqError as error:
@@ -191,7 +191,7 @@ class CommandPasswords:
 
 
 def _taken(level: PasswordLevel, user: str, password: str) -> bool:
-    """Whether it can be a password at all: the rules for new ones are for those who change their own."""
+    """Whether the level allows a password; the rules for new ones apply only when users change their own."""
     fits = 1 <= len(password) <= BOUNDS["password_longest"] and password.isprintable() and password[0] != "*"
     return fits and level in tokens(user, password)
 
@@ -200,11 +200,11 @@ class Attempt(NamedTuple):
     """A sign-on or a change of password as it was sent.
 
     Attributes:
-        user: who, in capitals.
-        kind: kind of credential.
+        user: the user, in upper case.
+        kind: the kind of credential.
         sent: the substitute.
-        seeds: the client's and the server's.
-        origin: where it comes from, such as an address.
+        seeds: the seeds of the client and of the server.
+        origin: the origin of the request, such as an address.
     """
 
     user: str
@@ -254,11 +254,11 @@ def _wrong(system: System, account: Account) -> SignOnCode:
 
 
 class NewPassword(NamedTuple):
-    """The two passwords of a change, each hidden under the other's substitutes.
+    """The two passwords of a change, each encrypted with substitutes of the other.
 
     Attributes:
-        old, new: the hidden bytes.
-        old_length, new_length: bytes of the passwords themselves; not said at levels 0 and 1.
+        old, new: the encrypted bytes.
+        old_length, new_length: the lengths of the passwords in bytes; not sent at levels 0 and 1.
     """
 
     old: bytes
@@ -270,7 +270,7 @@ class NewPassword(NamedTuple):
 def change_password(
     system: System, accounts: Accounts, level: PasswordLevel, attempt: Attempt, hidden: NewPassword
 ) -> SignOnCode:
-    """Change a password, an expired one too. The old one must be right, as for a sign-on."""
+    """Change a password, even an expired one. The old password is checked as for a sign-on."""
     code = sign_on(system, accounts, level, attempt)
     account = accounts.find(attempt.user)
     if account is None or code not in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
@@ -288,14 +288,14 @@ def change_password(
     try:
         accounts.change(account, new)
     except TdqError:
-        _LOG.exception("the changed password of %s could not be kept", user)
+        _LOG.exception("the changed password of %s could not be stored", user)
         return SignOnCode.PASSWORD_CHANGE_NOT_ALLOWED
     system.chgusrprf(user, pwdexp=False)
     return SignOnCode.GOOD
 
 
 def _plain(level: PasswordLevel, data: bytes, length: int) -> str | None:
-    """The password in the decrypted bytes; None when there is none."""
+    """The password in the decrypted bytes; None if they are not a password."""
     if level is PasswordLevel.DES:
         return _EBCDIC.printable(data[:LONGEST_DES]).rstrip(" ")
     if not 0 <= length <= len(data):

@@ -21,7 +21,7 @@ _OK, _FAILED, _UNRESOLVED, _ESCAPED = 0x0000, 0x0400, 0x0500, 0x0501
 _EXCHANGE_NOT_VALID, _WRONG_SERVER, _WRONG_REQUEST = 0x0101, 0x0202, 0x0205
 _REQUEST_NOT_VALID, _PARAMETER_NOT_VALID, _TOO_MUCH, _CCSID_NOT_VALID = 0x0301, 0x0302, 0x0303, 0x0401
 _REPLIES = {0x1001: (0x8001, 14), 0x1002: (0x8002, 0), 0x1003: (0x8003, 0)}
-"""By request the id of its reply, and bytes that follow the return code there whatever it is."""
+"""For each request, the id of its reply, and the number of bytes that always follow the return code."""
 _PARAMETER = 0x1103
 _UNICODE = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8"}
 _NO_MESSAGES = 1
@@ -33,7 +33,7 @@ _ESCAPE = 0x1B
 _NULL = 0xFF
 _OUTPUT, _BOTH = 2, 3
 _OVER = (CallCancelled, EngineStopped, JobEnded, SystemClosed)
-"""Exceptions that end a request whose client has gone; they do not come from the program."""
+"""Exceptions that end a request after its client has disconnected; programs do not raise them."""
 
 
 class CommandServer(Conversation):
@@ -94,13 +94,13 @@ class CommandServer(Conversation):
 
 
 class Parameter(NamedTuple):
-    """One parameter of a call: how it is used, and its storage; None for a null one."""
+    """A parameter of a call: its usage and its storage; None for a null parameter."""
 
     use: int
     storage: bytearray | None
 
     def answer(self) -> bytes:
-        """The block that brings it back; none for inputs."""
+        """The block that returns the parameter; empty for inputs."""
         if self.storage is None or self.use not in (_OUTPUT, _BOTH) or not self.storage:
             return b""
         data = bytes(self.storage)
@@ -108,38 +108,38 @@ class Parameter(NamedTuple):
 
 
 def expanded(data: bytes, most: int) -> bytes:
-    """Data without its compression: ``1B 1B`` is one 1B, ``1B a b n n`` the two bytes ``a b``, ``n n`` times.
+    """Decompress data: ``1B 1B`` is one 1B, ``1B a b n n`` the two bytes ``a b``, ``n n`` times.
 
     Raises:
-        FrameError: it ends within an escape, or is longer than ``most``.
+        FrameError: the data ends within an escape, or is longer than ``most``.
     """
-    found = bytearray()
+    result = bytearray()
     at = 0
     while at < len(data):
         escape = data.find(_ESCAPE, at)
         if escape < 0:
-            found += data[at:]
+            result += data[at:]
             break
-        found += data[at:escape]
+        result += data[at:escape]
         if data[escape + 1 : escape + 2] == b"\x1b":
-            found.append(_ESCAPE)
+            result.append(_ESCAPE)
             at = escape + 2
         else:
             run = data[escape + 1 : escape + 5]
             times = int.from_bytes(run[2:], "big")
-            if len(run) < 4 or len(found) + 2 * times > most:
-                raise FrameError("compressed data that is cut off or too long")
-            found += run[:2] * times
+            if len(run) < 4 or len(result) + 2 * times > most:
+                raise FrameError("compressed data is truncated or too long")
+            result += run[:2] * times
             at = escape + 5
-    if len(found) > most:
+    if len(result) > most:
         raise FrameError("compressed data that is too long")
-    return bytes(found)
+    return bytes(result)
 
 
 def _parameters(frame: Frame, count: int) -> list[Parameter]:
     if count > BOUNDS["parameters"]:
         raise Refused(_TOO_MUCH, f"{count} parameters")
-    found: list[Parameter] = []
+    parameters: list[Parameter] = []
     total = 0
     for point, data in blocks(frame.body, 23):
         length, usage = int.from_bytes(data[:4], "big"), int.from_bytes(data[4:6], "big")
@@ -149,27 +149,27 @@ def _parameters(frame: Frame, count: int) -> list[Parameter]:
         if total > BOUNDS["parameter_bytes"]:
             raise Refused(_TOO_MUCH, f"parameters of {total} bytes")
         if usage == _NULL:
-            found.append(Parameter(0, None))
+            parameters.append(Parameter(0, None))
             continue
         use, form = usage % 10, usage // 10
         sent = expanded(data[6:], length) if form == 2 else data[6:]
         if use not in (1, _OUTPUT, _BOTH) or len(sent) > length:
             raise Refused(_PARAMETER_NOT_VALID, f"a parameter with usage {usage} and {len(sent)} of {length} bytes")
-        found.append(Parameter(use, bytearray(sent.ljust(length, b"\0"))))
-    if len(found) != count:
-        raise FrameError(f"{count} parameters are said, {len(found)} are there")
-    return found
+        parameters.append(Parameter(use, bytearray(sent.ljust(length, b"\0"))))
+    if len(parameters) != count:
+        raise FrameError(f"expected {count} parameters, got {len(parameters)}")
+    return parameters
 
 
 def _command_text(frame: Frame, job: Job) -> str:
-    found = frame.blocks(21)
-    if 0x1104 in found:
-        ccsid, raw = int.from_bytes(found[0x1104][:4], "big"), found[0x1104][4:]
+    blocks = frame.blocks(21)
+    if 0x1104 in blocks:
+        ccsid, raw = int.from_bytes(blocks[0x1104][:4], "big"), blocks[0x1104][4:]
         if ccsid in _UNICODE:
             return raw.decode(_UNICODE[ccsid], "replace")
         return _page_of(ccsid).printable(raw)
-    if 0x1101 in found:
-        return job.page.printable(found[0x1101])
+    if 0x1101 in blocks:
+        return job.page.printable(blocks[0x1101])
     raise FrameError("a command without text")
 
 
@@ -181,17 +181,17 @@ def _page_of(ccsid: int) -> CodePage:
 
 
 def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
-    """Run a command; its return code and the messages that it sent."""
+    """Run a command; return its return code and messages."""
     before = job.joblog[-1:]
     try:
         answer = job.command(text)
     except EscapeMessage:
         return _FAILED, _since(job, before)
-    except (ParameterError, ConversionError) as error:  # of a program
+    except (ParameterError, ConversionError) as error:  # raised by a program
         return _FAILED, [*_since(job, before), *_ended(job, "CPF0006", error)]
     except _OVER:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's program: whatever it raises is its function check)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (any exception of a user's program is a function check)
         return _FAILED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     if isinstance(answer, tuple):  # of DSPJOBLOG
         return _OK, answer
@@ -211,13 +211,13 @@ def _call(job: Job, name: str, library: str, parameters: Sequence[Parameter]) ->
         return _ESCAPED, [*_since(job, before), *_ended(job, "CPF24B4", error)]
     except _OVER:
         raise
-    except (Exception, SystemExit) as error:  # noqa: BLE001  (a user's program: whatever it raises is its function check)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  (any exception of a user's program is a function check)
         return _ESCAPED, [*_since(job, before), *_ended(job, "CPF9999", error)]
     return _OK, []
 
 
 def _since(job: Job, before: Sequence[Message]) -> Sequence[Message]:
-    """The messages in a job log after the last one of ``before``; all of them when the log has dropped that one."""
+    """The messages in a job log after the last one of ``before``; all of them if the log no longer has that one."""
     new: list[Message] = []
     for one in reversed(job.joblog):
         if any(one is each for each in before):
@@ -236,6 +236,6 @@ def _ended(job: Job, message_id: str, error: Exception | SystemExit) -> list[Mes
 
 
 def _messages(job: Job, sent: Sequence[Message], option: int) -> bytes:
-    """The count and the messages, as the option asks for: older options bring the form of fixed length."""
+    """The count and the messages in the form of the option; older options use a form of fixed length."""
     chosen = [] if option == _NO_MESSAGES else sent[-10:] if option in _UP_TO_TEN else sent
     return message_blocks(chosen, job.page, fixed=option in _OLD_OPTIONS)

@@ -1,11 +1,11 @@
-"""The base of all host servers: a connection as a state machine, and how a server is started on it.
+"""The base of all host servers: a connection as a state machine, and the start of a server on it.
 
-Bytes are fed in; :meth:`Conversation.next` gives the next step, one at a time and in order, as a server job works. A
-:class:`SystemWork` is carried out where the system lives, may wait there, and gives the reply; the next step is asked
-for when it is done.
+The caller feeds bytes, and :meth:`Conversation.next` returns the next step, one at a time and in order, like a server
+job. A :class:`SystemWork` runs in the engine's thread, may wait there, and returns the reply; the next step is
+requested when it is done.
 
-A connection to a server other than the sign-on server begins with 7001 (random seeds) and 7002 (who it is); nothing
-else is taken before. A request that cannot be taken is answered by a return code, and the connection goes on.
+A connection to a server other than the sign-on server begins with 7001 (random seeds) and 7002 (the user); no other
+request is accepted before. An invalid request is answered by a return code, and the connection continues.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LENGTHS = {Credential.DES: 8, Credential.SHA1: 20, Credential.SHA512: 64}
 
 
 class Reply(NamedTuple):
-    """Write this."""
+    """Data to write."""
 
     data: bytes
 
@@ -54,9 +54,10 @@ class SystemWork(NamedTuple):
     """Work for the engine's thread, whose result is then written.
 
     Attributes:
-        call: gives the reply; it may wait.
-        undo: called when the client is gone before the reply.
-        at_once: asked there whether the call cannot wait this time, so that it needs no strand of its own.
+        call: returns the reply; it may wait.
+        undo: called if the client disconnects before the reply.
+        at_once: called in the engine's thread; returns whether the call does not need to wait this time, so that it
+            needs no task of its own.
     """
 
     call: Callable[[], bytes]
@@ -65,7 +66,7 @@ class SystemWork(NamedTuple):
 
 
 class End(NamedTuple):
-    """Close the connection; ``reason`` is empty when the client asked for it."""
+    """The end of the connection; ``reason`` is empty if the client requested it."""
 
     reason: str = ""
 
@@ -79,9 +80,9 @@ class HostSystem:
 
     Attributes:
         system: the system.
-        accounts: who may sign on.
+        accounts: the accounts of users.
         release: version, release, modification.
-        seed: makes the server's seeds; eight bytes.
+        seed: creates a seed of the server; eight bytes.
         signed_on: the time of the last sign-on, by user.
     """
 
@@ -98,7 +99,7 @@ class HostSystem:
 
     @property
     def vrm(self) -> bytes:
-        """Version, release and modification as replies have them."""
+        """Version, release and modification in the form of replies."""
         return bytes((0, *self.release))
 
 
@@ -117,20 +118,20 @@ class Conversation:
     """One connection to one server.
 
     Args:
-        host: the system that it serves.
+        host: the system and its shared objects.
 
     Attributes:
         job: the server job, after a sign-on.
         user: the user who has signed on.
-        origin: where the client is, such as its address.
+        origin: the origin of the client, such as its address.
     """
 
     server_id = 0
     job_name = ""
     wrong_server = 0
-    """Return code, once started, for a frame that names another server."""
+    """The return code, after the start, for a frame that names another server."""
     local_only = False
-    """Whether its jobs have no way to DDM data queues."""
+    """Whether its jobs cannot use DDM data queues."""
 
     def __init__(self, host: HostSystem) -> None:
         self.host = host
@@ -141,16 +142,16 @@ class Conversation:
         self._over = False
 
     def feed(self, data: bytes) -> None:
-        """Take what came from the client."""
+        """Add bytes from the client."""
         self._reader.feed(data)
 
     @property
     def waiting(self) -> int:
-        """Bytes that have come and were not taken yet."""
+        """The number of bytes that were fed and not yet processed."""
         return self._reader.held
 
     def next(self) -> Step | None:
-        """The next step; None when more has to come."""
+        """The next step; None if more bytes are needed."""
         while not self._over:
             try:
                 frame = self._reader.next()
@@ -172,14 +173,14 @@ class Conversation:
         return None
 
     def close(self) -> None:
-        """The connection is gone: the server job ends. Called where the system lives."""
+        """End the server job after the end of the connection. Call this in the engine's thread."""
         self._over = True
         if self.job is not None:
             self.job.end()
             self.job = None
 
     def _answer(self, frame: Frame) -> Step | None:
-        if frame.request == PING:  # whatever server it names
+        if frame.request == PING:  # accepted for any server id
             return Reply(reply(frame, PONG, b""))
         if frame.server != self.server_id:
             code = self.wrong_server if self.user else SignOnCode.SERVER_ID_NOT_VALID
@@ -193,7 +194,7 @@ class Conversation:
         raise Refused(SignOnCode.REQUEST_ID_NOT_VALID, f"request {frame.request:04X} before a sign-on")
 
     def _refusal(self, frame: Frame, error: FrameError) -> bytes:
-        """The reply to a request that cannot be taken."""
+        """The reply to a request that is refused."""
         _LOG.info("%s: a request was refused: %s", self.job_name, error)
         if self.user:
             return self.refusal(frame, error)
@@ -207,21 +208,21 @@ class Conversation:
         raise NotImplementedError
 
     def attempt(self, frame: Frame, start: int, missing: SignOnCode) -> Attempt:
-        """Who signs on by a request, and with what.
+        """The user and the credential of a request.
 
         Args:
             frame: the request.
-            start: where its blocks begin.
-            missing: the return code for one that does not say it.
+            start: the offset of its blocks.
+            missing: the return code for a request without them.
         """
         if not self._client_seed:
             raise Refused(SignOnCode.SEED_REQUIRED, "no seeds were exchanged")
-        kind, found = frame.number(20, 1), frame.blocks(start)
-        user, sent = found.get(_USER, b""), found.get(_PASSWORD, b"")
-        if _TOKEN in found or kind in (Credential.PROFILE_TOKEN, Credential.TICKET, Credential.IDENTITY_TOKEN):
+        kind, blocks = frame.number(20, 1), frame.blocks(start)
+        user, sent = blocks.get(_USER, b""), blocks.get(_PASSWORD, b"")
+        if _TOKEN in blocks or kind in (Credential.PROFILE_TOKEN, Credential.TICKET, Credential.IDENTITY_TOKEN):
             ticket = kind == Credential.TICKET
             code = SignOnCode.TICKET_NOT_SUPPORTED if ticket else SignOnCode.TOKEN_NOT_VALID
-            raise Refused(code, "a token or ticket; none is given here")
+            raise Refused(code, "a token or ticket, which is not supported")
         if kind not in _LENGTHS:
             raise Refused(SignOnCode.CREDENTIAL_NOT_VALID, f"a credential of kind {kind}")
         if not user or not sent:
@@ -233,13 +234,13 @@ class Conversation:
         return Attempt(text10(user), kind, sent, (self._client_seed, self._server_seed), self.origin)
 
     def keep_seeds(self, client: bytes) -> None:
-        """Take the client's seed, and make the server's."""
+        """Store the seed of the client, and create one for the server."""
         if not 0 < int.from_bytes(client, "big") <= _HIGHEST_SEED:
             raise Refused(SignOnCode.SEED_NOT_VALID, f"seed {client.hex()}")
         self._client_seed, self._server_seed = client, self.host.seed()
 
     def serve(self, frame: Frame) -> Step | None:
-        """A request of a user who has signed on."""
+        """Handle a request of a user who has signed on."""
         raise NotImplementedError
 
     def _seeds(self, frame: Frame) -> Step:
@@ -249,7 +250,7 @@ class Conversation:
 
     def _start(self, frame: Frame) -> Step:
         if frame.number(21, 1) > 1:
-            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "whether a reply is wanted is neither 0 nor 1")
+            raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "the reply indicator is neither 0 nor 1")
         attempt = self.attempt(frame, 22, SignOnCode.START_NOT_VALID)
         user, host = attempt.user, self.host
 

@@ -1,4 +1,4 @@
-"""The data queue server: attributes, create, delete, send, receive, clear, as the APIs of these names behave."""
+"""The data queue server: attributes, create, delete, send, receive, clear, with the behaviour of the APIs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEQUENCES: dict[bytes, Literal["*FIFO", "*LIFO", "*KEYED"]] = {b"\xf0": "*FIFO"
 _KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}
 _NO_SENDER = b"\x40" * 36
 _SAME = {"CPF2110": "CPF9810", "CPF9805": "CPF9801"}
-"""Ids under which this server tells what a command of another family tells."""
+"""Message ids of commands, and the ids that this server sends for them."""
 
 
 class DataQueueServer(Conversation):
@@ -53,7 +53,7 @@ class DataQueueServer(Conversation):
 
         def work() -> bytes:
             try:
-                if act is not _create:  # which is a command, and refuses names as one
+                if act is not _create:  # this is a command, and checks names like one
                     check_names(job, name, library)
                 return call(taken)
             except EscapeMessage as error:
@@ -78,7 +78,7 @@ _Call = Callable[[list[Entry]], bytes]
 
 
 def _wait(frame: Frame) -> int:
-    """The seconds that a receive waits; 0 for another request."""
+    """The wait time of a receive in seconds; 0 for other requests."""
     return frame.number(43, 4, signed=True) if frame.request == _RECEIVE else 0
 
 
@@ -103,30 +103,30 @@ def _flag(frame: Frame, at: int) -> bool:
 
 
 def _key(frame: Frame, *, given: bool, start: int) -> bytes:
-    """The key of a request; empty when none is given, which is no key of a keyed queue."""
+    """The key of a request; empty for none, because a key is never empty."""
     if not given:
         return b""
-    found = frame.blocks(start).get(_KEY)
-    if found is None:
-        raise FrameError(f"request {frame.request:04X}: no key where one is said to be")
-    return found
+    key = frame.blocks(start).get(_KEY)
+    if key is None:
+        raise FrameError(f"request {frame.request:04X}: the key is missing")
+    return key
 
 
 def _described(job: Job, name: str, library: str) -> RDQD0100:
-    """The attributes of a queue; refused for a DDM queue, which this server does not know."""
-    found = job.qmhqrdqd(name, library)
-    if not found.sequence:
+    """The attributes of a queue; refused for a DDM queue, which this server does not support."""
+    attributes = job.qmhqrdqd(name, library)
+    if not attributes.sequence:
         job.fail("CPF9511", name)
-    return found
+    return attributes
 
 
 def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
     def call(_taken: list[Entry]) -> bytes:
-        found = _described(job, name, library)
-        template = _DONE + found.message_length.to_bytes(4, "big")
-        template += (_YES if found.include_sender_id == "Y" else _NO) + _KINDS.get(found.sequence, _NO)
-        template += found.key_length.to_bytes(2, "big") + (_YES if found.force_indicator == "Y" else _NO)
-        template += _encoded(found.text_description.ljust(50))
+        described = _described(job, name, library)
+        template = _DONE + described.message_length.to_bytes(4, "big")
+        template += (_YES if described.include_sender_id == "Y" else _NO) + _KINDS.get(described.sequence, _NO)
+        template += described.key_length.to_bytes(2, "big") + (_YES if described.force_indicator == "Y" else _NO)
+        template += _encoded(described.text_description.ljust(50))
         return reply(frame, 0x8001, template)
 
     return call
@@ -172,7 +172,7 @@ def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
 def _delete(job: Job, frame: Frame, name: str, library: str) -> _Call:
     def call(_taken: list[Entry]) -> bytes:
         if name.endswith("*") or (library.startswith("*") and library not in ("*LIBL", "*CURLIB")):
-            raise ParameterError("several queues are deleted by command only")
+            raise ParameterError("a generic name can only be deleted by a command")
         job.dltdtaq(name, library)
         return reply(frame, _COMMON, _DONE)
 
@@ -181,9 +181,9 @@ def _delete(job: Job, frame: Frame, name: str, library: str) -> _Call:
 
 def _send(job: Job, frame: Frame, name: str, library: str) -> _Call:
     keyed = _flag(frame, 40)
-    _flag(frame, 41)  # whether a reply is wanted; it is sent in any case
-    found = frame.blocks(42)
-    entry = found.get(_ENTRY, b"")
+    _flag(frame, 41)  # checks the reply indicator; a reply is always sent
+    sent = frame.blocks(42)
+    entry = sent.get(_ENTRY, b"")
     key = _key(frame, given=keyed, start=42)
 
     def call(_taken: list[Entry]) -> bytes:
@@ -198,7 +198,7 @@ def _clear(job: Job, frame: Frame, name: str, library: str) -> _Call:
     key = _key(frame, given=keyed, start=41)
 
     def call(_taken: list[Entry]) -> bytes:
-        if keyed and not key:  # which would clear everything
+        if keyed and not key:  # without a key, this would clear everything
             length = _described(job, name, library).key_length
             job.fail(*(("CPF9506", name, library, length) if length else ("CPF9502", name, library)))
         job.qclrdtaq(name, library, "EQ", key)

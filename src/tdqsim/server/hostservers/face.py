@@ -1,8 +1,8 @@
 """The host servers on ports of an asyncio loop, beside an engine that owns the system.
 
-A connection has one step under way at a time. What its conversation wants done is submitted to the engine and parks
-there when it waits; nothing blocks the loop. A client that goes away ends what it waits for, and what was received for
-it in that moment is put back.
+Each connection executes one step at a time. The work of a step is submitted to the engine, where it is suspended while
+it waits; nothing blocks the loop. If a client disconnects, its wait is cancelled, and an entry that was just received
+for it is put back on the queue.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ SERVICES: Mapping[str, type[Conversation]] = {
     "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer,
 }  # fmt: skip
 _KNOWN = {*SERVICES, *(f"{service}-s" for service in SERVICES)}
-"""Names that the mapper knows, whether or not they are listened to."""
+"""The names that the port mapper knows, also of services without a port."""
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
 _HANGUP: int | None = getattr(select, "POLLRDHUP", None)
@@ -50,18 +50,19 @@ class HostServers:
     """The servers of one system; its system values (QPWDLVL and so on) set the rules for passwords.
 
     Args:
-        engine: who owns the system.
+        engine: the engine that owns the system.
         system: the system.
-        accounts: who may sign on.
-        address: where to listen.
-        ports: port by service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, and ``as-signon-s`` and so on over TLS); a
-            service without one gets a free one. With ``tls``, one without TLS is listened to only if it is named here.
-        mapper: port of the port mapper, None for none (449 is the one that clients look for).
+        accounts: the accounts of users.
+        address: the address to listen on.
+        ports: the port of each service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, and ``as-signon-s`` and so on over
+            TLS); the default is any free port. With ``tls``, a service without TLS gets a port only if it is named
+            here.
+        mapper: the port of the port mapper, None for none (clients use 449).
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
-        connections: those of all faces, for their bound; None where there is no other face.
+        connections: the connections of all faces, which share a limit; None if there is no other face.
 
     Attributes:
-        ports: the ports in use, by service, once started.
+        ports: the ports in use, by service, after the start.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class HostServers:
         """Listen on all ports.
 
         Raises:
-            OSError: a port cannot be had; none is listened on then.
+            OSError: a port cannot be used; then no port is open.
         """
         try:
             for service, kind in SERVICES.items():
@@ -120,17 +121,19 @@ class HostServers:
         self.ports[service] = server.sockets[0].getsockname()[1]
 
     async def stop(self) -> None:
-        """Listen no more and end all connections."""
+        """Stop listening and end all connections."""
         for server in self._servers:
             server.close()
         for connection in list(self.connections):
             connection.drop()
-        await asyncio.sleep(0)  # they get the exception, and cancel their waits, while the loop still runs
+        await asyncio.sleep(
+            0
+        )  # while the loop still runs, so that connections get the exception and cancel their waits
         self._servers.clear()
         self.ports.clear()
 
     def admit(self, connection: _Connection | _Mapper) -> bool:
-        """Count a connection; whether it may stay."""
+        """Count a connection; return whether it may stay open."""
         self.connections.add(connection)
         if self._all.exceeded:
             connection.drop()
@@ -138,25 +141,25 @@ class HostServers:
         return True
 
     def refused(self, who: str, why: str) -> None:
-        """Log why a connection was ended, of many the first."""
+        """Log why a connection was ended; only the first of many are logged."""
         self._refusals.warning("%s: connection ended: %s", who, why)
 
     def submit(self, call: Callable[[], T], name: str) -> Future[T]:
-        """Have something done where the system lives, as a strand: it may wait."""
+        """Run a call in the engine's thread as a task; it may wait."""
         return self._engine.submit(call, name=name)
 
     def tell(self, act: Callable[[], None]) -> None:
-        """Have something done there that does not wait."""
+        """Run a call in the engine's thread that does not wait."""
         self._engine.tell(act)
 
 
 class _Connection(asyncio.Protocol):
-    """One client.
+    """The connection of a client.
 
-    The loop's thread takes what comes; a work is carried out in the engine's thread. What cannot wait is answered from
-    there, straight to the socket: to wake the loop for it would cost more than the work. The lock is held, by either
-    thread, for the moments in which a step is taken or an answer is handed over, so that steps and answers keep their
-    order and nothing is written to a socket that was closed, and perhaps opened again for another client.
+    The loop's thread reads, and the engine's thread does the work. If the work does not wait, the engine's thread
+    writes the answer directly to the socket, because waking the loop would cost more than the work. Either thread holds
+    the lock while it starts a step or passes on an answer. This keeps steps and answers in order, and prevents writes
+    to a closed socket, whose descriptor may already belong to another client.
     """
 
     def __init__(self, servers: HostServers, conversation: Conversation) -> None:
@@ -192,7 +195,7 @@ class _Connection(asyncio.Protocol):
         self._conversation.feed(data)
         self._go_on()
         if self._conversation.waiting > BOUNDS["waiting_bytes"] and self._transport is not None:
-            self._transport.abort()  # it sends on and on while a request of it waits
+            self._transport.abort()  # the client keeps sending while one of its requests waits
 
     def _go_on(self) -> None:
         with self._lock:
@@ -224,13 +227,13 @@ class _Connection(asyncio.Protocol):
         self._unsent = self._transport.get_write_buffer_size() > 0
 
     def pause_writing(self) -> None:
-        """The client does not read its answers: it gets no more of them, and nothing more is taken from it."""
+        """Stop writing answers and reading requests, because the client does not read its answers."""
         self._choked = True
         if self._transport is not None:
             self._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """It reads again. Told in the middle of a write, perhaps, so that what follows comes later."""
+        """Continue, because the client reads again. May be called during a write, so the next step is scheduled."""
         self._choked = False
         self._loop.call_soon(self._take_more)
 
@@ -240,7 +243,7 @@ class _Connection(asyncio.Protocol):
             self._go_on()
 
     def _begin(self, work: SystemWork) -> None:
-        """Have a work done as a strand, which may wait."""
+        """Run work as a task, which may wait."""
         if self._gone:
             self._end_job()
         else:
@@ -257,7 +260,7 @@ class _Connection(asyncio.Protocol):
             self._answer(work, b"" if self._gone else future.result())
 
     def _answer(self, work: SystemWork, data: bytes) -> None:
-        """Write a result and take the next step; put received entries back if the client is gone."""
+        """Write a result and take the next step; put received entries back if the client has disconnected."""
         if work.undo is not None and self._hung_up():
             self._gone = True
         if not self._gone:
@@ -265,12 +268,12 @@ class _Connection(asyncio.Protocol):
             self._work = None
             self._go_on()
             return
-        if work.undo is not None:  # there is nothing to put back unless it was done just before
+        if work.undo is not None:  # nothing to put back, unless the work had just completed
             self._servers.submit(work.undo, "putting back unread entries")
         self._end_job()
 
     def _hung_up(self) -> bool:
-        """Whether the connection is closed, though the loop has not come to telling that yet."""
+        """Whether the client has closed the connection; the loop may not have reported it yet."""
         assert self._transport is not None
         if self._transport.is_closing():
             return True
@@ -318,7 +321,7 @@ class _Connection(asyncio.Protocol):
                 self._in_loop(self._begin, work)
                 return
             answer = work.call()
-        except Exception as error:  # noqa: BLE001  (whatever it is, the client is not to wait for it)
+        except Exception as error:  # noqa: BLE001  (the client must get an answer for any exception)
             self._in_loop(self._failed, error)
             return
         with self._lock:
@@ -336,20 +339,20 @@ class _Connection(asyncio.Protocol):
         self._in_loop(self._end_job)
 
     def _written(self, data: bytes) -> bytes:
-        """Write to the socket; gives what did not go."""
+        """Write to the socket; return the rest that was not written."""
         if self._descriptor is None or self._unsent:
             return data
         try:
             return data[os.write(self._descriptor, data) :]
         except BlockingIOError:
             return data
-        except OSError:  # the client has gone
+        except OSError:  # the client has disconnected
             self._gone = True
             self._in_loop(self.drop)
             return data
 
     def _in_loop(self, call: Callable[[*Values], None], *values: *Values) -> None:
-        with suppress(RuntimeError):  # the loop is closed, and the connection with it
+        with suppress(RuntimeError):  # the loop is closed, and so is the connection
             self._loop.call_soon_threadsafe(call, *values)
 
 

@@ -1,9 +1,9 @@
-"""The frame that every host server but the port mapper speaks, taken apart and put together.
+"""Frames, the message format of every host server except the port mapper: parsing and encoding.
 
 A header of 20 bytes (length, header id, server id, CS instance, correlation id, template length, request or reply id),
-fixed fields, and blocks of length, code point and data. Everything in a frame comes from outside: a length is checked
-before it is used, and a frame that is not valid is a :class:`FrameError`. It ends the connection when the start of the
-next frame is not known, and is answered by a return code when it is.
+fixed fields, and blocks of length, code point and data. Nothing in a frame is trusted: a length is checked before it is
+used, and an invalid frame is a :class:`FrameError`. If the start of the next frame is unknown, the connection ends;
+otherwise the frame is answered by a return code.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _SERVER_MARK = 0xE0
 
 
 class FrameError(Exception):
-    """The bytes received are no frame of this protocol."""
+    """The received bytes are not a frame of this protocol."""
 
 
 class Refused(FrameError):
-    """A whole frame that asks for what cannot be; answered by this return code."""
+    """A complete frame with an impossible request; answered by this return code."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -36,12 +36,12 @@ class Frame(NamedTuple):
     """One request.
 
     Attributes:
-        attributes: the header id: client attributes in requests that start a server, else 0.
-        server: server id, such as ``0xE007``.
-        instance: CS instance, echoed.
-        correlation: echoed, so that the client finds the waiting caller.
-        template: bytes of fixed fields after the header, as the client says.
-        request: request id.
+        attributes: the header id: client attributes in requests that start a server, otherwise 0.
+        server: the server id, such as ``0xE007``.
+        instance: the CS instance, which the reply repeats.
+        correlation: the correlation id, which the reply repeats so that the client finds the waiting caller.
+        template: the length of the fixed fields after the header, according to the client.
+        request: the request id.
         body: everything after the header.
     """
 
@@ -69,25 +69,25 @@ class Frame(NamedTuple):
         return int.from_bytes(self.fixed(start, length), "big", signed=signed)
 
     def blocks(self, start: int) -> dict[int, bytes]:
-        """The blocks from an offset on, by code point; of one that comes twice the first."""
-        found: dict[int, bytes] = {}
+        """The blocks from an offset on, by code point; the first one if a code point occurs twice."""
+        first: dict[int, bytes] = {}
         for point, data in blocks(self.body, start - HEADER_BYTES):
-            found.setdefault(point, data)
-        return found
+            first.setdefault(point, data)
+        return first
 
 
 def blocks(data: bytes, at: int = 0) -> Iterator[tuple[int, bytes]]:
     """The blocks of length, code point and data from an offset on.
 
     Raises:
-        FrameError: a length is too small or points behind the end.
+        FrameError: a length is too small, or exceeds the data.
     """
     while at < len(data):
         if at + _BLOCK.size > len(data):
-            raise FrameError(f"a block is cut off at {at}")
+            raise FrameError(f"a block is truncated at {at}")
         length, point = _BLOCK.unpack_from(data, at)
         if not _BLOCK.size <= length <= len(data) - at:
-            raise FrameError(f"a block at {at} says {length} bytes, there are {len(data) - at}")
+            raise FrameError(f"a block at {at} has length {length}, but only {len(data) - at} bytes remain")
         yield point, data[at + _BLOCK.size : at + length]
         at += length
 
@@ -107,10 +107,10 @@ def reply(request: Frame, reply_id: int, template: bytes, rest: bytes = b"", *, 
 
 
 class FrameReader:
-    """Bytes in, whole frames out.
+    """Splits received bytes into frames.
 
     Args:
-        longest: bytes of the longest frame that is taken; it may be changed.
+        longest: the maximum length of a frame in bytes; it may be changed.
     """
 
     def __init__(self, longest: int) -> None:
@@ -119,24 +119,24 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """How many bytes wait to become a frame."""
+        """The number of bytes of an incomplete frame."""
         return len(self._held)
 
     def feed(self, data: bytes) -> None:
-        """Take what came."""
+        """Add received bytes."""
         self._held += data
 
     def next(self) -> Frame | None:
-        """The next whole frame; None when more has to come.
+        """The next complete frame; None if more bytes are needed.
 
         Raises:
-            FrameError: what stands there is no frame, or one too long.
+            FrameError: the bytes are not a frame, or it is too long.
         """
         if len(self._held) < HEADER_BYTES:
             return None
         length, attributes, server, instance, correlation, template, request = _HEADER.unpack_from(self._held)
         if server >> 8 != _SERVER_MARK or not HEADER_BYTES <= length <= self.longest:
-            raise FrameError(f"server id {server:04X}, {length} bytes: no frame, or longer than {self.longest}")
+            raise FrameError(f"server id {server:04X}, {length} bytes: not a frame, or longer than {self.longest}")
         if len(self._held) < length:
             return None
         body = bytes(self._held[HEADER_BYTES:length])

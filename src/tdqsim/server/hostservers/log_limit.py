@@ -1,4 +1,4 @@
-"""Warnings that anybody on the network can cause: of many within a minute, the first are logged, and then how many."""
+"""A limit for warnings that any client on the network can cause: the first in a minute are logged, others counted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LogLimit:
     """Logs at most ten warnings a minute.
 
     Args:
-        log: where they go.
+        log: the logger.
         now: the time in seconds.
     """
 

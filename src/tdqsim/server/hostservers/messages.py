@@ -1,4 +1,4 @@
-"""Messages as the host servers send them: in replies to commands and program calls, and beside a refused sign-on."""
+"""Messages in the format of the host servers: in replies to commands and program calls, and for refused sign-ons."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FIXED, _MESSAGE, _REFUSAL_COUNT, _REFUSAL = 0x1102, 0x1106, 0x112A, 0x112B
 
 
 def message_blocks(messages: Sequence[Message], page: CodePage, *, fixed: bool = False) -> bytes:
-    """Their number and a block for each, in the form of variable or of fixed length, which has no second-level text."""
+    """The number of messages, and a block for each: variable, or of fixed length without second-level text."""
     form, point = (_fixed, _FIXED) if fixed else (_fields, _MESSAGE)
     return len(messages).to_bytes(2, "big") + b"".join(block(point, form(one, page)) for one in messages)
 
 
 def refusal_blocks(messages: Sequence[Message]) -> bytes:
-    """The blocks that tell of messages in a reply of the sign-on server."""
+    """The blocks of messages in a reply of the sign-on server."""
     count = block(_REFUSAL_COUNT, len(messages).to_bytes(2, "big"))
     return count + b"".join(block(_REFUSAL, _fields(one, _EBCDIC)) for one in messages)
 

@@ -1,12 +1,12 @@
-"""Password substitutes: what a client sends instead of a password, for password levels 0 to 4.
+"""Password substitutes, which a client sends instead of a password, for password levels 0 to 4.
 
-A *token* comes from user and password and is what an account keeps; the substitute is made of the token, the seeds of
-the two sides, the user and a sequence number, 1 for a sign-on. Levels 0 and 1 use DES, levels 2 and 3 SHA-1, level 4
-PBKDF2 and SHA-512. The user name stands in capitals, blank padded to ten characters; at levels 0 and 1 the password
-too, and one that begins with a digit has a Q in front.
+An account stores a *token*, which is computed from the user and the password. The substitute is computed from the
+token, the seeds of both sides, the user and a sequence number, which is 1 for a sign-on. Levels 0 and 1 use DES, levels
+2 and 3 SHA-1, level 4 PBKDF2 and SHA-512. The user name is in upper case and padded with blanks to ten characters. At
+levels 0 and 1 so is the password, and a password that begins with a digit gets a Q in front.
 
-A change of password hides the new password under substitutes of the old token with the sequence numbers from 2 on, and
-the old password under those of the new token with the numbers after them: so the one proves the other.
+A change of password encrypts the new password with substitutes of the old token, with sequence numbers from 2 on, and
+the old password with substitutes of the new token, with the numbers after these. So each password proves the other.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["LONGEST_DES", "Credential", "PasswordLevel", "covered", "is_des_pass
 
 _NAME = 10
 LONGEST_DES = 10
-"""Characters of a password at levels 0 and 1."""
+"""The maximum length of a password at levels 0 and 1."""
 _DES_PASSWORD = re.compile(r"[A-Z$#@][A-Z0-9$#@_]*", re.ASCII)
 _ROUNDS = 10_022
 _EBCDIC = codepage(37)
@@ -33,7 +33,7 @@ _MASK = (1 << 64) - 1
 
 
 class Credential(IntEnum):
-    """The kinds of credential in a request; no tokens and tickets are given here."""
+    """The kinds of credential in a request; tokens and tickets are not supported."""
 
     DES = 1
     PROFILE_TOKEN = 2
@@ -44,7 +44,7 @@ class Credential(IntEnum):
 
 
 class PasswordLevel(IntEnum):
-    """How passwords are kept, by what clients send: QPWDLVL 0 and 1, 2 and 3, 4."""
+    """The kinds of password level, by the substitutes that clients send: QPWDLVL 0 and 1, 2 and 3, 4."""
 
     DES = 0
     SHA1 = 2
@@ -61,15 +61,15 @@ class PasswordLevel(IntEnum):
 
     @classmethod
     def of(cls, level: int) -> PasswordLevel:
-        """The kind of a QPWDLVL."""
+        """The kind of a QPWDLVL value."""
         return cls(level - level % 2)
 
 
 def token(level: PasswordLevel, user: str, password: str) -> bytes:
-    """The token that an account keeps of a password at one level."""
+    """The token of a password at a level."""
     name = user.upper().ljust(_NAME)
     if level is PasswordLevel.SHA1:
-        return hashlib.sha1((name + password.rstrip(" ")).encode("utf-16-be")).digest()  # noqa: S324  (the protocol's)
+        return hashlib.sha1((name + password.rstrip(" ")).encode("utf-16-be")).digest()  # noqa: S324  (required by the protocol)
     if level is PasswordLevel.PBKDF2:
         salt = hashlib.sha256((name + password[-4:].ljust(4)).encode("utf-16-be")).digest()
         return hashlib.pbkdf2_hmac("sha512", password.encode("utf-8"), salt, _ROUNDS, 64)
@@ -77,12 +77,12 @@ def token(level: PasswordLevel, user: str, password: str) -> bytes:
 
 
 def is_des_password(word: str) -> bool:
-    """Whether it is a password for levels 0 and 1: ten letters and digits at most, the first no digit."""
+    """Whether a password is valid at levels 0 and 1: at most ten letters and digits, not beginning with a digit."""
     return len(word) <= LONGEST_DES and _DES_PASSWORD.fullmatch(word.upper()) is not None
 
 
 def tokens(user: str, password: str) -> dict[PasswordLevel, bytes]:
-    """The tokens of a password, without those of levels that know no such password."""
+    """The tokens of a password at all levels that allow it."""
     word = f"Q{password}" if password[:1].isdigit() else password
     levels = [level for level in PasswordLevel if level is not PasswordLevel.DES or is_des_password(word)]
     return {level: token(level, user, password) for level in levels}
@@ -96,33 +96,33 @@ def substitute(
     if level is PasswordLevel.DES:
         return _des_substitute(kept, name, client_seed, server_seed, sequence)
     hashed = kept + server_seed + client_seed + name.encode("utf-16-be") + sequence.to_bytes(8, "big")
-    return (hashlib.sha1(hashed) if level is PasswordLevel.SHA1 else hashlib.sha512(hashed)).digest()  # noqa: S324  (the protocol's)
+    return (hashlib.sha1(hashed) if level is PasswordLevel.SHA1 else hashlib.sha512(hashed)).digest()  # noqa: S324  (required by the protocol)
 
 
 def covered(
     level: PasswordLevel, kept: bytes, user: str, seeds: tuple[bytes, bytes], data: bytes, sequence: int
 ) -> tuple[bytes, int]:
-    """Data under the substitutes of a token, from a sequence number on, or laid open again; and the next number.
+    """Encrypt or decrypt data with the substitutes of a token; return the result and the next sequence number.
 
     Args:
-        level: whose substitutes.
+        level: the level of the substitutes.
         kept: the token.
-        user: whose.
-        seeds: the client's and the server's.
-        data: as many bytes as some substitutes have.
-        sequence: the number of the first.
+        user: the user.
+        seeds: the seeds of the client and of the server.
+        data: the data, whose length is a multiple of that of a substitute.
+        sequence: the sequence number of the first substitute.
     """
-    found = b""
-    while len(found) < len(data):
+    result = b""
+    while len(result) < len(data):
         cover = substitute(level, kept, user, *seeds, sequence)
-        piece = data[len(found) : len(found) + len(cover)]
-        found += _xor(piece, cover[: len(piece)])
+        piece = data[len(result) : len(result) + len(cover)]
+        result += _xor(piece, cover[: len(piece)])
         sequence += 1
-    return found, sequence
+    return result, sequence
 
 
 def _des(key: bytes, data: bytes) -> bytes:
-    encryptor = Cipher(TripleDES(key * 3), modes.ECB()).encryptor()  # noqa: S305  (one block; the protocol's)
+    encryptor = Cipher(TripleDES(key * 3), modes.ECB()).encryptor()  # noqa: S305  (one block; required by the protocol)
     return encryptor.update(data) + encryptor.finalize()
 
 

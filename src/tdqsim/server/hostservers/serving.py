@@ -1,4 +1,4 @@
-"""The host servers of the systems that a server serves."""
+"""Run the host servers of the served systems."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ __all__ = ["host_servers"]
 async def host_servers(
     host: Host, config: ServeFile, certificate: Certificate | None, connections: Connections
 ) -> AsyncIterator[dict[str, dict[str, int]]]:
-    """Run them; gives the ports by system and service.
+    """Run the host servers; yields the ports by system and service.
 
     Raises:
-        TdqError: a port cannot be had, or ports are named where there are several systems.
+        TdqError: a port cannot be used, or ports are named for several systems.
     """
     given = config.faces.ibmi if isinstance(config.faces.ibmi, dict) else {}
     if given and len(host.systems) > 1:
-        raise UsageError("faces: ibmi: ports can be named where there is one system; yes gives each free ones")
+        raise UsageError("faces: ibmi: ports can be named for one system only; for several, use yes for free ports")
     ports: dict[str, int] = {str(name): port for name, port in given.items() if name != "mapper"}
     mapper = next((port for name, port in given.items() if name == "mapper"), None)
     accounts = host.accounts
@@ -52,7 +52,7 @@ async def host_servers(
             try:
                 await servers.start()
             except OSError as error:
-                raise TdqError(f"{config.address}: a port of {name} cannot be listened to: {error.strerror}") from error
+                raise TdqError(f"{config.address}: cannot listen on a port of {name}: {error.strerror}") from error
             cleanup.push_async_callback(servers.stop)
             found[name] = dict(servers.ports)
         yield found

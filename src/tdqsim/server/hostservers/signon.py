@@ -1,4 +1,4 @@
-"""The sign-on server: attributes, then who it is, or another password for who it is; nothing is started by it."""
+"""The sign-on server: attributes, then a sign-on or a change of password; it starts no server job."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _REFUSALS = {
     SignOnCode.PASSWORD_EXPIRED: "CPF22E4",
     SignOnCode.PASSWORD_NONE: "CPF22E5",
 }
-"""The names of refusals in messages."""
+"""The message ids of refusals."""
 
 
 class SignOn(Conversation):
@@ -73,13 +73,13 @@ class SignOn(Conversation):
         return reply(frame, frame.request | 0x8000, code.to_bytes(4, "big"))
 
     def _exchange(self, frame: Frame) -> Step:
-        found = frame.blocks(20)
-        seed = found.get(0x1103, b"")
+        sent = frame.blocks(20)
+        seed = sent.get(0x1103, b"")
         if len(seed) != 8:
             raise FrameError("no client seed of eight bytes")
-        if len(found.get(0x1101, bytes(4))) != 4:
+        if len(sent.get(0x1101, bytes(4))) != 4:
             raise Refused(SignOnCode.REPLY_INDICATOR_NOT_VALID, "an invalid client version")
-        if len(found.get(0x1102, bytes(2))) != 2:
+        if len(sent.get(0x1102, bytes(2))) != 2:
             raise Refused(SignOnCode.START_NOT_VALID, "an invalid data stream level")
         self.keep_seeds(seed)
         rest = block(0x1101, self.host.vrm) + block(0x1102, BOUNDS["sign_on_level"].to_bytes(2, "big"))
@@ -105,18 +105,18 @@ class SignOn(Conversation):
         return SystemWork(retrieve)
 
     def _moment(self, time_ns: int) -> bytes:
-        """A moment of the system's local time: year, month, day, hour, minute, second."""
+        """A time in the system's time zone: year, month, day, hour, minute, second."""
         at = datetime.fromtimestamp(time_ns / NS_PER_SECOND, self.host.system.timezone)
         return at.year.to_bytes(2, "big") + bytes((at.month, at.day, at.hour, at.minute, at.second, 0))
 
     def _change(self, frame: Frame) -> Step:
         attempt = self.attempt(frame, 21, SignOnCode.CHANGE_NOT_VALID)
-        found = frame.blocks(21)
-        wanted = _TELL_MESSAGES in found
+        sent = frame.blocks(21)
+        wanted = _TELL_MESSAGES in sent
         hidden = NewPassword(
-            _password(found, 0x110C, SignOnCode.OLD_PASSWORD_NOT_VALID),
-            _password(found, 0x110D, SignOnCode.NEW_PASSWORD_NOT_VALID),
-            *(int.from_bytes(found.get(point, b"")[:4], "big") for point in (0x111C, 0x111D)),
+            _password(sent, 0x110C, SignOnCode.OLD_PASSWORD_NOT_VALID),
+            _password(sent, 0x110D, SignOnCode.NEW_PASSWORD_NOT_VALID),
+            *(int.from_bytes(sent.get(point, b"")[:4], "big") for point in (0x111C, 0x111D)),
         )  # fmt: skip
 
         def change() -> bytes:
@@ -127,15 +127,15 @@ class SignOn(Conversation):
         return SystemWork(change)
 
     def _token(self, frame: Frame) -> Step:
-        """A request for a profile token: a user who may have one gets the answer that there are no more."""
-        attempt, found = self.attempt(frame, 22, SignOnCode.GENERATE_NOT_VALID), frame.blocks(22)
+        """A request for a profile token: after a successful sign-on, the answer is that no more are available."""
+        attempt, sent = self.attempt(frame, 22, SignOnCode.GENERATE_NOT_VALID), frame.blocks(22)
         if frame.number(21, 1) != _PROFILE_TOKEN:
-            raise Refused(SignOnCode.TOKEN_KIND_NOT_VALID, "a token that is no profile token")
-        if found.get(0x1116) not in _TOKEN_TYPES:
+            raise Refused(SignOnCode.TOKEN_KIND_NOT_VALID, "a token that is not a profile token")
+        if sent.get(0x1116) not in _TOKEN_TYPES:
             raise Refused(SignOnCode.TOKEN_TYPE_NOT_VALID, "an invalid type of profile token")
-        if not 1 <= int.from_bytes(found.get(0x1117, b""), "big") <= BOUNDS["token_seconds"]:
-            raise Refused(SignOnCode.TOKEN_SECONDS_NOT_VALID, "seconds that a profile token does not live")
-        wanted = _TELL_MESSAGES in found
+        if not 1 <= int.from_bytes(sent.get(0x1117, b""), "big") <= BOUNDS["token_seconds"]:
+            raise Refused(SignOnCode.TOKEN_SECONDS_NOT_VALID, "an invalid lifetime of a profile token")
+        wanted = _TELL_MESSAGES in sent
 
         def token() -> bytes:
             host = self.host
@@ -146,18 +146,18 @@ class SignOn(Conversation):
         return SystemWork(token)
 
 
-def _password(found: dict[int, bytes], point: int, not_valid: SignOnCode) -> bytes:
-    """A hidden password: two bytes a character, in whole substitutes."""
-    data = found.get(point, b"")
+def _password(sent: dict[int, bytes], point: int, not_valid: SignOnCode) -> bytes:
+    """The encrypted password of a request: two bytes for each character, in complete substitutes."""
+    data = sent.get(point, b"")
     if not data:
-        raise FrameError("a password is not there")
+        raise FrameError("a password is missing")
     if len(data) > 2 * BOUNDS["password_longest"] + 64:
         raise Refused(not_valid, f"a password of {len(data)} bytes")
     return data
 
 
 def _refused(frame: Frame, reply_id: int, code: SignOnCode, attempt: Attempt, *, messages: bool) -> bytes:
-    """The reply that has a return code, and the messages when they are asked for."""
+    """The reply with a return code, and with messages if the client requests them."""
     message_id = _REFUSALS.get(code)
     rest = refusal_blocks([message(message_id, attempt.user)]) if messages and message_id is not None else b""
     return reply(frame, reply_id, code.to_bytes(4, "big"), rest)

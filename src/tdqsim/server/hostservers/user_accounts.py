@@ -1,4 +1,4 @@
-"""The accounts of a server's users: the verifiers under ``ibmi`` of ``users.yaml``."""
+"""The accounts of a server's users, with the verifiers in ``ibmi`` of ``users.yaml``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ __all__ = ["UserAccounts"]
 
 
 class UserAccounts(Accounts):
-    """Accounts that follow the users.
+    """Accounts that are derived from the users.
 
-    A changed password becomes the user's for all faces, with verifiers of the levels in use.
+    A changed password applies to all faces, and gets verifiers for the levels in use.
 
     Args:
         users: the users.
-        path: their file, written anew at each change; None for none.
+        path: their file, which is written at each change; None for none.
     """
 
     def __init__(self, users: Users, path: Path | None = None) -> None:
@@ -30,14 +30,14 @@ class UserAccounts(Accounts):
         self._known: dict[str, User] = {}
 
     def find(self, user: str) -> Account | None:
-        """The account of a user, in capitals; made anew when the user was changed."""
-        found = self._users.get(user)
-        if found is None:
+        """The account of a user; the name is in upper case. It is created again if the user has changed."""
+        known = self._users.get(user)
+        if known is None:
             return None
-        if self._known.get(user) is not found:
-            self._known[user] = found
-            kept = {PasswordLevel(level): verifier for level, verifier in found.ibmi.items()}
-            self._accounts[user] = Account(user, kept, disabled=found.disabled)
+        if self._known.get(user) is not known:
+            self._known[user] = known
+            kept = {PasswordLevel(level): verifier for level, verifier in known.ibmi.items()}
+            self._accounts[user] = Account(user, kept, disabled=known.disabled)
         return self._accounts[user]
 
     def admit(self, user: str, origin: str) -> bool:
@@ -65,13 +65,13 @@ class UserAccounts(Accounts):
         )
 
     def keep(self, user: str, password: str | None) -> None:
-        """See the base. No command of the system changes a password that is for other faces too.
+        """See the base class. Commands cannot change a password that is also valid for other faces.
 
-        A user who was not there has neither a role nor a password for the other faces.
+        A new user has neither a role nor a password for the other faces.
         """
         before = self._users.get(user)
         if before is not None and before.password:
-            raise UsageError("this user's is for all faces of the server; tdq users changes it")
+            raise UsageError("the password of this user is for all faces of the server; change it by tdq users")
         made = {} if password is None else self._verifiers(user, password)
         self._put(before, replace(before or User(user), ibmi=made))
 
@@ -89,5 +89,5 @@ class UserAccounts(Accounts):
             raise
 
     def _verifiers(self, user: str, password: str) -> dict[int, bytes]:
-        """The verifiers of a password by password level: only of the levels in use."""
+        """The verifiers of a password by password level, only for the levels in use."""
         return {int(level): kept for level, kept in tokens(user, password).items() if level in self.levels}

@@ -143,8 +143,8 @@ def signed_on(request: HTTPConnection) -> User:
 
 def session_of(request: HTTPConnection) -> Session | None:
     """The session of a request; None with the token of the run."""
-    found: Session | None = request.scope.get(_SESSION)
-    return found
+    session: Session | None = request.scope.get(_SESSION)
+    return session
 
 
 def check_may(user: User, operation: ServerOperation) -> None:

@@ -139,8 +139,8 @@ async def look(
     selection = ("ALL", None, None) if wanted is None else ("KEY", wanted, order)
 
     def rows(job: Job) -> list[BrowsedEntry]:
-        seen = job.qsys2.data_queue_entries(queue.upper(), library.upper(), *selection, skip=position, limit=limit)
-        return [_seen(job, row, encoding) for row in seen]
+        browsed = job.qsys2.data_queue_entries(queue.upper(), library.upper(), *selection, skip=position, limit=limit)
+        return [_seen(job, row, encoding) for row in browsed]
 
     entries = await host.ask(lambda: in_a_job(system, user, rows))
     return {"position": position, "entries": entries}

@@ -36,15 +36,15 @@ class Streams:
 
     def open(self) -> asyncio.Event:
         """Register a new stream or waiting request; return the event that wakes it."""
-        there = asyncio.Event()
+        woken = asyncio.Event()
         if self.ending:
-            there.set()
-        self._open.add(there)
-        return there
+            woken.set()
+        self._open.add(woken)
+        return woken
 
-    def close(self, there: asyncio.Event) -> None:
+    def close(self, woken: asyncio.Event) -> None:
         """Remove a stream that has ended."""
-        self._open.discard(there)
+        self._open.discard(woken)
 
     def end(self) -> None:
         """End all streams and waits."""
@@ -99,8 +99,8 @@ def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
 async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
     """The kept events from a position on, preceded by the number of those that are no longer kept."""
     gone = kept[0]["position"] - begin if kept else 0
-    found = [each for each in kept if each["position"] >= begin]
-    yield _written([_lost(gone), *found] if gone > 0 else found, ids=True)
+    past = [each for each in kept if each["position"] >= begin]
+    yield _written([_lost(gone), *past] if gone > 0 else past, ids=True)
 
 
 async def _live(
@@ -112,9 +112,9 @@ async def _live(
 ) -> AsyncIterator[str]:
     """New events; with a region, preceded by its kept events from a position on."""
     streams: Streams = request.app.state.streams
-    there = streams.open()
+    woken = streams.open()
     loop = asyncio.get_running_loop()
-    subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, there.set))
+    subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, woken.set))
     lost = 0
     try:
         yield ": listening\n\n"
@@ -125,21 +125,21 @@ async def _live(
             begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
         while not streams.ending and not await request.is_disconnected():
             try:
-                await asyncio.wait_for(there.wait(), _STILL_HERE)
+                await asyncio.wait_for(woken.wait(), _STILL_HERE)
             except TimeoutError:
                 yield ": still here\n\n"
                 continue
-            there.clear()
-            found = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
-            found = [each for each in found if each["position"] >= begin]
+            woken.clear()
+            fresh = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
+            fresh = [each for each in fresh if each["position"] >= begin]
             if subscription.lost > lost:  # the client reads too slowly
-                found.insert(0, _lost(subscription.lost - lost))
+                fresh.insert(0, _lost(subscription.lost - lost))
                 lost = subscription.lost
-            if found:
-                yield _written(found, ids=bool(applid))
+            if fresh:
+                yield _written(fresh, ids=bool(applid))
     finally:
         host.engine.unsubscribe(subscription)
-        streams.close(there)
+        streams.close(woken)
 
 
 def _lost(events: int) -> dict[str, Any]:

@@ -108,8 +108,8 @@ class _Checked:
             await problem(status, HTTPStatus(status).phrase, detail)(scope, receive, send)
 
     def _wrong(self, headers: Headers) -> tuple[int, str] | None:
-        given = headers.get("host", "")
-        host = given if given.endswith("]") else given.rsplit(":", 1)[0]
+        named = headers.get("host", "")
+        host = named if named.endswith("]") else named.rsplit(":", 1)[0]
         if host not in _LOCAL and not self._any_host:
             return HTTPStatus.MISDIRECTED_REQUEST, f"host {host[:80]!r} is not served; allowed are {', '.join(_LOCAL)}"
         origin = headers.get("origin")

@@ -70,15 +70,15 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
         cards = (each.card for each in region.data_sets.dds)
         files = {card.name: str(card.path) for card in cards if card.path is not None}
         asks = probe(region, user.id)
-        seen = [
+        readable = [
             each
             for each in installed(region).resources
             if each.kind != "TDQUEUE" or may_access(asks, each.resource_name, Access.READ)
         ]
-        return Definitions.of(seen), files
+        return Definitions.of(readable), files
 
-    found, files = await host.ask(look)
-    return {"yaml": await to_thread(dump_definitions, found), "data_sets": files}
+    installed_now, files = await host.ask(look)
+    return {"yaml": await to_thread(dump_definitions, installed_now), "data_sets": files}
 
 
 def _from_yaml(text: str) -> tuple[Any, list[str]]:
@@ -86,13 +86,13 @@ def _from_yaml(text: str) -> tuple[Any, list[str]]:
 
 
 def _from_csd(text: str) -> tuple[Any, list[str]]:
-    found = parse_csd(text, file="text")
-    return found.definitions, [str(each) for each in found.reports]
+    deck = parse_csd(text, file="text")
+    return deck.definitions, [str(each) for each in deck.reports]
 
 
 def _from_dct(text: str) -> tuple[Any, list[str]]:
-    found = parse_dct(text, file="text")
-    return found.definitions, [str(each) for each in found.reports]
+    deck = parse_dct(text, file="text")
+    return deck.definitions, [str(each) for each in deck.reports]
 
 
 # -- snapshot and restore ---------------------------------------------------------------------------------------------

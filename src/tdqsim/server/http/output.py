@@ -55,8 +55,8 @@ async def cards(host: Served, region: PathRegion, number: int) -> PlainTextRespo
     """The cards of a job as text, a line each."""
 
     def look() -> str | None:
-        found = next((each for each in region.data_sets.jobs if each.number == number), None)
-        return None if found is None else "".join(f"{line}\n" for line in found.text())
+        job = next((each for each in region.data_sets.jobs if each.number == number), None)
+        return None if job is None else "".join(f"{line}\n" for line in job.text())
 
     text = await host.ask(look)
     if text is None:
@@ -96,8 +96,8 @@ async def sysout(
     """The SYSOUT data sets of output queues, by number, a page at a time."""
 
     def look() -> list[SysoutDatasetInfo]:
-        found = region.data_sets.spool.datasets(letter.upper() or None)
-        return [_data_set(each) for each in found if each.number > after][: BOUNDS["page_jobs"]]
+        data_sets = region.data_sets.spool.datasets(letter.upper() or None)
+        return [_data_set(each) for each in data_sets if each.number > after][: BOUNDS["page_jobs"]]
 
     return await host.ask(look)
 
@@ -106,26 +106,26 @@ async def sysout(
 async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
     """A SYSOUT data set in printed form, as text."""
     spool = region.data_sets.spool
-    found = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
-    if found is None:
+    data_set = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
+    if data_set is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no SYSOUT data set {number}")
-    return StreamingResponse(_printed(host, region, spool, found), media_type="text/plain; charset=utf-8")
+    return StreamingResponse(_printed(host, region, spool, data_set), media_type="text/plain; charset=utf-8")
 
 
-def _data_set(found: SysoutDataset) -> SysoutDatasetInfo:
+def _data_set(data_set: SysoutDataset) -> SysoutDatasetInfo:
     return {
-        "number": found.number,
-        "class": found.sysout_class,
-        "ddname": found.ddname,
-        "control": found.control.name,
+        "number": data_set.number,
+        "class": data_set.sysout_class,
+        "ddname": data_set.ddname,
+        "control": data_set.control.name,
     }
 
 
-async def _printed(host: Host, region: Region, spool: SysoutSpool, found: SysoutDataset) -> AsyncIterator[str]:
-    lines = render(spool.read(found), found.control, region.codepage)
+async def _printed(host: Host, region: Region, spool: SysoutSpool, data_set: SysoutDataset) -> AsyncIterator[str]:
+    lines = render(spool.read(data_set), data_set.control, region.codepage)
 
     def piece() -> str:
-        next(spool.read(found), None)  # flush the writer's buffer, so that the file ends with a complete record
+        next(spool.read(data_set), None)  # flush the writer's buffer, so that the file ends with a complete record
         return "".join(f"{line}\n" for line in islice(lines, _LINES))
 
     while text := await host.ask(piece):

@@ -174,5 +174,5 @@ async def explain(
 ) -> QueueExplanation:
     """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    found = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
-    return cast("QueueExplanation", {"explanation": str(found), **asdict(found)})
+    explanation = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
+    return cast("QueueExplanation", {"explanation": str(explanation), **asdict(explanation)})

@@ -49,8 +49,8 @@ async def peek_by_own_layout(
     if made is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
     records = await host.ask(lambda: look(region, queue, user.id, position, limit))
-    found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
-    return {"layout": made.name, "position": position, "records": found}
+    shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+    return {"layout": made.name, "position": position, "records": shown_records}
 
 
 @routes.operation("peekRecordsByLayout")
@@ -66,8 +66,8 @@ async def peek_decoded(
     """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
     made = await asyncio.to_thread(layout.layout, region.codepage.name)
     records = await host.ask(lambda: look(region, queue, user.id, position, limit))
-    found = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
-    return {"position": position, "records": found}
+    shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
+    return {"position": position, "records": shown_records}
 
 
 @routes.operation("readRecords")
@@ -115,10 +115,10 @@ async def write(
             task.writeq_td(queue, each)
 
     await as_task(host, region, user, put)
-    found: WriteResult = {"written": sum(map(len, data))}
+    result: WriteResult = {"written": sum(map(len, data))}
     if several:
-        found["records"] = len(data)
-    return found
+        result["records"] = len(data)
+    return result
 
 
 @routes.operation("deleteRecords", status_code=204)
@@ -141,12 +141,12 @@ async def seed(
 
 def _several(task: Task, queue: str, count: int, *, nosuspend: bool) -> list[bytes]:
     """Read records up to a number, or until QZERO after the first."""
-    found: list[bytes] = []
-    while len(found) < count:
+    records: list[bytes] = []
+    while len(records) < count:
         try:
-            found.append(task.readq_td(queue, nosuspend=nosuspend))
+            records.append(task.readq_td(queue, nosuspend=nosuspend))
         except Condition as condition:
-            if condition.resp is not Resp.QZERO or not found:
+            if condition.resp is not Resp.QZERO or not records:
                 raise
             break
-    return found
+    return records

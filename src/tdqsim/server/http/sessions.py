@@ -65,15 +65,15 @@ class Sessions:
     def find(self, secret: str, *, cookie: bool) -> Session | None:
         """The session of a secret, unless it has ended; a secret of a cookie is not valid as a bearer token."""
         key = _key(secret)
-        found = self._open.get(key)
-        if found is None or found.cookie is not cookie:
+        session = self._open.get(key)
+        if session is None or session.cookie is not cookie:
             return None
         now = self._now()
-        if now - found.began > _BOUNDS["session_seconds"] or now - found.used > _BOUNDS["session_idle_seconds"]:
+        if now - session.began > _BOUNDS["session_seconds"] or now - session.used > _BOUNDS["session_idle_seconds"]:
             del self._open[key]
             return None
-        found.used = now
-        return found
+        session.used = now
+        return session
 
     def end(self, session: Session) -> None:
         """End a session."""

@@ -65,9 +65,9 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
         if access.users is None or not user:
             raise SignOnRefused("the user or the password is wrong")
         async with turns:
-            found = await asyncio.to_thread(access.users.authenticate, user, password, origin)
-        has_signed_on(request, found)
-        return found.id
+            signed = await asyncio.to_thread(access.users.authenticate, user, password, origin)
+        has_signed_on(request, signed)
+        return signed.id
 
     _add_page(app, access, sign_on)
     _add_session(app, access, sign_on)
@@ -80,24 +80,24 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     ) -> Response:
         if link and access.use_link(link):
             return _welcome(access, "", to)
-        said = (
+        remark = (
             "This link is invalid or has been used. You can also sign on with the token that the server printed."
             if link
             else ""
         )
-        return _form(access, to, said, HTTPStatus.FORBIDDEN if link else HTTPStatus.OK)
+        return _form(access, to, remark, HTTPStatus.FORBIDDEN if link else HTTPStatus.OK)
 
     @app.post("/sign-on", include_in_schema=False)
     async def submitted(request: Request) -> Response:
         if not same_site(request.headers):
             raise HTTPException(HTTPStatus.FORBIDDEN, "the sign-on must come from the page of this site")
         try:
-            given = dict(parse_qsl((await request.body()).decode(), max_num_fields=5))
+            form = dict(parse_qsl((await request.body()).decode(), max_num_fields=5))
         except ValueError:
             raise HTTPException(HTTPStatus.BAD_REQUEST, "the form cannot be read") from None
-        to = given.get("next", "/")
+        to = form.get("next", "/")
         try:
-            user_id = await sign_on(request, given.get("user", "").strip(), given.get("password", ""))
+            user_id = await sign_on(request, form.get("user", "").strip(), form.get("password", ""))
         except SignOnRefused as error:
             return _form(access, to, f"Not signed on: {error}.", _status(error))
         return _welcome(access, user_id, to)
@@ -170,8 +170,8 @@ def _welcome(access: Gate, user_id: str, to: str) -> Response:
     return answer
 
 
-def _form(access: Gate, to: str, said: str, status: HTTPStatus) -> Response:
-    alert = f'<p role="alert">{escape(said)}</p>' if said else ""
+def _form(access: Gate, to: str, remark: str, status: HTTPStatus) -> Response:
+    alert = f'<p role="alert">{escape(remark)}</p>' if remark else ""
     target = escape(_here(to), quote=True)
     user = '<label>User <input name="user" autocomplete="username" autofocus></label>' if access.users else ""
     word = "Password" if access.users else "Token"

@@ -219,10 +219,10 @@ def decoded(record: bytes, layout: Layout, region: Region) -> DecodedRecord:
         values, bad = layout.decode_with_corrupt(record)
     except (TdqError, LookupError) as error:
         return {"hex": record.hex().upper(), "text": region.codepage.decode(record), "problem": str(error)}
-    found: DecodedRecord = {"values": _jsonable(values)}
+    record_values: DecodedRecord = {"values": _jsonable(values)}
     if bad:
-        found["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
-    return found
+        record_values["problem"] = "; ".join(f"{each.field} X'{each.hex}': {each.reason}" for each in bad[:10])
+    return record_values
 
 
 def _jsonable(value: Any) -> Any:
@@ -248,12 +248,12 @@ def values_in(variables: Mapping[str, str | int | Record | None], region: Region
 
 def values_out(variables: Mapping[str, Any], region: Region) -> dict[str, OptionValue]:
     """Host variables for the answer: bytes as text and in hexadecimal, CVDAs by name and number."""
-    found: dict[str, OptionValue] = {}
+    plain_values: dict[str, OptionValue] = {}
     for name, value in variables.items():
         if isinstance(value, (bytes, bytearray)):
-            found[name] = {"text": region.codepage.decode(bytes(value)), "hex": bytes(value).hex().upper()}
+            plain_values[name] = {"text": region.codepage.decode(bytes(value)), "hex": bytes(value).hex().upper()}
         elif isinstance(value, IntEnum):
-            found[name] = {"cvda": value.name, "value": int(value)}
+            plain_values[name] = {"cvda": value.name, "value": int(value)}
         else:
-            found[name] = value if isinstance(value, (str, int, float, type(None))) else str(value)
-    return found
+            plain_values[name] = value if isinstance(value, (str, int, float, type(None))) else str(value)
+    return plain_values

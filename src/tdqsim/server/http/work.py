@@ -56,16 +56,16 @@ async def execute(
     """Execute an EXEC CICS command given as text, as a task of its own. It needs the role of the command."""
     check_may(user, operation_of_command(resolve(statement.text)))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
-    found: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
-    return found
+    answer: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
+    return answer
 
 
 @routes.operation("executeCemt")
 async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
     check_may(user, operation_of_request(parse_cemt(line.text)))
-    found = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
-    return cast("CemtAnswer", {"text": found.text, **found.as_dict()})
+    answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
+    return cast("CemtAnswer", {"text": answer.text, **answer.as_dict()})
 
 
 @routes.operation("waitForState")
@@ -101,8 +101,8 @@ async def execute_in_unit(
     """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
     check_may(user, operation_of_command(resolve(statement.text)))
     work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
-    found: CommandResult = await attended(request, work)
-    return found
+    answer: CommandResult = await attended(request, work)
+    return answer
 
 
 @routes.operation("executeCeci")
@@ -118,11 +118,11 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
         if command.name == "RETURN":
             raise UsageError("RETURN is refused: end a unit of work by commit, or by DELETE")
         variables = host.units.variables(unit)
-        found = ceci_session(_region_of(task), variables, task=task).execute(line.text)
-        return cast("CeciAnswer", {"text": found.text, **found.as_dict()})
+        answer = ceci_session(_region_of(task), variables, task=task).execute(line.text)
+        return cast("CeciAnswer", {"text": answer.text, **answer.as_dict()})
 
-    found: CeciAnswer = await attended(request, _in_unit(host, unit, user, act))
-    return found
+    answer: CeciAnswer = await attended(request, _in_unit(host, unit, user, act))
+    return answer
 
 
 @routes.operation("commitUnitOfWork")

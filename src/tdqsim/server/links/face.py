@@ -198,14 +198,14 @@ class Links:
             if answered.done():
                 return
             try:
-                found = read_opening(answers, data, ("OPENED", "REFUSED"))
+                opened = read_opening(answers, data, ("OPENED", "REFUSED"))
             except MessageError as error:
                 answered.set_exception(error)
                 return
-            if found is not None and found[0].kind == "REFUSED":
-                answered.set_exception(MessageError(f"it refuses: {found[0].fields['reason']}"))
-            elif found is not None:
-                answered.set_result(connection.begin(lambda: wanted.attach(connection), found[1]))
+            if opened is not None and opened[0].kind == "REFUSED":
+                answered.set_exception(MessageError(f"it refuses: {opened[0].fields['reason']}"))
+            elif opened is not None:
+                answered.set_result(connection.begin(lambda: wanted.attach(connection), opened[1]))
 
         def ended(connection: LinkConnection) -> None:
             self.connections.discard(connection)
@@ -236,16 +236,16 @@ class Links:
 
     @staticmethod
     def _check_name(connection: LinkConnection, expected: str) -> None:
-        found = common_name(connection.peer)
-        if found != expected:
-            raise LinkRefused(f"the certificate there is of {found or 'an unknown name'}, not of {expected}")
+        name = common_name(connection.peer)
+        if name != expected:
+            raise LinkRefused(f"the certificate there is of {name or 'an unknown name'}, not of {expected}")
 
     # -- the other side connects -------------------------------------------------------------------------------------
 
     def _caller(self) -> LinkConnection:
-        said = decoder()
+        messages = decoder()
         connection = LinkConnection(
-            self._engine, lambda one, data: self._opened(one, said, data), self._gone, self._watch
+            self._engine, lambda one, data: self._opened(one, messages, data), self._gone, self._watch
         )
         self.connections.add(connection)
         asyncio.get_running_loop().call_later(BOUNDS["opening_seconds"], self._too_late, connection)
@@ -260,19 +260,19 @@ class Links:
         if connection.unopened:
             connection.drop()
 
-    def _opened(self, connection: LinkConnection, said: FrameDecoder, data: bytes) -> None:
+    def _opened(self, connection: LinkConnection, messages: FrameDecoder, data: bytes) -> None:
         try:
-            found = read_opening(said, data, ("OPEN",))
-            if found is None:
+            opened = read_opening(messages, data, ("OPEN",))
+            if opened is None:
                 return
-            attach = self._attach_for(connection, found[0])
+            attach = self._attach_for(connection, opened[0])
         except TdqError as error:
             _LOG.warning("a link was refused: %r", str(error))  # repr, because the other side chose the names in it
             connection.write(refusal(str(error)))
             connection.hang_up()
             return
         connection.write(taken())
-        attached = connection.begin(lambda: attach(connection), found[1])
+        attached = connection.begin(lambda: attach(connection), opened[1])
         attached.add_done_callback(lambda done: connection.fail() if done.exception() is not None else None)
 
     def _attach_for(self, connection: LinkConnection, frame: MessageFrame) -> _Attach:

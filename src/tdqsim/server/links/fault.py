@@ -49,15 +49,15 @@ class LinkFault:
         Raises:
             TdqError: the variable is invalid.
         """
-        said = os.environ.get(VARIABLE)
-        if not said:
+        text = os.environ.get(VARIABLE)
+        if not text:
             return None
-        found = _WRITTEN.fullmatch(said)
-        if found is None:
+        match = _WRITTEN.fullmatch(text)
+        if match is None:
             raise UsageError(
-                f"{VARIABLE} {said[:60]!r}: must be NAME:kill or cut:in or out:number, as in NEARAPPL:kill:out:3"
+                f"{VARIABLE} {text[:60]!r}: must be NAME:kill or cut:in or out:number, as in NEARAPPL:kill:out:3"
             )
-        return cls(found[2], found[3], int(found[4]), cut) if found[1] == name else None
+        return cls(match[2], match[3], int(match[4]), cut) if match[1] == name else None
 
     def watch(self, way: str, data: bytes) -> None:
         """Count the messages of one direction; see :data:`~tdqsim.server.links.wire.Watch`."""

@@ -92,10 +92,10 @@ def read_opening(decoder: FrameDecoder, data: bytes, kinds: tuple[str, ...]) -> 
     Raises:
         MessageError: it has another kind.
     """
-    found = decoder.first(data)
-    if found is not None and found[0].kind not in kinds:
-        raise MessageError(f"expected {' or '.join(kinds)}, not {found[0].kind}")
-    return found
+    first = decoder.first(data)
+    if first is not None and first[0].kind not in kinds:
+        raise MessageError(f"expected {' or '.join(kinds)}, not {first[0].kind}")
+    return first
 
 
 def decoder() -> FrameDecoder:

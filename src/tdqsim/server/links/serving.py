@@ -36,8 +36,8 @@ def check_links(given: Sequence[ServedLinks]) -> None:
         identity = _identity(each)
         tls.given(identity.certificate, identity.key)
         identity.context(server=True)
-        found = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
-        names = [str(part.value) for part in found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+        certificate = x509.load_pem_x509_certificate(identity.certificate.read_bytes())
+        names = [str(part.value) for part in certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
         if [name.upper() for name in names] != [each.name]:
             raise UsageError(
                 f"{each.certificate}: the certificate is of {', '.join(names) or 'an unknown name'}; "

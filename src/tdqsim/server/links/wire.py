@@ -59,12 +59,12 @@ class LinkConnection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._socket = transport
         transport.set_write_buffer_limits(high=BOUNDS["unsent_bytes"])
-        found: socket.socket | None = transport.get_extra_info("socket")
-        if found is not None:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        raw: socket.socket | None = transport.get_extra_info("socket")
+        if raw is not None:
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for option, bound in _PROBES:
                 if hasattr(socket, option):
-                    found.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), BOUNDS[bound])
+                    raw.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), BOUNDS[bound])
 
     @property
     def peer(self) -> dict[str, object]:

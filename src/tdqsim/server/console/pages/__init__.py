@@ -1,4 +1,4 @@
-"""The pages of the console, one module each: ``add(console)`` registers what it has."""
+"""The pages of the console, one module each; ``add(console)`` registers its pages."""
 
 from __future__ import annotations
 

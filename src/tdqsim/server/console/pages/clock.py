@@ -1,4 +1,4 @@
-"""The clock that all regions and systems share: freeze, go on, step to what comes next, advance."""
+"""The clock that all regions and systems share: freeze, resume, step to the next deadline, advance."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class _Clock:
             if self.visit.may(operation("SET CLOCK")):
                 with Block("div", "tdq-row"):
                     Button("Freeze", self.freeze)
-                    Button("Go on", self.thaw, kind="plain")
+                    Button("Resume", self.thaw, kind="plain")
                     Button("Step", self.step, kind="plain", title="Step to the next deadline")
                 with Block("div", "tdq-row"):
                     self.seconds = Control("Seconds", "number", 60, least=0, most=_MOST, on_enter=self.advance)
@@ -55,7 +55,7 @@ class _Clock:
     async def refresh(self) -> None:
         clock, following = await self.visit.ask(self._look)
         self.now.say(f"{datetime.fromtimestamp(clock[0] / _NS, UTC):%Y-%m-%d %H:%M:%S.%f} UTC")
-        state = "It stands still, until somebody moves it." if clock[1] else "It goes on as the machine's clock does."
+        state = "It stands still until it is moved." if clock[1] else "It runs with the clock of the machine."
         if following is not None:
             state += f"\nThe next deadline is in {(following - clock[0]) / _NS:,.3f} seconds."
         self.words.say(state)
@@ -70,12 +70,12 @@ class _Clock:
         await self.refresh()
 
     async def freeze(self) -> None:
-        """Stand still."""
+        """Freeze the clock."""
         await self._move("Freeze the clock", lambda dispatcher: dispatcher.clock.freeze())
 
     async def thaw(self) -> None:
-        """Go on."""
-        await self._move("Let the clock go on", lambda dispatcher: dispatcher.clock.thaw())
+        """Resume the clock."""
+        await self._move("Resume the clock", lambda dispatcher: dispatcher.clock.thaw())
 
     async def step(self) -> None:
         """Move to the next deadline, if there is one."""
@@ -88,7 +88,7 @@ class _Clock:
         await self._move("Step to the next deadline", move)
 
     async def advance(self) -> None:
-        """Move by so many seconds."""
+        """Move the clock forward by the seconds of the control."""
         seconds = self.seconds.number
         if seconds is None:
             self.visit.say(f"Advance: 0 to {_MOST:,} seconds are allowed", "bad")

@@ -1,7 +1,7 @@
-"""The operator's lines: CEMT, and CECI with a unit of work that lasts from line to line.
+"""Command lines for operators: CEMT, and CECI with a unit of work that remains open between lines.
 
-Both go by the text faces that everything else goes by. CEMT INQUIRE is for who may look; what changes something needs
-the role for it.
+Both use the same text interfaces as the API and the command line. CEMT INQUIRE needs the role ``look``; a command that
+changes something needs the role of the command.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tdqsim.server.operations import ServerOperation, operation, operation_of_co
 __all__ = ["add"]
 
 _KEPT: Final = 200
-"""Lines of a screen that are kept."""
+"""The number of lines that a screen keeps."""
 _IDLE: Final = 600.0
 """Seconds after which the unit of work of a CECI session without input is backed out."""
 
@@ -41,17 +41,17 @@ def add(console: Console) -> None:
     async def commands(request: Request, region: str) -> None:
         name = region_name(console, region)
         with frame(console, request, "Commands", region=name, here="commands") as visit:
-            found = console.host.region(name)
-            _Cemt(visit, found).build()
+            served = console.host.region(name)
+            _Cemt(visit, served).build()
             if visit.may(operation("UNIT OF WORK")):
-                ceci = _Ceci(visit, found)
+                ceci = _Ceci(visit, served)
                 ceci.build()
                 visit.client.on_delete(ceci.leave)
             await visit.follow([name], _nothing)
 
 
 async def _nothing() -> None:
-    """Nothing changes on this page unless a command is entered."""
+    """Update nothing: this page changes only when a command is entered."""
 
 
 @dataclass(slots=True, repr=False)
@@ -70,7 +70,7 @@ class _Cemt:
             self.screen = Block("pre", "tdq-screen", " ", tabindex="0", role="log", aria_label="CEMT screen")
 
     async def enter(self) -> None:
-        """Do what the line says."""
+        """Execute the line."""
         text = self.line.text.strip()
         try:
             request = parse_cemt(text)
@@ -78,13 +78,13 @@ class _Cemt:
             self.screen.say(f" {text}\n {error}")
             return
         userid = self.visit.caller.userid or self.region.default_user
-        found = await self.visit.do(
+        answer = await self.visit.do(
             operation_of_request(request), lambda: cemt(self.region, text, userid=userid), text=text
         )
-        if found is not REFUSED:
-            self.screen.say("\n".join(found.text.split("\n")[: _KEPT * 5]))
-            if found.errors:
-                self.visit.say(f"CEMT {text}: not all of it was done", "bad")
+        if answer is not REFUSED:
+            self.screen.say("\n".join(answer.text.split("\n")[: _KEPT * 5]))
+            if answer.errors:
+                self.visit.say(f"CEMT {text}: some of it failed", "bad")
 
 
 @dataclass(slots=True, repr=False)
@@ -118,7 +118,7 @@ class _Ceci:
         return self.visit.caller.userid or self.region.default_user
 
     async def enter(self) -> None:
-        """Execute the line in the session's unit of work, which begins with the first."""
+        """Execute the line in the unit of work of the session, which begins with the first line."""
         text = self.line.text.strip()
         try:
             if not text or not await self._begun(_command_of(text)):
@@ -133,7 +133,7 @@ class _Ceci:
         await self._shown(text, answer)
 
     async def _begun(self, command: ServerOperation) -> bool:
-        caller = self.visit.console.door.who(self.visit.request)
+        caller = self.visit.console.callers.identify(self.visit.request)
         for needed in (operation("UNIT OF WORK"), command):
             if caller is None or not caller.may(needed.role):
                 self.visit.say(f"CECI {needed.name}: refused, the role {needed.role} is needed; sign on again", "bad")
@@ -147,12 +147,12 @@ class _Ceci:
     async def _shown(self, text: str, answer: Future[CeciResult]) -> None:
         self.visit.say(f"CECI {text}: ...")
         try:
-            found = await asyncio.wrap_future(answer)
+            result = await asyncio.wrap_future(answer)
         except TdqError as error:
             self._failed(text, error)
         else:
-            self._print(found.text)
-            self.visit.say(f"CECI {found.name}: {found.response.name}", "ok" if int(found.response) == 0 else "bad")
+            self._print(result.text)
+            self.visit.say(f"CECI {result.name}: {result.response.name}", "ok" if int(result.response) == 0 else "bad")
         await self._look_after()
 
     def _failed(self, text: str, error: TdqError) -> None:
@@ -191,18 +191,18 @@ class _Ceci:
         await self._look_after()
 
     async def leave(self) -> None:
-        """The browser has gone: what it left open is backed out."""
+        """Back out the open unit of work of a page that was closed."""
         if self.unit:
             await self.end(commit=False)
 
 
 def _command_of(text: str) -> ServerOperation:
-    """The operation that a line carries out.
+    """The operation of a line.
 
     Raises:
-        TdqError: it is none; or RETURN, which would end the task under the session.
+        TdqError: the line is not a command; or it is RETURN, which would end the task of the session.
     """
     command = operation_of_command(resolve(text, bare=True))
     if command.name == "RETURN":
-        raise UsageError("RETURN is not taken here: Commit ends the unit of work")
+        raise UsageError("RETURN is refused here: Commit ends the unit of work")
     return command

@@ -1,4 +1,4 @@
-"""Faults on and off: plans of the test kit, put on a served region."""
+"""Switch faults on and off: fault plans of the test kit on a served region."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from nicegui import ui
 from tdqsim.cics import Region
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.facts import Resp
+from tdqsim.server.console.callers import Caller
 from tdqsim.server.console.controls import Block, Button, Control
-from tdqsim.server.console.door import Caller
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import DataTable, Row, column
@@ -23,7 +23,7 @@ from tdqsim.testing.faults import AnyFault, Fault, FaultPlan
 __all__ = ["add"]
 
 _COLUMNS: Final = (
-    column("fault", "Fault", mono=True, wide=True), column("happened", "Has happened"), column("do", ""),
+    column("fault", "Fault", mono=True, wide=True), column("happened", "Occurred"), column("do", ""),
 )  # fmt: skip
 _MOST: Final = 100
 
@@ -34,7 +34,7 @@ def add(console: Console) -> None:
     @ui.page("/regions/{region}/faults")
     async def faults(request: Request, region: str) -> None:
         name = region_name(console, region)
-        caller: Caller | None = console.door.who(request)
+        caller: Caller | None = console.callers.identify(request)
         needed = operation("SET FAULTS")
         if caller is None or not caller.may(needed.role):
             raise HTTPException(403, f"{needed.name}: the role {needed.role} is needed")
@@ -57,7 +57,7 @@ class _Faults:
 
     @property
     def active(self) -> dict[str, ActivePlan]:
-        """The fault plans that are on, switched on here or through the API."""
+        """The active fault plans, from the console and the API."""
         return self.visit.console.host.faults[self.region.applid]
 
     async def build(self) -> None:
@@ -76,9 +76,9 @@ class _Faults:
                 self.times = Control("Times in a row (0 for ever)", "number", 1, least=0, most=10**9)
                 self.delay = Control("Delay in seconds", "number", 0, least=0, most=10**6)
                 Button("Switch on", self.on)
-        with Block("section", "tdq-card", aria_label="Faults that are on"):
-            Block("h2", words="Faults that are on")
-            self.table = DataTable("Faults", _COLUMNS, empty="No fault is on.", on_act=self._off)
+        with Block("section", "tdq-card", aria_label="Active faults"):
+            Block("h2", words="Active faults")
+            self.table = DataTable("Faults", _COLUMNS, empty="No fault is active.", on_act=self._off)
         await self.visit.follow([self.region.applid], self.refresh)
 
     async def refresh(self) -> None:
@@ -98,7 +98,7 @@ class _Faults:
     def _fault(self) -> Fault:
         nth, times, delay = self.nth.number, self.times.number, self.delay.number
         if nth is None or times is None or delay is None:
-            raise ValueError("the numbers of a fault are whole ones from 0 or 1, the delay is in seconds")
+            raise ValueError("nth must be 1 or more, times 0 or more, and the delay a number of seconds")
         return Fault(
             self.condition.text, command=self.command.text, queue=self.queue.text.strip().upper()[:4],
             transid=self.transid.text.strip()[:4], nth=int(nth), times=int(times),
@@ -108,7 +108,7 @@ class _Faults:
     async def on(self) -> None:
         """Switch a fault on."""
         if len(self.active) >= _MOST:
-            self.visit.say(f"Fault: {_MOST} are on, which is all there may be", "bad")
+            self.visit.say(f"Fault: {_MOST} faults are active, which is the maximum", "bad")
             return
 
         def attach() -> None:
@@ -126,7 +126,9 @@ class _Faults:
 
 
 def _words(fault: AnyFault) -> str:
-    said = {
+    values = {
         name: getattr(fault, name, "") for name in ("condition", "command", "queue", "transid", "nth", "times", "delay")
     }
-    return ", ".join(f"{name}={value}" for name, value in said.items() if value not in ("", 0, 0.0)) or str(fault.kind)
+    return ", ".join(f"{name}={value}" for name, value in values.items() if value not in ("", 0, 0.0)) or str(
+        fault.kind
+    )

@@ -23,7 +23,7 @@ _MESSAGES: Final = (
 )  # fmt: skip
 _EVENTS: Final = (
     column("time", "Time"), column("task", "Task", num=True), column("what", "What"), column("queue", "Queue"),
-    column("came", "What came of it"),
+    column("result", "Result"),
 )  # fmt: skip
 _SHOWN: Final = 200
 
@@ -48,13 +48,13 @@ class _Log:
 
     async def build(self) -> None:
         with Block("div", "tdq-row"):
-            self.has = Control("Lines that have", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
+            self.has = Control("Lines that contain", hint="DFHAC, PAYQ, QZERO ...", on_change=self.refresh)
         with Block("section", "tdq-card", aria_label="Messages"):
             Block("h2", words="Messages, to CSMT, CSSL and others")
             self.messages = DataTable("Messages", _MESSAGES, empty="No message.")
         with Block("section", "tdq-card", aria_label="Events"):
-            Block("h2", words="What happened last")
-            self.events = DataTable("Events", _EVENTS, empty="Nothing has happened.")
+            Block("h2", words="Last events")
+            self.events = DataTable("Events", _EVENTS, empty="No event.")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
@@ -66,23 +66,23 @@ class _Log:
         self.events.show(self._rows([_event(event) for event in reversed(events)]))
 
     def _rows(self, lines: list[list[str | int]]) -> list[Row]:
-        """Those that have the words, newest first."""
+        """The lines that contain the text, newest first."""
         wanted = self.has.text.strip().upper()
-        found = [line for line in reversed(lines) if wanted in " ".join(map(str, line)).upper()]
-        return [{"id": str(at), "cells": line} for at, line in enumerate(found[:_SHOWN])]
+        matching = [line for line in reversed(lines) if wanted in " ".join(map(str, line)).upper()]
+        return [{"id": str(at), "cells": line} for at, line in enumerate(matching[:_SHOWN])]
 
 
 def _event(event: dict[str, Any]) -> list[str | int]:
     kind = event["event"]
-    what, came = kind.replace("_", " "), ""
+    what, result = kind.replace("_", " "), ""
     if kind == "command":
-        what, came = event["command"], event["condition"]
+        what, result = event["command"], event["condition"]
     elif kind == "unit_of_work":
-        came = "committed" if event["committed"] else "backed out"
+        result = "committed" if event["committed"] else "backed out"
     elif kind == "task_ended":
-        came = "normally" if event["normal"] else f"abend {event['abcode']}"
+        result = "normally" if event["normal"] else f"abend {event['abcode']}"
     elif kind == "seeded":
-        came = f"{event['records']} records"
+        result = f"{event['records']} records"
     if "transid" in event:
         what = f"{what} {event['transid']}"
-    return [moment(event["time_ns"]), event.get("task") or "", what, event.get("queue") or "", came]
+    return [moment(event["time_ns"]), event.get("task") or "", what, event.get("queue") or "", result]

@@ -1,4 +1,4 @@
-"""All regions and systems at a glance."""
+"""The overview of all regions and systems."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import is_unusable
-from tdqsim.server.console.pages.systems import Glances, add_systems_table
+from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column
 
 __all__ = ["add"]
@@ -34,15 +34,15 @@ _COLUMNS: Final = (
 
 def add(console: Console) -> None:
     """Register the page."""
-    glances = Glances(console)
+    reader = SystemReader(console)
 
     @ui.page("/")
     async def overview(request: Request) -> None:
         with frame(console, request, "Overview", here="overview") as visit:
-            await _build(visit, glances)
+            await _build(visit, reader)
 
 
-async def _build(visit: Visit, glances: Glances) -> None:
+async def _build(visit: Visit, reader: SystemReader) -> None:
     console = visit.console
     names = tuple(console.host.regions)
     with Block("section", "tdq-card", aria_label="Regions"):
@@ -54,18 +54,18 @@ async def _build(visit: Visit, glances: Glances) -> None:
 
     await visit.follow(names, refresh)
     if console.host.systems:
-        await add_systems_table(visit, glances)
+        await add_systems_table(visit, reader)
 
 
 def _row(visit: Visit, view: RegionView) -> Row:
-    region, seen = view.region, view.seen
+    region, snapshot = view.region, view.snapshot
     queues = view.queues.values()
     unusable = sum(map(is_unusable, queues))
-    indoubt = sum(unit.state == "INDOUBT" for unit in seen.units)
-    abends = ", ".join(f"{code} {count:,}" for code, count in sorted(seen.abends.items()))
+    indoubt = sum(unit.state == "INDOUBT" for unit in snapshot.units)
+    abends = ", ".join(f"{code} {count:,}" for code, count in sorted(snapshot.abends.items()))
 
     def link(words: int | str, page: str, tone: str = "", **query: str) -> RichCell:
-        """A figure that leads to the page where its parts are listed."""
+        """A figure that is a link to the page with its details."""
         text = f"{words:,}" if isinstance(words, int) else words
         href = visit.href("regions", region.applid, page)
         return {"text": text, "href": f"{href}?{urlencode(query)}" if query else href, "tone": tone if words else ""}
@@ -77,9 +77,9 @@ def _row(visit: Visit, view: RegionView) -> Row:
         link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
         link(unusable, "queues", "warn", show="off"),
         link(sum(queue.cycle for queue in queues), "queues", show="cycle"),
-        link(len(seen.tasks), "tasks"),
-        link(len(seen.waits), "tasks", "warn"),
-        link(len(seen.units), "units"),
+        link(len(snapshot.tasks), "tasks"),
+        link(len(snapshot.waits), "tasks", "warn"),
+        link(len(snapshot.units), "units"),
         link(indoubt, "units", "bad"),
         link(abends, "log", "bad") if abends else "none",
     ]

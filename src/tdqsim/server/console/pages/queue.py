@@ -16,7 +16,7 @@ from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queue_actions import Actions
 from tdqsim.server.console.pages.queue_records import RecordsSection
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.queue_look import look_at
+from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.table import DataTable, column
 from tdqsim.server.operations import operation
 
@@ -28,7 +28,7 @@ _OPTIONS: Final = (
     column("number", "CVDA", num=True),
 )
 _LEAST: Final = 60 * 10**9
-"""Nanoseconds of time that the picture of the depth shows at least."""
+"""The minimum time span of the depth chart, in nanoseconds."""
 
 
 def add(console: Console) -> None:
@@ -82,32 +82,32 @@ class _Queue:
         if self.name not in self.view.queues:
             await self._show_discarded()
             return
-        found = await self.visit.ask(lambda: look_at(self.region, self.name, self.visit.caller.userid))
-        self.explained.say("\n".join((*found.explanation, *filter(None, [found.refused]))))
-        self.options.show([{"id": row[0], "cells": list(row)} for row in found.options])
+        details = await self.visit.ask(lambda: read_queue(self.region, self.name, self.visit.caller.userid))
+        self.explained.say("\n".join((*details.explanation, *filter(None, [details.refused]))))
+        self.options.show([{"id": row[0], "cells": list(row)} for row in details.options])
         if self.actions is not None:
-            self.actions.foresee(found.commands)
+            self.actions.predict(details.commands)
         self._draw_depth()
         await self.records.refresh()
 
     async def _show_discarded(self) -> None:
-        """Show nothing of a queue that is not installed, and let nothing be done to it until it is again."""
+        """Show no values of a queue that is not installed, and disable its commands until it is installed again."""
         self.explained.say(f"Queue {self.name} is not installed.")
         self.options.show([])
         self.figures.say("")
         self.chart.show([])
         if self.actions is not None:
-            self.actions.foresee(None)
+            self.actions.predict(None)
         await self.records.refresh()
 
     def _draw_depth(self) -> None:
         queue = self.view.queues[self.name]
-        samples = self.view.depths.of(self.name) or [(self.view.seen.time_ns, max(queue.depth, 0))]
-        first = (min(samples[0][0], self.view.seen.time_ns - _LEAST), samples[0][1])
-        points = [first, *samples[1:], (self.view.seen.time_ns, samples[-1][1])]
+        samples = self.view.depths.of(self.name) or [(self.view.snapshot.time_ns, max(queue.depth, 0))]
+        first = (min(samples[0][0], self.view.snapshot.time_ns - _LEAST), samples[0][1])
+        points = [first, *samples[1:], (self.view.snapshot.time_ns, samples[-1][1])]
         self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])
         if queue.depth < 0:
-            self.figures.say(f"What {self.name} stands for holds the records.")
+            self.figures.say(f"The target of {self.name} has the records.")
             return
         depths = [depth for _, depth in samples]
         self.figures.say(f"Now {queue.depth:,}; least {min(depths):,}, most {max(depths):,}.")

@@ -1,4 +1,4 @@
-"""The commands on a queue, each with the condition it would get now, by the commands' own rules."""
+"""The commands on a queue, each with its predicted condition, by the rules of the command itself."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control, Handler
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Visit
-from tdqsim.server.console.queue_look import SETTABLE, as_value, foresee_set
+from tdqsim.server.console.queue_state import SETTABLE, as_value, predict_set
 from tdqsim.server.operations import operation
 
 __all__ = ["Actions"]
@@ -22,34 +22,35 @@ T = TypeVar("T")
 
 _WAYS: Final = {"text": "text", "hex": "hexadecimal"}
 _MOST_SEEDS: Final = 1000
-_GOES_ON: Final = ("NORMAL", "WAIT", "SHIPPED", "UNKNOWN")
+_EXECUTED: Final = ("NORMAL", "WAIT", "SHIPPED", "UNKNOWN")
+"""The predictions with which a button is enabled."""
 
 
 @dataclass(slots=True, repr=False)
 class Actions:
-    """The section of a queue's page in which something is done.
+    """The section of a queue's page with the commands.
 
     Attributes:
-        visit: whose page it is.
-        region: where the queue is.
-        name: the queue.
+        visit: the page.
+        region: the region of the queue.
+        name: the name of the queue.
     """
 
     visit: Visit
     region: Region
     name: str
     _buttons: dict[str, Button] = field(default_factory=dict)
-    _unforeseen: list[Button] = field(default_factory=list)
-    _told: Block = field(init=False)
+    _unpredicted: list[Button] = field(default_factory=list)
+    _remarks: Block = field(init=False)
     _record: Control = field(init=False)
     _way: Control = field(init=False)
     _option: Control = field(init=False)
     _value: Control = field(init=False)
-    _foreseen: Block = field(init=False)
+    _predicted: Block = field(init=False)
     _seeds: Control = field(init=False)
 
     def build(self) -> None:
-        """Make it."""
+        """Add the section to the page."""
         may_write, may_seed = self.visit.may(operation("WRITEQ TD")), self.visit.may(operation("SEED"))
         with Block("section", "tdq-card", aria_label="Do something"):
             Block("h2", words="Do something")
@@ -59,7 +60,7 @@ class Actions:
                 self._build_set()
             if may_seed:
                 self._build_seed()
-            self._told = Block("p", "tdq-dim tdq-explain")
+            self._remarks = Block("p", "tdq-dim tdq-explain")
 
     def _build_write(self) -> None:
         with Block("div", "tdq-row"):
@@ -87,42 +88,42 @@ class Actions:
             return
         with Block("div", "tdq-row"):
             self._option = Control(
-                "Option of SET TDQUEUE", "select", next(iter(options)), options=options, on_change=self._look_ahead
+                "Option of SET TDQUEUE", "select", next(iter(options)), options=options, on_change=self._predict_set
             )
-            self._value = Control("Value", on_change=self._look_ahead, on_enter=self.set_option)
-            self._unforeseen.append(Button("SET TDQUEUE", self.set_option, kind="plain"))
-            self._foreseen = Block("span", "tdq-dim", aria_live="polite")
+            self._value = Control("Value", on_change=self._predict_set, on_enter=self.set_option)
+            self._unpredicted.append(Button("SET TDQUEUE", self.set_option, kind="plain"))
+            self._predicted = Block("span", "tdq-dim", aria_live="polite")
 
     def _build_seed(self) -> None:
         with Block("details"):
             Block("summary", words="Seed records, outside any task")
             with Block("div", "tdq-row"):
                 self._seeds = Control("Records to seed, one a line", "area", mono=True, grow=True)
-                self._unforeseen.append(Button("Seed", self.seed, kind="plain"))
+                self._unpredicted.append(Button("Seed", self.seed, kind="plain"))
 
     def _add(self, command: str, label: str, act: Handler, kind: str = "") -> None:
         self._buttons[command] = Button(label, act, kind=kind, title="" if label == command else command)
 
-    def foresee(self, commands: Mapping[str, Prediction] | None) -> None:
-        """Show the condition that each command would get now.
+    def predict(self, commands: Mapping[str, Prediction] | None) -> None:
+        """Show the predicted condition of each command, and enable its button if it would be executed.
 
         Args:
-            commands: by their names; None where the queue is not installed, so that nothing can be done.
+            commands: the predictions by command; None if the queue is not installed, which disables all buttons.
         """
         lines = []
-        for button in self._unforeseen:
+        for button in self._unpredicted:
             button.enable(commands is not None)
         for command, button in self._buttons.items():
-            told = (commands or {}).get(command)
-            if told is None:
+            prediction = (commands or {}).get(command)
+            if prediction is None:
                 button.enable(False)
                 continue
-            button.enable(told.outcome in _GOES_ON)
-            if told.outcome != "NORMAL" or told.reason:
-                lines.append(str(told))
-        self._told.say("\n".join(lines))
+            button.enable(prediction.outcome in _EXECUTED)
+            if prediction.outcome != "NORMAL" or prediction.reason:
+                lines.append(str(prediction))
+        self._remarks.say("\n".join(lines))
 
-    # -- what is done ---------------------------------------------------------------------------------------------
+    # -- actions -------------------------------------------------------------------------------------------------
 
     def _bytes(self, text: str) -> bytes:
         return hex_bytes(text) if self._way.text == "hex" else self.region.codepage.encode(text)
@@ -132,12 +133,12 @@ class Actions:
         return await self.visit.task(operation(name), self.region, action, queue=self.name, **parts)
 
     async def write(self) -> None:
-        """WRITEQ TD of the record that was typed."""
+        """WRITEQ TD of the typed record."""
         text = self._record.text
         await self._task("WRITEQ TD", lambda task: task.writeq_td(self.name, self._bytes(text)))
 
     async def read(self) -> None:
-        """READQ TD: the first record is taken, and shown in the status line."""
+        """READQ TD; the status line shows the record."""
         record = await self._task("READQ TD", lambda task: task.readq_td(self.name))
         if record is not REFUSED:
             what = operation("READQ TD").text(queue=self.name)
@@ -146,12 +147,12 @@ class Actions:
             )
 
     async def clear(self) -> None:
-        """DELETEQ TD, when it is meant."""
+        """DELETEQ TD, after a confirmation."""
         if await confirmed(f"Delete all records of {self.name}?", "DELETEQ TD"):
             await self._task("DELETEQ TD", lambda task: task.deleteq_td(self.name))
 
     async def discard(self) -> None:
-        """DISCARD TDQUEUE, when it is meant."""
+        """DISCARD TDQUEUE, after a confirmation."""
         if await confirmed(f"Discard the definition of {self.name}, with its records?", "DISCARD TDQUEUE"):
             await self._task("DISCARD TDQUEUE", lambda task: task.discard_tdqueue(self.name))
 
@@ -165,24 +166,24 @@ class Actions:
         await self._task("SET TDQUEUE", change, option=option, value=value)
 
     async def set_option(self) -> None:
-        """SET TDQUEUE as chosen and typed."""
+        """SET TDQUEUE with the selected option and the typed value."""
         await self.set(self._option.text, self._value.text)
-        await self._look_ahead()
+        await self._predict_set()
 
-    async def _look_ahead(self) -> None:
-        """Show the condition that the SET would get."""
+    async def _predict_set(self) -> None:
+        """Show the predicted condition of the SET."""
         option, value = self._option.text, self._value.text
         if not value.strip():
-            self._foreseen.say("")
+            self._predicted.say("")
             return
         userid = self.visit.caller.userid
-        self._foreseen.say(await self.visit.ask(lambda: foresee_set(self.region, self.name, userid, option, value)))
+        self._predicted.say(await self.visit.ask(lambda: predict_set(self.region, self.name, userid, option, value)))
 
     async def seed(self) -> None:
-        """Put records on the queue outside any task."""
+        """Add records to the queue outside any task."""
         lines = [line for line in self._seeds.text.split("\n") if line]
         if not 0 < len(lines) <= _MOST_SEEDS:
-            self.visit.say(f"Seed {self.name}: 1 to {_MOST_SEEDS} lines are needed, {len(lines)} are there", "bad")
+            self.visit.say(f"Seed {self.name}: expected 1 to {_MOST_SEEDS} lines, got {len(lines)}", "bad")
             return
         count = await self.visit.do(operation("SEED"), lambda: self.region.seed(self.name, lines), queue=self.name)
         if count is not REFUSED:

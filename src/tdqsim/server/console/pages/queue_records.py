@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from tdqsim.cics import Region
@@ -12,7 +11,8 @@ from tdqsim.layouts import Layout
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import shown_whole
 from tdqsim.server.console.frame import Visit
-from tdqsim.server.console.queue_look import record_at, records_of
+from tdqsim.server.console.pager import Pager
+from tdqsim.server.console.queue_state import read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
@@ -21,7 +21,7 @@ __all__ = ["RecordsSection"]
 _WAYS: Final = {"text": "text", "hex": "hexadecimal", "layout": "by a layout"}
 _SIZES: Final = {"20": "20", "50": "50", "100": "100"}
 _SHOWN: Final = 240
-"""Bytes of a record that a row shows at most; all of them are a button away."""
+"""The maximum number of bytes of a record in a row; a button shows the whole record."""
 _WHOLE: Final = 32_768
 
 
@@ -30,17 +30,15 @@ class RecordsSection:
     """The section of a queue's page with its records.
 
     Attributes:
-        visit: whose page it is.
-        region: where the queue is.
-        name: the queue.
+        visit: the page.
+        region: the region of the queue.
+        name: the name of the queue.
     """
 
     visit: Visit
     region: Region
     name: str
-    at: int = 0
     layout: Layout | None = None
-    _count: int = 0
     _way: Control = field(init=False)
     _size: Control = field(init=False)
     _from: Control = field(init=False)
@@ -48,11 +46,10 @@ class RecordsSection:
     _copybook: Control = field(init=False)
     _pasted: Block = field(init=False)
     _table: DataTable = field(init=False)
-    _where: Block = field(init=False)
-    _buttons: tuple[Button, ...] = ()
+    _pager: Pager = field(init=False)
 
     def build(self) -> None:
-        """Make it."""
+        """Add the section to the page."""
         with Block("section", "tdq-card", aria_label="Records"):
             Block("h2", words="Records")
             with Block("div", "tdq-row"):
@@ -71,23 +68,15 @@ class RecordsSection:
                 column("data", "Data", mono=True, wide=True), column("all", ""),
             )  # fmt: skip
             self._table = DataTable(f"Records of {self.name}", columns, empty="No records.", on_act=self._whole)
-            with Block("nav", "tdq-row", aria_label="Pages of records"):
-                self._buttons = tuple(
-                    Button(label, partial(self._turn, step), kind="plain")
-                    for label, step in (("First", -(10**12)), ("Previous", -1), ("Next", 1), ("Last", 10**12))
-                )
-                self._where = Block("span", "tdq-dim", aria_live="polite")
+            self._pager = Pager("records", self._show_page, int(self._size.text))
 
-    async def _turn(self, pages: int) -> None:
-        size = int(self._size.text)
-        last = max(self._count - 1, 0) // size * size if self._count >= 0 else self.at + size
-        self.at = max(0, min(self.at + pages * size, last))
-        self._from.put(self.at + 1)
+    async def _show_page(self) -> None:
+        self._from.put(self._pager.at + 1)
         await self.refresh()
 
     async def _go(self) -> None:
         if self._from.number is not None:
-            self.at = int(self._from.number) - 1
+            self._pager.at = int(self._from.number) - 1
             await self.refresh()
 
     async def _use_copybook(self) -> None:
@@ -101,20 +90,16 @@ class RecordsSection:
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Show the page as it is now."""
-        size, too = int(self._size.text), bool(self._too.checked)
-        who = self.visit.caller.userid
+        """Show the page of records in its present state."""
+        pager, too = self._pager, bool(self._too.checked)
+        pager.size = int(self._size.text)
+        userid = self.visit.caller.userid
         page = await self.visit.ask(
-            lambda: records_of(self.region, self.name, self.at, size, with_uncommitted=too, userid=who)
+            lambda: read_records(self.region, self.name, pager.at, pager.size, with_uncommitted=too, userid=userid)
         )
-        self.at, self._count = page.position, page.count
+        pager.at = page.position
         self._table.show([self._row(page.position + at, record) for at, record in enumerate(page.records)])
-        last = page.position + len(page.records)
-        of = f" of {page.count:,}" if page.count >= 0 else ""
-        self._where.say(page.refused or f"{page.position + 1 if page.records else 0:,} to {last:,}{of}")
-        more = last < page.count if page.count >= 0 else len(page.records) == size
-        for number, button in enumerate(self._buttons):
-            button.enable(page.position > 0 if number < 2 else more)
+        pager.show(len(page.records), page.count, page.refused)
 
     def _row(self, position: int, record: bytes) -> Row:
         whole: Cell = {"buttons": [{"id": "whole", "label": "Whole", "title": f"Whole record {position + 1}"}]}
@@ -132,12 +117,12 @@ class RecordsSection:
 
     async def _whole(self, row: str, _act: str) -> None:
         position, too = int(row) if row.isdecimal() else 0, bool(self._too.checked)
-        who = self.visit.caller.userid
+        userid = self.visit.caller.userid
         record = await self.visit.ask(
-            lambda: record_at(self.region, self.name, position, with_uncommitted=too, userid=who)
+            lambda: read_record(self.region, self.name, position, with_uncommitted=too, userid=userid)
         )
         if record is None:
-            self.visit.say(f"Record {position + 1} is not there any more.", "bad")
+            self.visit.say(f"Record {position + 1} no longer exists.", "bad")
             return
         page = self.region.codepage
         parts = {"Text": text_of(record, page, _WHOLE), "Hexadecimal": dump(record, page, _WHOLE)}

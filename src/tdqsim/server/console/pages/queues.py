@@ -1,30 +1,30 @@
-"""The queues of a region, live: filtered, sorted and paged here, so that a browser gets one page of them."""
+"""The queues of a region: the server filters, sorts and pages them, so that a browser gets only one page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.seen import QueueSeen
+from tdqsim.server.console.pager import Pager
+from tdqsim.server.console.region_state import QueueRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column, spark
 
 __all__ = ["add", "is_unusable", "region_name"]
 
 
-def is_unusable(queue: QueueSeen) -> bool:
+def is_unusable(queue: QueueRow) -> bool:
     """Whether a queue refuses reads and writes because it is not enabled, or its data set is not open."""
     return _state(queue) not in ("ENABLED", "ENABLED OPEN", "")
 
 
-def _state(queue: QueueSeen) -> str:
+def _state(queue: QueueRow) -> str:
     return f"{queue.enabled} {queue.open}".strip()
 
 
@@ -40,7 +40,7 @@ _COLUMNS: Final = (
     column("target", "Stands for", sort=True),
 )
 _TYPES: Final = {"": "all types", "INTRA": "INTRA", "EXTRA": "EXTRA", "INDIRECT": "INDIRECT", "REMOTE": "REMOTE"}
-_SHOW: Final[dict[str, tuple[str, Callable[[QueueSeen], bool]]]] = {
+_SHOW: Final[dict[str, tuple[str, Callable[[QueueRow], bool]]]] = {
     "": ("all but the supplied ones", lambda queue: not queue.supplied),
     "all": ("all", lambda _queue: True),
     "filled": ("with records", lambda queue: queue.depth > 0),
@@ -49,7 +49,7 @@ _SHOW: Final[dict[str, tuple[str, Callable[[QueueSeen], bool]]]] = {
     "cycle": ("in a trigger cycle", lambda queue: queue.cycle),
     "off": ("not enabled or closed", is_unusable),
 }
-_KEYS: Final[dict[str, Callable[[QueueSeen], tuple[str, int]]]] = {
+_KEYS: Final[dict[str, Callable[[QueueRow], tuple[str, int]]]] = {
     "name": lambda queue: (queue.name, 0),
     "type": lambda queue: (f"{queue.type} {queue.recovery}", 0),
     "depth": lambda queue: ("", queue.depth),
@@ -61,10 +61,10 @@ _KEYS: Final[dict[str, Callable[[QueueSeen], tuple[str, int]]]] = {
 
 
 def region_name(console: Console, name: str) -> str:
-    """The APPLID of a region that is served.
+    """The APPLID of a served region.
 
     Raises:
-        HTTPException: 404: none of that name is.
+        HTTPException: 404: no region of that name is served.
     """
     if name.upper() not in console.host.regions:
         raise HTTPException(404, f"no region {name} is served")
@@ -88,13 +88,11 @@ class _Queues:
     begins_with: str = ""
     sort: str = "name"
     down: bool = False
-    at: int = 0
     name: Control = field(init=False)
     type: Control = field(init=False)
     show: Control = field(init=False)
     table: DataTable = field(init=False)
-    where: Block = field(init=False)
-    buttons: tuple[Button, ...] = ()
+    pager: Pager = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Queues"):
@@ -103,58 +101,48 @@ class _Queues:
                 self.type = Control("Type", "select", options=_TYPES, on_change=self._from_the_start)
                 shows = {key: label for key, (label, _) in _SHOW.items()}
                 self.show = Control("Show", "select", self.begins_with, options=shows, on_change=self._from_the_start)
-            self.table = DataTable("Queues", _COLUMNS, empty="No queue is like that.", on_sort=self._sort)
-            with Block("nav", "tdq-row", aria_label="Pages of queues"):
-                names = (("First", -(10**9)), ("Previous", -_PAGE), ("Next", _PAGE), ("Last", 10**9))
-                self.buttons = tuple(Button(label, partial(self._turn, step), kind="plain") for label, step in names)
-                self.where = Block("span", "tdq-dim", aria_live="polite")
+            self.table = DataTable("Queues", _COLUMNS, empty="No queue matches.", on_sort=self._sort)
+            self.pager = Pager("queues", self._draw, _PAGE)
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     def _from_the_start(self) -> None:
-        self.at = 0
+        self.pager.at = 0
         self._draw()
 
     def _sort(self, key: str) -> None:
         self.sort, self.down = key, not self.down if key == self.sort else key == "depth"
         self._from_the_start()
 
-    def _turn(self, step: int) -> None:
-        self.at += step
-        self._draw()
-
     async def refresh(self) -> None:
         self._draw()
 
-    def _found(self) -> list[QueueSeen]:
+    def _found(self) -> list[QueueRow]:
         wanted, type_, show = self.name.text.strip().upper(), self.type.text, _SHOW[self.show.text][1]
-        found = [
+        matching = [
             queue
             for queue in self.view.queues.values()
             if wanted in queue.name.upper() and type_ in ("", queue.type) and show(queue)
         ]
-        found.sort(key=lambda queue: queue.name)
+        matching.sort(key=lambda queue: queue.name)
         if self.sort != "name" or self.down:
-            found.sort(key=_KEYS[self.sort], reverse=self.down)
-        return found
+            matching.sort(key=_KEYS[self.sort], reverse=self.down)
+        return matching
 
     def _draw(self) -> None:
-        found = self._found()
-        last = max(len(found) - 1, 0) // _PAGE * _PAGE
-        self.at = min(max(self.at, 0), last)
-        page = found[self.at : self.at + _PAGE]
+        matching = self._found()
+        self.pager.limit(len(matching))
+        page = matching[self.pager.at : self.pager.at + _PAGE]
         self.table.show([self._row(queue) for queue in page], (self.sort, self.down))
-        self.where.say(f"{self.at + 1 if page else 0:,} to {self.at + len(page):,} of {len(found):,}")
-        for number, button in enumerate(self.buttons):
-            button.enable(self.at > 0 if number < 2 else self.at < last)
+        self.pager.show(len(page), len(matching))
 
-    def _row(self, queue: QueueSeen) -> Row:
+    def _row(self, queue: QueueRow) -> Row:
         samples = self.view.depths.of(queue.name)
         state = _state(queue)
         cells: list[Cell] = [
             {"text": queue.name, "href": self.visit.href("regions", self.view.region.applid, "queues", queue.name)},
             f"{queue.type} {queue.recovery}".strip(),
             f"{queue.depth:,}" if queue.depth >= 0 else "",
-            {"spark": spark(samples, self.view.seen.time_ns), "title": f"depth of {queue.name} over time"}
+            {"spark": spark(samples, self.view.snapshot.time_ns), "title": f"depth of {queue.name} over time"}
             if len(samples) > 1
             else "",
             {"text": state, "tone": "ok" if state in ("ENABLED", "ENABLED OPEN") else "warn"} if state else "",
@@ -165,7 +153,7 @@ class _Queues:
         return {"id": queue.name, "cells": cells}
 
 
-def _trigger(queue: QueueSeen) -> Cell:
+def _trigger(queue: QueueRow) -> Cell:
     if not queue.trigger:
         return ""
     words = f"{queue.trigger} at {queue.level}"

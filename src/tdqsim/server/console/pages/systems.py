@@ -14,14 +14,15 @@ from tdqsim.errors import TdqError
 from tdqsim.ibmi import Job, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
-from tdqsim.server.console.system_look import DtaqSeen, SystemSeen, as_job, journal_of, look_at_system
+from tdqsim.server.console.pager import Pager
+from tdqsim.server.console.system_state import DataQueueRow, SystemSnapshot, as_job, read_journal, read_system
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
-__all__ = ["Glances", "add", "add_systems_table", "system_named"]
+__all__ = ["SystemReader", "add", "add_systems_table", "system_named"]
 
 _BEAT: Final = 0.8
-"""Seconds between two looks at a system, for all browsers together."""
+"""Seconds between two updates of a page."""
 _PAGE: Final = 50
 _QUEUES: Final = (
     column("name", "Data queue"), column("order", "Order"), column("entries", "Entries", num=True),
@@ -39,8 +40,8 @@ _ENTRIES: Final = (
 )  # fmt: skip
 
 
-class Glances:
-    """One look at each system for all browsers, as long as any asks.
+class SystemReader:
+    """Reads the state of systems once for all browsers.
 
     Args:
         console: see :class:`~tdqsim.server.console.frame.Console`.
@@ -48,49 +49,49 @@ class Glances:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._seen: dict[str, tuple[float, asyncio.Future[SystemSeen]]] = {}
+        self._seen: dict[str, tuple[float, asyncio.Future[SystemSnapshot]]] = {}
 
-    async def at(self, system: System) -> SystemSeen:
-        """The state of a system, at most half a beat old."""
+    async def at(self, system: System) -> SystemSnapshot:
+        """The state of a system, which is at most half of :data:`_BEAT` old."""
         now = asyncio.get_running_loop().time()
-        since, seen = self._seen.get(system.name, (0.0, None))
-        if seen is None or now - since > _BEAT / 2:
-            asked = self._console.host.engine.outside(partial(look_at_system, system))
-            seen = asyncio.ensure_future(asyncio.wrap_future(asked))
-            self._seen[system.name] = now, seen
-        return await asyncio.shield(seen)
+        since, reading = self._seen.get(system.name, (0.0, None))
+        if reading is None or now - since > _BEAT / 2:
+            future = self._console.host.engine.outside(partial(read_system, system))
+            reading = asyncio.ensure_future(asyncio.wrap_future(future))
+            self._seen[system.name] = now, reading
+        return await asyncio.shield(reading)
 
 
 def system_named(console: Console, name: str) -> System:
-    """A system that is served.
+    """A served system.
 
     Raises:
-        HTTPException: 404: none of that name is.
+        HTTPException: 404: no system of that name is served.
     """
-    found = console.host.systems.get(name.upper())
-    if found is None:
+    system = console.host.systems.get(name.upper())
+    if system is None:
         raise HTTPException(404, f"no system {name} is served")
-    return found
+    return system
 
 
 def add(console: Console) -> None:
     """Register the pages."""
-    glances = Glances(console)
+    reader = SystemReader(console)
 
     @ui.page("/systems")
     async def systems(request: Request) -> None:
         with frame(console, request, "IBM i systems", here="systems") as visit:
-            await add_systems_table(visit, glances)
+            await add_systems_table(visit, reader)
 
     @ui.page("/systems/{system}")
     async def one_system(request: Request, system: str) -> None:
-        found = system_named(console, system)
-        with frame(console, request, f"System {found.name}", here="systems") as visit:
-            await _System(visit, found, glances).build()
+        served = system_named(console, system)
+        with frame(console, request, f"System {served.name}", here="systems") as visit:
+            await _System(visit, served, reader).build()
 
 
-async def add_systems_table(visit: Visit, glances: Glances) -> None:
-    """The systems that are served, as a section of a page."""
+async def add_systems_table(visit: Visit, reader: SystemReader) -> None:
+    """Add the table of served systems to a page."""
     columns = (
         column("name", "System"), column("libraries", "Libraries", num=True), column("queues", "Data queues", num=True),
         column("entries", "Entries", num=True), column("jobs", "Active jobs", num=True),
@@ -102,13 +103,16 @@ async def add_systems_table(visit: Visit, glances: Glances) -> None:
     async def refresh() -> None:
         rows: list[Row] = []
         for name, system in visit.console.host.systems.items():
-            seen = await glances.at(system)
-            entries = sum(queue.entries for queue in seen.queues if queue.entries > 0)
+            snapshot = await reader.at(system)
+            entries = sum(queue.entries for queue in snapshot.queues if queue.entries > 0)
             cells: list[Cell] = [
                 {"text": text, "href": visit.href("systems", name)}
                 for text in (
                     name,
-                    *(f"{count:,}" for count in (len(seen.libraries), len(seen.queues), entries, len(seen.jobs))),
+                    *(
+                        f"{count:,}"
+                        for count in (len(snapshot.libraries), len(snapshot.queues), entries, len(snapshot.jobs))
+                    ),
                 )
             ]
             rows.append({"id": name, "cells": cells})
@@ -122,12 +126,10 @@ async def add_systems_table(visit: Visit, glances: Glances) -> None:
 class _System:
     visit: Visit
     system: System
-    glances: Glances
-    at: int = 0
+    reader: SystemReader
     has: Control = field(init=False)
     queues: DataTable = field(init=False)
-    where: Block = field(init=False)
-    buttons: tuple[Button, ...] = ()
+    pager: Pager = field(init=False)
     libraries: DataTable = field(init=False)
     jobs: DataTable = field(init=False)
     journal: Control = field(init=False)
@@ -136,7 +138,7 @@ class _System:
     screen: Block = field(init=False)
 
     async def build(self) -> None:
-        seen = await self.glances.at(self.system)
+        snapshot = await self.reader.at(self.system)
         self._build_queues()
         with Block("div", "tdq-cols"):
             with Block("section", "tdq-card", aria_label="Libraries"):
@@ -145,7 +147,7 @@ class _System:
             with Block("section", "tdq-card", aria_label="Jobs"):
                 Block("h2", words="Active jobs")
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
-        self._build_journal(seen)
+        self._build_journal(snapshot)
         if self.visit.may(operation("CL")):
             self._build_line()
         await self.refresh()
@@ -156,16 +158,13 @@ class _System:
             Block("h2", words="Data queues")
             with Block("div", "tdq-row"):
                 self.has = Control("Library or name has", on_change=self._from_the_start)
-            self.queues = DataTable("Data queues", _QUEUES, empty="No data queue is like that.")
-            with Block("nav", "tdq-row", aria_label="Pages of data queues"):
-                steps = (("Previous", -_PAGE), ("Next", _PAGE))
-                self.buttons = tuple(Button(label, partial(self._turn, step), kind="plain") for label, step in steps)
-                self.where = Block("span", "tdq-dim", aria_live="polite")
+            self.queues = DataTable("Data queues", _QUEUES, empty="No data queue matches.")
+            self.pager = Pager("data queues", self.refresh, _PAGE)
 
-    def _build_journal(self, seen: SystemSeen) -> None:
+    def _build_journal(self, snapshot: SystemSnapshot) -> None:
         with Block("section", "tdq-card", aria_label="Journal"):
             Block("h2", words="Journal")
-            choices = {name: name for name in seen.journals} or {"": "there is none"}
+            choices = {name: name for name in snapshot.journals} or {"": "none"}
             self.journal = Control(
                 "Journal", "select", next(iter(choices)), options=choices, on_change=self._show_journal
             )
@@ -183,23 +182,21 @@ class _System:
             self.screen = Block("pre", "tdq-screen", " ", tabindex="0", role="log", aria_label="Messages of the job")
 
     async def refresh(self) -> None:
-        seen = await self.glances.at(self.system)
-        self._show_queues(seen)
-        self.libraries.show([{"id": row[0], "cells": list(row)} for row in seen.libraries])
-        self.jobs.show([{"id": row[0], "cells": list(row)} for row in seen.jobs])
+        snapshot = await self.reader.at(self.system)
+        self._show_queues(snapshot)
+        self.libraries.show([{"id": row[0], "cells": list(row)} for row in snapshot.libraries])
+        self.jobs.show([{"id": row[0], "cells": list(row)} for row in snapshot.jobs])
         await self._show_journal()
 
-    def _show_queues(self, seen: SystemSeen) -> None:
+    def _show_queues(self, snapshot: SystemSnapshot) -> None:
         wanted = self.has.text.strip().upper()
-        found = [queue for queue in seen.queues if wanted in f"{queue.library}/{queue.name}"]
-        self.at = max(0, min(self.at, max(len(found) - 1, 0) // _PAGE * _PAGE))
-        page = found[self.at : self.at + _PAGE]
+        matching = [queue for queue in snapshot.queues if wanted in f"{queue.library}/{queue.name}"]
+        self.pager.limit(len(matching))
+        page = matching[self.pager.at : self.pager.at + _PAGE]
         self.queues.show([self._row(queue) for queue in page])
-        self.where.say(f"{self.at + 1 if page else 0:,} to {self.at + len(page):,} of {len(found):,}")
-        self.buttons[0].enable(self.at > 0)
-        self.buttons[1].enable(self.at + _PAGE < len(found))
+        self.pager.show(len(page), len(matching))
 
-    def _row(self, queue: DtaqSeen) -> Row:
+    def _row(self, queue: DataQueueRow) -> Row:
         place = f"{queue.library}/{queue.name}"
         href = self.visit.href("systems", self.system.name, "queues", queue.library, queue.name)
         cells: list[Cell] = [
@@ -211,30 +208,26 @@ class _System:
 
     async def _show_journal(self) -> None:
         name = self.journal.text
-        rows = await self.visit.ask(lambda: journal_of(self.system, name, _PAGE)) if name else []
+        rows = await self.visit.ask(lambda: read_journal(self.system, name, _PAGE)) if name else []
         self.entries.show([{"id": str(row[0]), "cells": row} for row in rows])
 
     async def _from_the_start(self) -> None:
-        self.at = 0
-        await self.refresh()
-
-    async def _turn(self, step: int) -> None:
-        self.at += step
+        self.pager.at = 0
         await self.refresh()
 
     async def enter(self) -> None:
-        """Do a CL command in a job of the user's own."""
+        """Run a CL command in a job of its own, with the profile of the user."""
         text, userid = self.line.text.strip(), self.visit.caller.userid
 
         def act(job: Job) -> list[str]:
             job.command(text)
             return [str(message) for message in list(job.joblog)[-100:]]
 
-        found = await self.visit.do(
+        messages = await self.visit.do(
             operation("CL"), lambda: as_job(self.system, userid, act), command=_command_of(text)
         )
-        said = "\n".join(found) if found is not REFUSED else "(see below)"
-        self.screen.say(f"> {text}\n{said}")
+        shown = "\n".join(messages) if messages is not REFUSED else "(see below)"
+        self.screen.say(f"> {text}\n{shown}")
         try:
             await self.refresh()
         except TdqError as error:
@@ -242,5 +235,5 @@ class _System:
 
 
 def _command_of(text: str) -> str:
-    """The name of a command; what follows may hold a secret, which is not for a log."""
+    """The name of a command without its parameters, which may contain a secret and must not be logged."""
     return text.partition(" ")[0][:10].upper() or "CL command"

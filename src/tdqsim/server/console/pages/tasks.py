@@ -1,4 +1,4 @@
-"""The tasks of a region: what each waits for, who waits for whom, and their purge."""
+"""The tasks of a region, their waits, and their purge."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.graph_layout import Box, place_boxes
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.placing import Box, placed
-from tdqsim.server.console.seen import TaskSeen
+from tdqsim.server.console.region_state import TaskRow
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
@@ -39,11 +39,11 @@ _WAITS: Final = (column("who", "Who waits"), column("what", "For", wide=True), c
 _PURGES: Final = ({"PURGE": "Purge", "FORCEPURGE": "Forcepurge"}).items()
 _DRAWN: Final = 60
 _GAP: Final = 220
-"""Room for the words of what is waited for, in pixels."""
+"""Space for the labels of the arrows, in pixels."""
 
 
 def moment(time_ns: int) -> str:
-    """A moment, to the millisecond, in UTC."""
+    """A time in UTC with milliseconds, as text."""
     return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%H:%M:%S.%f}"[:-3]
 
 
@@ -70,27 +70,27 @@ class _Tasks:
         with Block("section", "tdq-card", aria_label="In words"):
             self.words = Block("p", "tdq-explain")
         with Block("section", "tdq-card", aria_label="Tasks"):
-            Block("h2", words="Tasks that have begun and not ended")
-            self.table = DataTable("Tasks", _COLUMNS, empty="No task is there.", on_act=self._purge)
+            Block("h2", words="Tasks that have not ended")
+            self.table = DataTable("Tasks", _COLUMNS, empty="No task.", on_act=self._purge)
         with Block("section", "tdq-card", aria_label="Waits"):
             Block("h2", words="Who waits for whom")
-            self.waits = DataTable("Waits", _WAITS, empty="Nobody waits.")
+            self.waits = DataTable("Waits", _WAITS, empty="No task waits.")
             self.graph = Graph("Who waits for whom, as boxes and arrows; the table above says the same")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        seen = self.view.seen
-        self.table.show([self._row(task) for task in seen.tasks])
+        snapshot = self.view.snapshot
+        self.table.show([self._row(task) for task in snapshot.tasks])
         self.waits.show(
-            [{"id": str(at), "cells": [wait.waiter, wait.what, wait.holder]} for at, wait in enumerate(seen.waits)]
+            [{"id": str(at), "cells": [wait.waiter, wait.what, wait.holder]} for at, wait in enumerate(snapshot.waits)]
         )
-        self.graph.show(*_drawn(seen.waits[:_DRAWN]))
-        self.graph.visible(any(wait.holder for wait in seen.waits))
+        self.graph.show(*_drawn(snapshot.waits[:_DRAWN]))
+        self.graph.visible(any(wait.holder for wait in snapshot.waits))
         region = self.view.region
-        told = await self.visit.ask(lambda: (find_deadlock([region]), lost_triggers(region)))
-        self.words.say(_in_words(seen.tasks, seen.waits, *told))
+        findings = await self.visit.ask(lambda: (find_deadlock([region]), lost_triggers(region)))
+        self.words.say(_in_words(snapshot.tasks, snapshot.waits, *findings))
 
-    def _row(self, task: TaskSeen) -> Row:
+    def _row(self, task: TaskRow) -> Row:
         purges: list[ButtonCell] = [
             {"id": how, "label": label, "title": f"{label} task {task.number} {task.transid}", "tone": "danger"}
             for how, label in _PURGES
@@ -105,17 +105,17 @@ class _Tasks:
     async def _purge(self, row: str, how: str) -> None:
         if how not in dict(_PURGES) or not row.isdecimal():
             return
-        if await confirmed(f"{how.capitalize()} task {row}? What it has not committed is backed out.", how):
+        if await confirmed(f"{how.capitalize()} task {row}? Its uncommitted changes are backed out.", how):
             await self.visit.task(
                 operation("SET TASK", [how]), self.view.region,
                 lambda task: task.set_task(int(row), purgetype=Cvda[how]), task=row, how=how,
             )  # fmt: skip
 
 
-def _in_words(tasks: tuple[TaskSeen, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
+def _in_words(tasks: tuple[TaskRow, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
     lines = [f"{_count(len(tasks), 'task')}, {len(waits)} of them waiting."]
     if ring is not None:
-        lines.append(f"A ring, which nothing but a purge or a time-out ends: {ring.text}.")
+        lines.append(f"A deadlock, which only a purge or a timeout ends: {ring.text}.")
     lines += [
         f"{wait.waiter} waits for {wait.what}{f', which {wait.holder} has' if wait.holder else ''}."
         for wait in waits[:20]
@@ -129,10 +129,10 @@ def _count(number: int, what: str) -> str:
 
 
 def _drawn(waits: tuple[Wait, ...]) -> tuple[list[Box], list[Arrow]]:
-    """Boxes and arrows: from who waits to who has what he waits for."""
+    """The graph of waits: arrows from the waiting task to the holder of the resource."""
     edges = [(wait.waiter, wait.holder, wait.what) for wait in waits if wait.holder]
     waiting = {wait.waiter for wait in waits}
-    boxes = placed([(one, other) for one, other, _ in edges], gap=_GAP)
+    boxes = place_boxes([(one, other) for one, other, _ in edges], gap=_GAP)
     for box in boxes:
         box["itemStyle"] = {"color": "#b35c00" if box["name"] in waiting else "#1f7a3d"}
     arrows: list[Arrow] = [

@@ -1,4 +1,4 @@
-"""When tasks began and ended, and their units of work: from what is kept of the region's history."""
+"""The time line of the last tasks and their units of work, from the recent events of the region."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EVENTS: Final = 5000
 
 @dataclass(slots=True)
 class _Line:
-    """The events of one task, summed up."""
+    """A summary of the events of one task."""
 
     number: int
     transid: str = ""
@@ -69,47 +69,47 @@ class _TimeLine:
         with Block("section", "tdq-card", aria_label="Time line"):
             self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
             self.words = Block("p", "tdq-dim")
-            self.bars = Bars("Tasks along time, as bars; the table below says the same")
+            self.bars = Bars("Tasks over time, as bars; the table below has the same data")
         with Block("section", "tdq-card", aria_label="As a list"):
             Block("h2", words="The same as a list")
-            self.table = DataTable("Tasks along time", _COLUMNS, empty="No task is on record.")
+            self.table = DataTable("Tasks over time", _COLUMNS, empty="No task is recorded.")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
         recent, applid = self.visit.console.host.recent, self.view.region.applid
         events = await self.visit.ask(lambda: list(islice(reversed(recent.get(applid, ())), _EVENTS)))
-        lines = _lines(reversed(events), {task.number for task in self.view.seen.tasks})[-int(self.rows.text) :]
+        lines = _lines(reversed(events), {task.number for task in self.view.snapshot.tasks})[-int(self.rows.text) :]
         self.table.show([_row(line) for line in reversed(lines)])
         if not lines:
-            self.words.say("No task is on record.")
+            self.words.say("No task is recorded.")
             return
-        first, now = lines[0].began, self.view.seen.time_ns
+        first, now = lines[0].began, self.view.snapshot.time_ns
         names = [f"{line.number} {line.transid}" for line in lines]
         self.bars.show(names, [_bar(line, first, now) for line in lines], _marks(lines, first))
         self.words.say(
-            f"{len(lines)} tasks, from {moment(first)} on. Green: ended normally, red: abended, blue: still there; "
+            f"{len(lines)} tasks, from {moment(first)} on. Green: ended normally, red: abended, blue: running; "
             "dots are ends of units of work, green for commit and orange for backout."
         )
 
 
-def _lines(events: Iterable[dict[str, Any]], there: set[int]) -> list[_Line]:
-    """The tasks of some events, in the order in which they began, and which of them are still there.
+def _lines(events: Iterable[dict[str, Any]], running: set[int]) -> list[_Line]:
+    """The tasks of some events, in the order of their beginnings.
 
-    A command from outside is a task whose end no event tells: it is over when it is not there any more.
+    A command outside a started task has no event for its end: such a task has ended if it is not in ``there``.
     """
-    found: dict[int, _Line] = {}
+    lines: dict[int, _Line] = {}
     for event in events:
         number = event.get("task") or 0
         if not number:
             continue
-        line = found.get(number)
+        line = lines.get(number)
         if line is None:
-            line = found[number] = _Line(number, began=event["time_ns"])
+            line = lines[number] = _Line(number, began=event["time_ns"])
         line.transid = event.get("transid") or line.transid
         _note(line, event)
-    for line in found.values():
-        line.ended = line.ended or (0 if line.number in there else line.last)
-    return list(found.values())
+    for line in lines.values():
+        line.ended = line.ended or (0 if line.number in running else line.last)
+    return list(lines.values())
 
 
 def _note(line: _Line, event: dict[str, Any]) -> None:
@@ -147,7 +147,7 @@ def _row(line: _Line) -> Row:
         for count, words in ((committed, f"{committed} committed"), (backed_out, f"{backed_out} backed out"))
         if count
     )
-    how: Cell = "still there"
+    how: Cell = "running"
     if line.ended:
         how = {"text": f"abend {line.abend}", "tone": "bad"} if line.abend else "normally"
     failed = f" ({line.failed} with a condition)" if line.failed else ""

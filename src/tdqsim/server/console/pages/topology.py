@@ -1,4 +1,4 @@
-"""What leads where in a region: aliases, triggers and their transactions, data sets, remote queues and their links."""
+"""The topology of a region: targets of aliases, triggers, data sets, remote queues and links."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from tdqsim.cics import Region
 from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
+from tdqsim.server.console.graph_layout import Box, place_boxes
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.placing import Box, placed
-from tdqsim.server.console.seen import QueueSeen
+from tdqsim.server.console.region_state import QueueRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
 __all__ = ["add"]
@@ -31,7 +31,7 @@ _LISTED: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One arrow, and the words on it: a state, or the records at which a transaction starts."""
+    """A connection from a queue to its target, with a state or the trigger level as the label of its arrow."""
 
     queue: str
     how: str
@@ -70,10 +70,10 @@ class _Topology:
             with Block("p", "tdq-row"):
                 for kind, colour in _COLOURS.items():
                     Block("span", "tdq-chip", kind, style=f"background: {colour}; color: #fff")
-            self.graph = Graph("What leads where, as boxes and arrows; the table below says the same", self._open)
+            self.graph = Graph("Queues and their targets, as boxes and arrows; the table has the same data", self._open)
         with Block("section", "tdq-card", aria_label="As a list"):
             Block("h2", words="The same as a list")
-            self.table = DataTable("What leads where", _COLUMNS, empty="Nothing leads anywhere.")
+            self.table = DataTable("Queues and their targets", _COLUMNS, empty="No queue has a target.")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
@@ -91,7 +91,7 @@ class _Topology:
         self.graph.visible(bool(drawn))
         self.table.show([self._row(str(at), way) for at, way in enumerate(ways[:_LISTED])])
         self.words.say(
-            f"{len(ways):,} ways"
+            f"{len(ways):,} connections"
             + (f"; the picture has the first {_DRAWN}" if len(ways) > _DRAWN else "")
             + (f"; the list has the first {_LISTED}." if len(ways) > _LISTED else ".")
         )
@@ -117,7 +117,7 @@ def _links(region: Region) -> dict[str, str]:
     return {name: "acquired" if link.acquired else "released" for name, link in region.links.items()}
 
 
-def _ways(queue: QueueSeen, links: dict[str, str]) -> Iterator[_Way]:
+def _ways(queue: QueueRow, links: dict[str, str]) -> Iterator[_Way]:
     if queue.type == "INDIRECT":
         yield _Way(queue.name, "is an alias of", queue.target, "alias")
     elif queue.type == "REMOTE":
@@ -137,15 +137,15 @@ def _ways(queue: QueueSeen, links: dict[str, str]) -> Iterator[_Way]:
         )
 
 
-def _picture(ways: list[_Way], queues: dict[str, QueueSeen]) -> tuple[list[Box], list[Arrow]]:
+def _picture(ways: list[_Way], queues: dict[str, QueueRow]) -> tuple[list[Box], list[Arrow]]:
     kinds = {way.to: way.kind for way in ways if way.kind != "alias"}
-    boxes = placed([(way.queue, way.to) for way in ways])
+    boxes = place_boxes([(way.queue, way.to) for way in ways])
     for box in boxes:
         alias = box["name"] in queues and queues[box["name"]].type == "INDIRECT"
         box["itemStyle"] = {"color": _COLOURS[kinds.get(box["name"], "alias" if alias else "queue")]}
     arrows: list[Arrow] = [
-        {"source": way.queue, "target": way.to, "label": {"show": bool(said), "formatter": said}}
+        {"source": way.queue, "target": way.to, "label": {"show": bool(label), "formatter": label}}
         for way in ways
-        for said in [way.state or way.level]
+        for label in [way.state or way.level]
     ]
     return boxes, arrows

@@ -14,7 +14,7 @@ from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.seen import UnitSeen
+from tdqsim.server.console.region_state import UnitRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
@@ -32,7 +32,7 @@ _COLUMNS: Final = (
     column("changes", "Not committed"),
     column("do", ""),
 )
-_ENDS: Final = {"COMMIT": "Commit", "BACKOUT": "Back out", "FORCE": "As ACTION says"}
+_ENDS: Final = {"COMMIT": "Commit", "BACKOUT": "Back out", "FORCE": "Apply ACTION"}
 
 
 def add(console: Console) -> None:
@@ -55,22 +55,22 @@ class _Units:
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Units of work"):
             self.words = Block("p", "tdq-explain")
-            self.table = DataTable("Units of work", _COLUMNS, empty="No unit of work is there.", on_act=self._end)
+            self.table = DataTable("Units of work", _COLUMNS, empty="No unit of work.", on_act=self._end)
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        units = self.view.seen.units
+        units = self.view.snapshot.units
         self.table.show([self._row(unit) for unit in units])
         doubtful = [unit for unit in units if _is_shunted(unit)]
         lines = [f"{len(units)} unit{'' if len(units) == 1 else 's'} of work, {len(doubtful)} shunted indoubt."]
         lines += [
             f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}. "
-            f"It keeps {unit.holds or 'no end of a queue'} until the link is back, WAITTIME is over, or it is forced."
+            f"It keeps {unit.holds or 'no end of a queue'} until the link returns, WAITTIME ends, or it is forced."
             for unit in doubtful[:20]
         ]
         self.words.say("\n".join(lines))
 
-    def _row(self, unit: UnitSeen) -> Row:
+    def _row(self, unit: UnitRow) -> Row:
         state: Cell = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
         ends: Cell = ""
         if _is_shunted(unit) and self.visit.may(operation("SET UOW")):
@@ -87,14 +87,14 @@ class _Units:
         return {"id": unit.uow, "cells": cells}
 
     async def _end(self, row: str, how: str) -> None:
-        if how not in _ENDS or row not in {unit.uow for unit in self.view.seen.units}:
+        if how not in _ENDS or row not in {unit.uow for unit in self.view.snapshot.units}:
             return
-        if await confirmed(f"Decide about {row} without its coordinator?", how):
+        if await confirmed(f"Decide {row} without its coordinator?", how):
             await self.visit.task(
                 operation("SET UOW"), self.view.region,
                 lambda task: task.set_uow(bytes.fromhex(row), uowstate=Cvda[how]), uow=row, how=how,
             )  # fmt: skip
 
 
-def _is_shunted(unit: UnitSeen) -> bool:
+def _is_shunted(unit: UnitRow) -> bool:
     return unit.state == "INDOUBT" and unit.waitstate == "SHUNTED"

@@ -23,15 +23,15 @@ export default {
   },
   methods: {
     tell() {
-      this.$emit("told", this.now);
+      this.$emit("changed", this.now);
     },
     enter() {
-      this.$emit("told", this.now);
+      this.$emit("changed", this.now);
       this.$emit("enter");
     },
     put(value) {
       this.now = value;
     },
   },
-  emits: ["told", "enter"],
+  emits: ["changed", "enter"],
 };

@@ -1,7 +1,7 @@
-"""Who looks. Everything of the console is behind the server's own gate; here is whom that has let in, and as what.
+"""The users of the console's pages. The server's gate has authenticated every request before it gets here.
 
-Whether a page still belongs to somebody is asked anew with each action and each refresh: a session ends while its pages
-are open, and a user may lose a role.
+Each action and each refresh of a page identifies its user again, because a session may end while its pages are open,
+and a user may lose a role.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from starlette.types import Scope
 from tdqsim.server.http.access import Gate
 from tdqsim.server.users import Role, User
 
-__all__ = ["Caller", "Door"]
+__all__ = ["Caller", "Callers"]
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who looks.
+    """The user of a page.
 
     Attributes:
-        user: as the server knows him; without an id he is the owner of the process.
+        user: the user; without an id it is the owner of the process.
     """
 
     user: User
 
     @property
     def name(self) -> str:
-        """For people."""
+        """The name to display."""
         return self.user.id or "(owner)"
 
     @property
     def userid(self) -> str:
-        """The user id of his tasks; empty for the region's default user."""
+        """The user id of the tasks of this user; empty for the default user of the region."""
         return self.user.id
 
     @property
@@ -47,8 +47,8 @@ class Caller:
         return self.user.may(role)
 
 
-class Door:
-    """Says who a page belongs to.
+class Callers:
+    """Identifies the users of pages.
 
     Args:
         gate: the server's gate.
@@ -57,12 +57,12 @@ class Door:
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
 
-    def who(self, connection: HTTPConnection) -> Caller | None:
-        """The user of a request; None without a session, or when the user may no longer look."""
+    def identify(self, connection: HTTPConnection) -> Caller | None:
+        """The user of a request; None without a session, or without the role ``look``."""
         user, _session = self._gate.identify(connection.headers)
         return Caller(user) if user is not None and user.may(Role.look) else None
 
     def name_of(self, scope: Scope) -> str:
-        """The user's name for the log; empty without a session."""
-        caller = self.who(HTTPConnection(scope))
+        """The name of the user for the log; empty without a session."""
+        caller = self.identify(HTTPConnection(scope))
         return "" if caller is None else caller.name

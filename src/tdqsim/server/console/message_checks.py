@@ -1,9 +1,9 @@
 """Checks of the messages that a browser sends to the console: their form, their size and their number.
 
-A page sends few and small messages: that it is there, what was clicked or typed, that it has received something. The
-packages behind the console take far more, and answer what they cannot read with a traceback in the log. So each message
-is looked at before them. Whoever sends something else, or far more than a person can click, is told of in one line of
-the log and cut off; a browser that was cut off by mistake connects anew.
+A page sends few and small messages: handshakes, clicks and input, acknowledgements. NiceGUI and Socket.IO accept far
+more, and log a traceback for messages that they cannot read. So each message is checked before they get it. If a client
+sends something else, or far more than a person can click, its connection is closed with one line in the log. A browser
+whose connection was closed by mistake connects again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tdqsim.facts import table
 from tdqsim.server.http.access import one_line
 from tdqsim.server.http.problems import problem
 
-__all__ = ["MESSAGE_BYTES", "Pace", "guarded", "only_in_order", "wrong_with"]
+__all__ = ["MESSAGE_BYTES", "Pace", "end_on_errors", "guarded", "problem_with"]
 
 _log = structlog.get_logger("tdqsim.server")
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
@@ -37,11 +37,11 @@ _PARTS: Final = 2
 _POLICY_VIOLATION: Final = 1008
 
 
-def wrong_with(text: str | None) -> str:
-    """The reason why no page of the console could have sent a message; empty where one could.
+def problem_with(text: str | None) -> str:
+    """The reason why a message is not one of the console's pages; empty if it is.
 
     Args:
-        text: its text; None for one of bytes, which no page sends.
+        text: its text; None for a binary message, which pages never send.
     """
     if text is None:
         return "bytes"
@@ -55,20 +55,20 @@ def wrong_with(text: str | None) -> str:
     try:
         parts = json.loads(text[head.end() :])
     except (ValueError, RecursionError):
-        return "no JSON"
+        return "not JSON"
     if len(parts) != _PARTS or parts[0] not in _EVENTS:
-        return "no event of a page"
+        return "not an event of a page"
     if not isinstance(parts[1], dict) or not isinstance(parts[1].get("client_id"), str):
-        return "an event of no page"
+        return "an event without a page"
     return ""
 
 
 class Pace:
-    """How many messages come over one connection.
+    """The rate limit of one connection.
 
     Args:
-        most: in so many seconds.
-        seconds: those.
+        most: the maximum number of messages in a period.
+        seconds: the length of the period.
     """
 
     def __init__(self, most: int = _BOUNDS["messages"], seconds: int = _BOUNDS["message_seconds"]) -> None:
@@ -77,7 +77,7 @@ class Pace:
         self._count = 0
 
     def wrong(self) -> str:
-        """Count one; what is wrong when it is one too many."""
+        """Count a message; return an error text if there are too many, otherwise an empty text."""
         now = monotonic()
         if now - self._began > self._seconds:
             self._began, self._count = now, 0
@@ -86,11 +86,11 @@ class Pace:
 
 
 def guarded(pages: ASGIApp, user_of: Callable[[Scope], str]) -> ASGIApp:
-    """The console's pages, with what comes over their websockets looked at.
+    """The application of the console's pages, with checks of their websocket messages.
 
     Args:
         pages: the pages.
-        user_of: who has signed on, for the log.
+        user_of: returns the user of a connection, for the log.
     """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,7 +112,7 @@ def _tell(scope: Scope, user_of: Callable[[Scope], str], why: str) -> None:
 
 
 class _Connection:
-    """One websocket, cut off with the first message that is none of a page."""
+    """A websocket, which is closed at the first message that is not one of a page."""
 
     def __init__(self, receive: Receive, send: Send, tell: Callable[[str], None]) -> None:
         self._receive, self._send, self._tell = receive, send, tell
@@ -120,11 +120,11 @@ class _Connection:
         self._over = False
 
     async def receive(self) -> Message:
-        """The next message, or that the client has gone."""
+        """The next message, or the end of the connection."""
         if self._over:
             return {"type": "websocket.disconnect", "code": _POLICY_VIOLATION}
         message = await self._receive()
-        if message["type"] == "websocket.receive" and (why := self._pace.wrong() or wrong_with(message.get("text"))):
+        if message["type"] == "websocket.receive" and (why := self._pace.wrong() or problem_with(message.get("text"))):
             self._tell(why)
             await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION, "reason": why})
             self._over = True
@@ -132,34 +132,34 @@ class _Connection:
         return message
 
     async def send(self, message: Message) -> None:
-        """Something for the client, which may have been cut off."""
+        """Send a message, unless the connection was closed."""
         if not self._over:
             await self._send(message)
 
 
-def only_in_order(sio: Any, user_of: Callable[[Scope], str]) -> None:
-    """Have what is odd inside a message end its connection with a line of the log, instead of a traceback.
+def end_on_errors(sio: Any, user_of: Callable[[Scope], str]) -> None:
+    """Close a connection whose message causes an error, with a line in the log instead of a traceback.
 
-    The names are right by then; what they name may be missing, or of another type.
+    The form of the message has been checked before, but its fields may be missing or have wrong types.
 
     Args:
         sio: the Socket.IO server of the pages.
-        user_of: who has signed on, for the log.
+        user_of: returns the user of a connection, for the log.
     """
     handlers = sio.handlers["/"]
     for event in (*_EVENTS, "connect"):
-        handlers[event] = _in_order(sio, event, handlers[event], user_of)
+        handlers[event] = _ending(sio, event, handlers[event], user_of)
 
 
-def _in_order(
+def _ending(
     sio: Any, event: str, handler: Callable[..., Any], user_of: Callable[[Scope], str]
 ) -> Callable[..., Awaitable[Any]]:
     @wraps(handler)
     async def handle(sid: str, *given: Any) -> Any:
         scope = sio.get_environ(sid)["asgi.scope"]
         try:
-            found = handler(sid, *given)
-            return await found if isawaitable(found) else found
+            result = handler(sid, *given)
+            return await result if isawaitable(result) else result
         except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
             _tell(scope, user_of, one_line(f"{event}: {type(error).__name__}: {error}"))
             if event == "connect":

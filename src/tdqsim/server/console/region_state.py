@@ -1,6 +1,6 @@
-"""What the console shows of a region, read in the engine's thread as plain values.
+"""A snapshot of a region for the console, read in the engine's thread as plain values.
 
-Looking starts no task, counts nothing and records nothing: it reads what INQUIRE would, from the same places.
+Reading starts no task, changes no statistics and records no event. The values are those of INQUIRE.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from tdqsim.cics.look.state import (
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.facts import table
 
-__all__ = ["QueueSeen", "RegionSeen", "TaskSeen", "UnitSeen", "look"]
+__all__ = ["QueueRow", "RegionSnapshot", "TaskRow", "UnitRow", "read_region"]
 
 
 _SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
 
 
 @dataclass(frozen=True, slots=True)
-class QueueSeen:
-    """A queue at one moment.
+class QueueRow:
+    """The state of a queue.
 
     Attributes:
         name: its name.
@@ -39,12 +39,12 @@ class QueueSeen:
         recovery: RECOVSTATUS of an intrapartition queue; empty for others.
         enabled: ENABLESTATUS; empty for an alias.
         open: OPENSTATUS of a data set; empty for others.
-        depth: NUMITEMS; -1 for what holds no records of its own.
-        trigger: the transaction that it starts, and the level; empty and 0 for none.
-        cycle: whether a trigger cycle is on.
-        locks: who holds its ends and how many wait, in words; empty for nobody.
-        target: what an alias or a remote queue stands for.
-        supplied: whether it is one of the queues that every region has (group DFHDCTG).
+        depth: NUMITEMS; -1 for a queue without records of its own.
+        trigger, level: the transaction that it starts, and the trigger level; empty and 0 for none.
+        cycle: whether a trigger cycle is active.
+        locks: the holders of its ends and the numbers of waiting tasks, as text; empty without locks.
+        target: the target of an alias or a remote queue.
+        supplied: whether it is a supplied queue (group DFHDCTG).
     """
 
     name: str
@@ -62,16 +62,16 @@ class QueueSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class TaskSeen:
-    """A task that has begun and not ended.
+class TaskRow:
+    """The state of a task that has not ended.
 
     Attributes:
         number: its number.
         transid: its transaction.
         userid: its user.
         started_by: the queue whose trigger started it, or its start code.
-        waits_for: what it waits for, in words; empty while it does not.
-        until_ns: when its wait gives up; 0 for never.
+        waits_for: the resource for which it waits, as text; empty if it does not wait.
+        until_ns: the time limit of its wait; 0 for none.
         uow: its unit of work in hexadecimal; empty for none.
     """
 
@@ -85,19 +85,19 @@ class TaskSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class UnitSeen:
-    """A unit of work.
+class UnitRow:
+    """The state of a unit of work.
 
     Attributes:
         uow: its id in hexadecimal.
         state: UOWSTATE.
         waitstate: WAITSTATE.
-        task: number of its task; 0 when it has none any more.
+        task: the number of its task; 0 if the task has ended.
         transid: the transaction.
         userid: the user.
-        link: the connection to its coordinator, where that is remote.
-        holds: the ends of queues that it has, in words.
-        changes: what it has done and not committed, in words.
+        link: the connection to its coordinator, if that is remote.
+        holds: the ends of queues that it holds, as text.
+        changes: its uncommitted changes, as text.
     """
 
     uow: str
@@ -112,39 +112,39 @@ class UnitSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class RegionSeen:
-    """A region at one moment.
+class RegionSnapshot:
+    """The state of a region.
 
     Attributes:
-        time_ns: on the region's clock.
-        frozen: whether that stands still.
-        queues: those that were asked for, by name.
-        names: all that there are, in the order of installation; empty unless all were asked for.
+        time_ns: the time of the region's clock.
+        frozen: whether the clock stands still.
+        queues: the requested queues by name.
+        names: the names of all queues in the order of installation; empty unless all were requested.
         tasks: the tasks.
         units: the units of work.
-        waits: who waits for whom.
-        abends: how many tasks have abended, by code.
+        waits: the waits of tasks, with the holders of the resources.
+        abends: the number of tasks that have abended, by code.
     """
 
     time_ns: int
     frozen: bool
-    queues: dict[str, QueueSeen]
+    queues: dict[str, QueueRow]
     names: tuple[str, ...]
-    tasks: tuple[TaskSeen, ...]
-    units: tuple[UnitSeen, ...]
+    tasks: tuple[TaskRow, ...]
+    units: tuple[UnitRow, ...]
     waits: tuple[Wait, ...]
     abends: dict[str, int]
 
 
-def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
-    """Look at a region: at all its queues, or at those named as far as they are there."""
-    there = region.tdqueues
-    wanted = there if names is None else [name for name in names if name in there]
-    return RegionSeen(
+def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
+    """Read the state of a region with all its queues, or with those of the given names that exist."""
+    installed = region.tdqueues
+    wanted = installed if names is None else [name for name in names if name in installed]
+    return RegionSnapshot(
         time_ns=region.clock.time_ns(),
         frozen=region.clock.frozen,
-        queues={name: _queue(queue_state(there[name])) for name in wanted},
-        names=tuple(there) if names is None else (),
+        queues={name: _queue(queue_state(installed[name])) for name in wanted},
+        names=tuple(installed) if names is None else (),
         tasks=tuple(map(_task, tasks_of(region))),
         units=tuple(map(_unit, unit_states(region))),
         waits=tuple(waits_of(region)),
@@ -155,22 +155,22 @@ def look(region: Region, names: Iterable[str] | None) -> RegionSeen:
 # -- queues -----------------------------------------------------------------------------------------------------------
 
 
-def _queue(state: QueueState) -> QueueSeen:
+def _queue(state: QueueState) -> QueueRow:
     supplied = state.name in _SUPPLIED
     if state.type == "INTRA":
         return _intra(state, supplied=supplied)
     if state.type == "EXTRA":
-        return QueueSeen(
+        return QueueRow(
             state.name, state.type, enabled=state.enablestatus, open=state.openstatus, target=state.dataset,
             supplied=supplied,
         )  # fmt: skip
     if state.type == "INDIRECT":
-        return QueueSeen(state.name, state.type, target=state.target, supplied=supplied)
-    return QueueSeen(state.name, state.type, enabled=state.enablestatus, target=f"{state.target} of {state.system}")
+        return QueueRow(state.name, state.type, target=state.target, supplied=supplied)
+    return QueueRow(state.name, state.type, enabled=state.enablestatus, target=f"{state.target} of {state.system}")
 
 
-def _intra(state: QueueState, *, supplied: bool) -> QueueSeen:
-    return QueueSeen(
+def _intra(state: QueueState, *, supplied: bool) -> QueueRow:
+    return QueueRow(
         state.name,
         state.type,
         recovery=state.recovstatus,
@@ -196,8 +196,8 @@ def _lock(lock: LockState) -> str:
 # -- tasks and units of work ------------------------------------------------------------------------------------------
 
 
-def _task(task: TaskState) -> TaskSeen:
-    return TaskSeen(
+def _task(task: TaskState) -> TaskRow:
+    return TaskRow(
         task.number,
         task.transid,
         task.userid,
@@ -208,8 +208,8 @@ def _task(task: TaskState) -> TaskSeen:
     )
 
 
-def _unit(unit: UnitState) -> UnitSeen:
-    return UnitSeen(
+def _unit(unit: UnitState) -> UnitRow:
+    return UnitRow(
         unit.uow,
         unit.state,
         unit.waitstate,

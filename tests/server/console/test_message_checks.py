@@ -16,7 +16,7 @@ sync = pytest.importorskip("websockets.sync.client", reason="websockets is not i
 
 from websockets.exceptions import ConnectionClosed  # noqa: E402  (it needs websockets)
 
-from tdqsim.server.console.wire import Pace, wrong_with  # noqa: E402
+from tdqsim.server.console.message_checks import Pace, problem_with  # noqa: E402
 from tests.server.test_command_line import TDQ  # noqa: E402
 
 EVENT = '42["event",{"client_id":"%s","id":1,"listener_id":"x","args":[]}]'
@@ -134,7 +134,7 @@ def test_a_page_speaks_by_websocket_only(served):
 
 @pytest.mark.parametrize("message", ["3", "1", "40", "41", EVENT % "a", f"420{(EVENT % 'a')[2:]}"])
 def test_what_pages_send_is_let_in(message):
-    assert wrong_with(message) == ""
+    assert problem_with(message) == ""
 
 
 def test_a_pace_that_a_page_keeps_is_never_too_much():

@@ -1,7 +1,6 @@
-"""The state of an IBM i system for the console, read in the engine's thread as plain values.
+"""A snapshot of an IBM i system for the console, read in the engine's thread as plain values.
 
-Looking at what there is needs no job. Entries are looked at in a job of the user's own profile, so that authority
-decides.
+The snapshot needs no job. Entries are read in a job with the profile of the user, whose authority is checked.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from tdqsim.errors import UsageError
 from tdqsim.ibmi import DataQueueState, Job, ParameterError, System
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
-__all__ = ["DtaqSeen", "SystemSeen", "as_job", "attributes_of", "entries_of", "journal_of", "look_at_system"]
+__all__ = ["DataQueueRow", "SystemSnapshot", "as_job", "read_attributes", "read_entries", "read_journal", "read_system"]
 
 T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
@@ -23,8 +22,8 @@ _MOST_JOBS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class DtaqSeen:
-    """A data queue at one moment.
+class DataQueueRow:
+    """The state of a data queue.
 
     Attributes:
         library: its library.
@@ -32,11 +31,11 @@ class DtaqSeen:
         kind: *STD or *DDM.
         order: *FIFO, *LIFO or *KEYED.
         maxlen: the longest entry.
-        keylen: of a keyed one.
-        entries: how many there are; -1 for a DDM queue.
-        most: how many there may be.
+        keylen: the key length of a keyed queue.
+        entries: the number of entries; -1 for a DDM queue.
+        most: the maximum number of entries.
         force: whether each entry is written out at once.
-        journal: the journal it is journaled to; empty for none.
+        journal: its journal; empty for none.
         text: its description.
     """
 
@@ -54,30 +53,30 @@ class DtaqSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemSeen:
-    """A system at one moment.
+class SystemSnapshot:
+    """The state of a system.
 
     Attributes:
         libraries: (library, data queues, journals, description).
         queues: the data queues.
-        jobs: (qualified name, current user, what it waits for) of active jobs, the first of them.
-        journals: LIB/NAME of the journals.
+        jobs: (qualified name, current user, reason of a wait) of the first active jobs.
+        journals: the journals as LIB/NAME.
     """
 
     libraries: tuple[tuple[str, int, int, str], ...]
-    queues: tuple[DtaqSeen, ...]
+    queues: tuple[DataQueueRow, ...]
     jobs: tuple[tuple[str, str, str], ...]
     journals: tuple[str, ...]
 
 
-def look_at_system(system: System) -> SystemSeen:
-    """Look at a system."""
+def read_system(system: System) -> SystemSnapshot:
+    """Read the state of a system."""
     libraries, journals = [], []
     for name, library in sorted(system.libraries.items()):
         kinds = [one.type for one in library.objects.values()]
         journals += [one.qualified for one in library.objects.values() if isinstance(one, Journal)]
         libraries.append((name, kinds.count("*DTAQ"), kinds.count("*JRN"), library.text))
-    return SystemSeen(
+    return SystemSnapshot(
         tuple(libraries),
         tuple(_queue(system.state_of(queue)) for queue in system.queues()),
         tuple(_job(job) for job in islice(system.jobs.values(), _MOST_JOBS)),
@@ -85,9 +84,9 @@ def look_at_system(system: System) -> SystemSeen:
     )
 
 
-def _queue(state: DataQueueState) -> DtaqSeen:
+def _queue(state: DataQueueState) -> DataQueueRow:
     attributes = state.attributes
-    return DtaqSeen(
+    return DataQueueRow(
         state.library,
         state.name,
         attributes.type,
@@ -108,10 +107,10 @@ def _job(job: Job) -> tuple[str, str, str]:
 
 
 def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
-    """Something done in a job of its own, with a user's profile; the owner's is QSECOFR.
+    """Run an action in a job of its own with the profile of a user; that of the owner is QSECOFR.
 
     Raises:
-        EscapeMessage: what the API says. TdqError: the user has no profile.
+        EscapeMessage: the message of an API. TdqError: the user has no profile.
     """
     try:
         with system.job("TDQCONSOLE", user=userid or _OWNER) as job:
@@ -120,7 +119,7 @@ def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
         raise UsageError(str(error)) from error
 
 
-def attributes_of(system: System, userid: str, library: str, queue: str) -> tuple[tuple[str, str], ...]:
+def read_attributes(system: System, userid: str, library: str, queue: str) -> tuple[tuple[str, str], ...]:
     """The fields of RDQD0100."""
     row = as_job(system, userid, lambda job: job.qmhqrdqd(queue, library))
     return tuple((name.replace("_", " "), _shown(value)) for name, value in row._asdict().items())
@@ -130,19 +129,19 @@ def _shown(value: object) -> str:
     return value.hex().upper() if isinstance(value, bytes | bytearray) else str(value).rstrip()
 
 
-def entries_of(
+def read_entries(
     system: System, userid: str, library: str, queue: str, position: int, limit: int
 ) -> list[tuple[bytes, bytes, str]]:
-    """(data, key, sender) of some entries in the queue's order."""
+    """(data, key, sender) of some entries in the order of the queue."""
 
     def look(job: Job) -> list[tuple[bytes, bytes, str]]:
-        seen = job.qsys2.data_queue_entries(queue, library, skip=position, limit=limit)
-        return [(row.message_data_binary, row.key_data or b"", row.sender_job_name or "") for row in seen]
+        rows = job.qsys2.data_queue_entries(queue, library, skip=position, limit=limit)
+        return [(row.message_data_binary, row.key_data or b"", row.sender_job_name or "") for row in rows]
 
     return as_job(system, userid, look)
 
 
-def journal_of(system: System, name: str, limit: int) -> list[list[str | int]]:
+def read_journal(system: System, name: str, limit: int) -> list[list[str | int]]:
     """The last entries of a journal, newest first: number, time, type, object, job, user, bytes of data."""
     library, _, short = name.partition("/")
     holder = system.libraries.get(library)

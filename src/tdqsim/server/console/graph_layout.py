@@ -1,4 +1,4 @@
-"""Where the boxes of a picture go: in columns, each to the right of those that point to it."""
+"""The layout of a graph: boxes in columns, each to the right of the boxes that point to it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NotRequired, TypedDict
 
-__all__ = ["Box", "placed"]
+__all__ = ["Box", "place_boxes"]
 
 _GAP: Final = 90
 _DOWN: Final = 48
@@ -15,7 +15,7 @@ _HEIGHT: Final = 30
 
 
 class Box(TypedDict):
-    """A box of a picture, as ECharts takes it."""
+    """A box of a graph, in the format of ECharts."""
 
     name: str
     x: float
@@ -25,13 +25,13 @@ class Box(TypedDict):
     itemStyle: NotRequired[dict[str, str]]
 
 
-def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: int = _GAP) -> list[Box]:
-    """Boxes for the ends of arrows, and for names that no arrow touches; x and y are of their middles, in pixels.
+def place_boxes(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: int = _GAP) -> list[Box]:
+    """Boxes for the ends of arrows, and for names without arrows; x and y are the coordinates of the centres in pixels.
 
     Args:
-        edges: from one name to another.
+        edges: pairs of names, from the source to the target of an arrow.
         alone: names without arrows.
-        gap: between two columns, room for the words on the arrows.
+        gap: the space between two columns, for the labels of the arrows.
     """
     names = list(dict.fromkeys([*(name for edge in edges for name in edge), *alone]))
     columns = _columns(names, edges)
@@ -59,7 +59,7 @@ def placed(edges: Sequence[tuple[str, str]], alone: Iterable[str] = (), *, gap: 
 
 
 def _columns(names: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """How far to the right each is; what points in a ring stays where it first fell."""
+    """The column of each name; the names of a ring keep the columns that they have after a few rounds."""
     columns = dict.fromkeys(names, 0)
     for _ in range(min(len(names), 8)):
         moved = False

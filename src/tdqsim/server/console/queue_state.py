@@ -1,4 +1,4 @@
-"""The state of one queue, read in the engine's thread: INQUIRE, the outcome of each request, a page of records."""
+"""The state of one queue, read in the engine's thread: INQUIRE, predicted results of commands, a page of records."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from tdqsim.server.looking import inquired, peek, probe
 
 __all__ = [
     "SETTABLE",
-    "QueueLook",
+    "QueueDetails",
     "RecordPage",
     "as_value",
-    "foresee_set",
     "inquire",
-    "look_at",
-    "record_at",
-    "records_of",
+    "predict_set",
+    "read_queue",
+    "read_record",
+    "read_records",
 ]
 
 SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.values()}
@@ -33,14 +33,14 @@ SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.v
 
 
 @dataclass(frozen=True, slots=True)
-class QueueLook:
-    """A queue at one moment.
+class QueueDetails:
+    """The state of a queue in detail.
 
     Attributes:
-        options: (option, value, number) as INQUIRE TDQUEUE gives them; the number is that of a CVDA, else empty.
-        explanation: why it is as it is, in sentences.
-        commands: what each request would meet, by its name.
-        refused: why INQUIRE was refused; empty when it was not.
+        options: (option, value, number) of INQUIRE TDQUEUE; the number is that of a CVDA, otherwise empty.
+        explanation: the explanation of its state, in sentences.
+        commands: the predicted result of each command, by its name.
+        refused: the reason why INQUIRE was refused; empty if it was not.
     """
 
     options: tuple[tuple[str, str, str], ...]
@@ -51,13 +51,13 @@ class QueueLook:
 
 @dataclass(frozen=True, slots=True)
 class RecordPage:
-    """Some records.
+    """A page of records.
 
     Attributes:
-        position: of the first of them; the queue's first is 0.
+        position: the position of the first record of the page, from 0.
         records: the records.
-        count: how many there are; -1 when that is not known without reading all.
-        refused: why there are none to be seen; empty when they were.
+        count: the number of all records; -1 if it is not known without reading all.
+        refused: the reason why the records cannot be read; empty if they can.
     """
 
     position: int
@@ -66,19 +66,19 @@ class RecordPage:
     refused: str = ""
 
 
-def look_at(region: Region, name: str, userid: str) -> QueueLook:
-    """Look at a queue with a user's eyes."""
+def read_queue(region: Region, name: str, userid: str) -> QueueDetails:
+    """Read the state of a queue on behalf of a user."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    found = explain(region, name, task=probe(region, userid), pause=pause)
+    explanation = explain(region, name, task=probe(region, userid), pause=pause)
     try:
         options = inquire(region, name, userid)
     except Condition as condition:
-        return QueueLook((), found.statements, found.commands, str(condition))
-    return QueueLook(options, found.statements, found.commands)
+        return QueueDetails((), explanation.statements, explanation.commands, str(condition))
+    return QueueDetails(options, explanation.statements, explanation.commands)
 
 
 def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str], ...]:
-    """The answer of INQUIRE TDQUEUE, without a task, an event or a statistic.
+    """The result of INQUIRE TDQUEUE, without a task, an event or statistics.
 
     Raises:
         Condition: QIDERR, NOTAUTH.
@@ -94,30 +94,30 @@ def _option(word: str, value: int | str) -> tuple[str, str, str]:
     return word, str(value).rstrip(), ""
 
 
-def records_of(
+def read_records(
     region: Region, name: str, position: int, limit: int, *, with_uncommitted: bool, userid: str = ""
 ) -> RecordPage:
-    """A page of records; of a queue of millions no more than the page is read.
+    """A page of records; other records are not read.
 
-    A position behind the last record gives the last page.
+    A position after the last record returns the last record.
     """
     try:
         count = numitems_of(region, final_target(region, name).name)
         if count is not None and not with_uncommitted:
             position = min(position, max(count - 1, 0))
-        found = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)
-        return RecordPage(position, tuple(found), -1 if count is None or with_uncommitted else count)
+        records = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)
+        return RecordPage(position, tuple(records), -1 if count is None or with_uncommitted else count)
     except TdqError as error:
         return RecordPage(0, (), 0, str(error))
 
 
-def record_at(region: Region, name: str, position: int, *, with_uncommitted: bool, userid: str = "") -> bytes | None:
-    """One record; None when there is none at that position any more."""
-    found = records_of(region, name, position, 1, with_uncommitted=with_uncommitted, userid=userid)
-    return found.records[0] if found.records and found.position == position else None
+def read_record(region: Region, name: str, position: int, *, with_uncommitted: bool, userid: str = "") -> bytes | None:
+    """One record; None if there is no longer a record at that position."""
+    page = read_records(region, name, position, 1, with_uncommitted=with_uncommitted, userid=userid)
+    return page.records[0] if page.records and page.position == position else None
 
 
-def foresee_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
+def predict_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
     """The condition that SET TDQUEUE of one option would get, as a sentence."""
     try:
         check_set(probe(region, userid), name, {option: as_value(option, value)})
@@ -125,14 +125,14 @@ def foresee_set(region: Region, name: str, userid: str, option: str, value: str)
         resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
         return f"would get {condition.name}{resp2}: {condition.detail}"
     except (TdqError, ValueError) as error:
-        return f"is no value: {error}"
+        return f"is not a valid value: {error}"
     return "would go well"
 
 
 def as_value(option: str, value: str) -> str | int:
-    """A value as SET takes it.
+    """A value in the type that SET needs.
 
     Raises:
-        ValueError: the option needs a number, and the value is none.
+        ValueError: the option needs a number, and the value is not a number.
     """
     return int(value) if SET_TDQUEUE_OPTIONS[option].kind == "BINARY" else value.strip().upper()
