@@ -1,4 +1,4 @@
-"""``tdq mutate``: small mistakes in handlers and COBOL programs, and whether the tests notice them."""
+"""``tdq mutate``: make small mistakes in handlers and COBOL programs, and report whether the tests notice them."""
 
 from __future__ import annotations
 
@@ -29,33 +29,38 @@ def mutate(
         list[Path] | None,
         typer.Argument(
             metavar="PATH...",
-            help="Python and COBOL sources, or directories of them; the current directory when none is given.",
+            help="Python and COBOL sources, or directories of them; default: the current directory.",
         ),
     ] = None,
     tests: Annotated[
         list[str] | None,
-        typer.Option("--test", metavar="ARGUMENT", help="An argument of pytest, such as a test file; may be repeated."),
+        typer.Option("--test", metavar="ARGUMENT", help="An argument of pytest, such as a test file; repeatable."),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", min=1, help="How many copies of the project work side by side.")] = 1,
+    jobs: Annotated[
+        int, typer.Option("--jobs", min=1, help="The number of copies of the project that run in parallel.")
+    ] = 1,
     limit: Annotated[
         float,
-        typer.Option("--limit", metavar="SECONDS", min=0, help="For one mutant; by default 3 times the tests + 10."),
+        typer.Option(
+            "--limit", metavar="SECONDS", min=0, help="The time limit of a mutant; default: 3 times the tests + 10."
+        ),
     ] = 0,
     seconds: Annotated[
-        float, typer.Option("--seconds", metavar="SECONDS", min=0, help="For all of it; 0 for no bound.")
+        float, typer.Option("--seconds", metavar="SECONDS", min=0, help="The time limit of the whole run; 0 for none.")
     ] = 0,
     most: Annotated[
-        int, typer.Option("--most", min=0, help="At most so many mutants, drawn by --seed; 0 for all.")
+        int, typer.Option("--most", min=0, help="The maximum number of mutants, chosen by --seed; 0 for all.")
     ] = 0,
-    seed: Annotated[int, typer.Option("--seed", help="Of the draw.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="The seed of --most.")] = 1,
     least: Annotated[
-        float, typer.Option("--least", metavar="PERCENT", min=0, max=100, help="Exit code 1 if fewer are killed.")
+        float,
+        typer.Option("--least", metavar="PERCENT", min=0, max=100, help="The exit code is 1 if fewer are killed."),
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Write every mutant as JSON.")] = False,
 ) -> None:
     """Make small mistakes in handlers and COBOL programs, run the tests, and list the mistakes that no test notices.
 
-    The mistakes: a SYNCPOINT is left out, two commands change places, a command names another queue, a response is not
+    The mistakes: a SYNCPOINT is left out, two commands are swapped, a command names another queue, a response is not
     checked, a record is one byte short, a handler stops before QZERO. The tests run in a copy of the current directory
     by pytest; your files are not changed. A mutant is killed when a test fails, and survives when all pass.
     """
