@@ -514,7 +514,7 @@ def test_the_end_of_a_unit_of_work_that_waits_is_503_when_the_server_ends(api, m
         try:
             answers = [each.result(timeout=20) for each in waiting]
             assert [each.status_code for each in answers] == [503, 503]
-            said = "; the unit of work may be committed all the same" if method == "POST" else ""
+            said = "; the unit of work may have been committed" if method == "POST" else ""
             assert answers[1].json()["detail"] == f"the server is being stopped{said}"
         finally:
             api.delete(f"/api/v1/units-of-work/{units[0]}")
