@@ -1,9 +1,9 @@
-"""List the queues of a region, and copy the records of those that hold any to files, taking none of them.
+"""List the queues of a region, and copy their records to files without removing them.
 
     python examples/browse_queues.py DIR [STORE] [--copy-to DIR]
 
-DIR is a region directory. With STORE, a store's directory, the queues are as they are there; another process may be
-working with it. What the script does is what a browse transaction would do: INQUIRE TDQUEUE START, NEXT until END, END.
+DIR is a region directory. STORE is the directory of a store, whose queues are then shown; another process may be using
+it. The script works like a browse transaction: INQUIRE TDQUEUE START, NEXT until END, END.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def describe(info: TdqueueInfo) -> str:
 
 
 def copy_records(region: Region, name: str, directory: Path) -> int:
-    """Write a queue's records to a file of that name, each with its length in two bytes in front."""
+    """Write the records of a queue to a file of that name, each after its length in two bytes."""
     records = region.peek(name)
     with (directory / name).open("wb") as file:
         for record in records:
@@ -51,7 +51,7 @@ def copy_records(region: Region, name: str, directory: Path) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The script; gives the exit code."""
+    """Run the script; return the exit code."""
     parser = argparse.ArgumentParser(description="List the queues of a region.")
     parser.add_argument("directory", type=Path, help="a region directory")
     parser.add_argument("store", type=Path, nargs="?", help="a store's directory")

@@ -1,6 +1,6 @@
 """Request and reply by key between two jobs on IBM i data queues.
 
-Requesters put their requests on a FIFO queue with a key of their own; a server job works them off and puts each reply
+Requesters put their requests on a FIFO queue with a key of their own; a server job processes them and puts each reply
 on a keyed queue; a requester receives the reply with its key, and waits at most a minute for it. Run it:
 
     python examples/request_reply.py
@@ -15,7 +15,7 @@ LIBRARY = "APPLIB"
 
 
 def create_queues(system: System) -> None:
-    """The two queues: requests first in, first out; replies by key, with the sender's ID."""
+    """Create the two queues: requests first in, first out; replies by key, with the sender ID."""
     system.crtlib(LIBRARY)
     with system.job("SETUP") as job:
         job.crtdtaq(dtaq=f"{LIBRARY}/REQUESTS", maxlen=100, text="Requests to the rate server")
@@ -35,7 +35,7 @@ def server(job: Job) -> int:
 
 
 def requester(job: Job, text: str) -> str:
-    """Ask once; the job number is a key that no other job has."""
+    """Send a request and receive the reply; the key is the job number, which is unique."""
     key = job.page.encode(job.number)
     job.qsnddtaq("REQUESTS", LIBRARY, key + job.page.encode(text))
     reply = job.qrcvdtaq("REPLIES", LIBRARY, 60, "EQ", key)
@@ -45,7 +45,7 @@ def requester(job: Job, text: str) -> str:
 
 
 def print_description(job: Job, name: str) -> None:
-    """A description as a program gets it: bytes in a receiver, laid out as RDQD0100."""
+    """Print a queue description as a program gets it: bytes in a receiver variable, in the format RDQD0100."""
     form = layout("RDQD0100")
     receiver = bytearray(form.length)
     encode = job.page.encode
@@ -56,7 +56,7 @@ def print_description(job: Job, name: str) -> None:
 
 
 def main() -> None:
-    """Two requesters and one server."""
+    """Run two requesters and one server."""
     with System("EXAMPLE") as system:
         system.crtusrprf("SRVUSER")
         system.crtusrprf("ANNA")

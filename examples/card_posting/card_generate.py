@@ -1,8 +1,7 @@
-"""Make the three inputs of the job: any number of transactions, the same ones for the same seed.
+"""Generate the three inputs of the job: any number of transactions, always the same for the same seed.
 
-Transactions are written as they are made, so a million of them need no more memory than ten. Among them are some with
-a card that nobody issued, some for accounts that are missing from the master, some for accounts that had expired, and
-some that go over the limit.
+Transactions are written as they are generated, so a million of them need no more memory than ten. Some have an unknown
+card, some belong to accounts that are missing from the master or had expired, and some exceed the limit.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ __all__ = ["generate"]
 _MERCHANTS: Final = 500
 _RECORDS_PER_ACCOUNT: Final = 6
 _FEWEST_ACCOUNTS: Final = 50
-_MOST_ACCOUNTS: Final = 20_000  # bounds what the posting programs keep in memory
+_MOST_ACCOUNTS: Final = 20_000  # limits the memory of the posting programs
 _BLOCK: Final = 2_000
 _DAY: Final = "2022-06-10"
 _STREETS: Final = ("Abbot", "Birch", "Cedar", "Dover", "Elm", "Fairview", "Grove", "Hill", "Iron", "Juniper")
@@ -35,9 +34,9 @@ def generate(directory: Path, records: int, seed: int, progress: Progress | None
 
     Args:
         directory: an existing directory; files of these names are replaced.
-        records: how many transactions, 0 or more.
+        records: the number of transactions, 0 or more.
         seed: the same seed and number of records give the same bytes.
-        progress: called with (made so far, records) now and then.
+        progress: called from time to time with (number generated, records).
 
     Returns:
         The path of each data set by its DD name.
@@ -54,7 +53,7 @@ def generate(directory: Path, records: int, seed: int, progress: Progress | None
         with paths["DALYTRAN"].open("wb") as file:
             _write_transactions(file, cards, records, source, progress)
     except OSError as error:
-        raise DatasetError(f"{directory}: the input cannot be generated there: {error.strerror}") from error
+        raise DatasetError(f"{directory}: cannot generate the input: {error.strerror}") from error
     return paths
 
 
@@ -63,7 +62,7 @@ def _text(value: str, length: int) -> bytes:
 
 
 def _write_cards(path: Path, accounts: int, source: random.Random) -> list[bytes]:
-    """One card for most accounts, two for some; now and then a card whose account the master lacks."""
+    """Write one card for most accounts, two for some, and a few cards whose account is missing from the master."""
     cards = []
     with path.open("wb") as file:
         for number in range(1, accounts + 1):
@@ -76,8 +75,8 @@ def _write_cards(path: Path, accounts: int, source: random.Random) -> list[bytes
 
 
 def _write_accounts(path: Path, accounts: int, records: int, source: random.Random) -> None:
-    """Limits are such that a few accounts in a hundred are overdrawn by what is generated."""
-    expected = max(records / accounts, 1) * 25_000  # cents that a usual account turns over
+    """Write the account master, with limits that a few percent of the accounts exceed."""
+    expected = max(records / accounts, 1) * 25_000  # the turnover of an average account in cents
     with path.open("wb") as file:
         for number in range(1, accounts + 1):
             limit = round(expected * source.uniform(0.7, 5.0)) + 50_000
@@ -98,7 +97,7 @@ def _write_accounts(path: Path, accounts: int, records: int, source: random.Rand
 
 
 def _merchants(source: random.Random) -> list[tuple[bytes, bytes]]:
-    """The description, and merchant id to zip code, of each merchant: made once, used by many transactions."""
+    """For each merchant, the description and the fields from merchant id to zip code, which many transactions use."""
     result = []
     for number in range(_MERCHANTS):
         name = f"{source.choice(_STREETS)} {source.choice(_TRADES)} {number}"

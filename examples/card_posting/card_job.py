@@ -1,6 +1,6 @@
-"""The job around the programs: inputs where none are given, and figures and checks at the end.
+"""The job: it generates missing inputs, and reports figures and checks at the end.
 
-The checks read the data sets themselves: what the programs counted is one more thing to be checked.
+The checks read the data sets themselves, and also check the counts of the programs.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ __all__ = ["CardPosting"]
 
 _INPUTS: Final = {"DALYTRAN": TRANSACTION_LENGTH, "CARDXREF": XREF_LENGTH, "ACCTDATA": ACCOUNT_LENGTH}
 _OUTPUTS: Final = ("POSTED", "DALYREJS", "ACCTOUT")
-_RECORDS: Final = 10_000  # generated when the user does not say how many
+_RECORDS: Final = 10_000  # the default number of generated records
 _READ_AT_ONCE: Final = 1_000
 _CHANGING: Final = (ACCOUNT.BALANCE, ACCOUNT.CYCLE_CREDIT, ACCOUNT.CYCLE_DEBIT)
 
 
 class CardPosting:
-    """The nightly posting, as ``tdq run`` sees it."""
+    """The nightly posting, with the interface that ``tdq run`` needs."""
 
     def __init__(self, request: JobRequest) -> None:
         self.request = request
@@ -45,7 +45,7 @@ class CardPosting:
         self._records = 0
 
     def prepare(self) -> dict[str, Path]:
-        """Generate the inputs when none is given; name a file for each output that has none."""
+        """Generate the inputs if none is given, and choose a file for each output without one."""
         given = [name for name in _INPUTS if name in self.dd]
         if given and len(given) < len(_INPUTS):
             missing = ", ".join(name for name in _INPUTS if name not in self.dd)
@@ -77,11 +77,11 @@ class CardPosting:
         )
 
     def progress(self, region: Any) -> tuple[int, int]:
-        """Transactions read so far, of how many."""
+        """The number of transactions read so far, and of all."""
         return tables_of(region).read, self._records
 
     def finish(self, region: Any) -> JobResult:
-        """The figures, from the data sets that came out, and the checks."""
+        """The figures from the output data sets, and the checks."""
         count_in, cents_in = _sum(self.dd["DALYTRAN"], TRANSACTION_LENGTH)
         count_posted, cents_posted = _sum(self.dd["POSTED"], TRANSACTION_LENGTH)
         count_rejected, cents_rejected = _sum(self.dd["DALYREJS"], REJECT_LENGTH)
@@ -124,7 +124,7 @@ def _records(path: Path, length: int) -> Iterator[bytes]:
 
 
 def _sum(path: Path, length: int) -> tuple[int, int]:
-    """How many records, and the sum of their amounts in cents."""
+    """The number of records, and the sum of their amounts in cents."""
     count = cents = 0
     amount = TRANSACTION.AMOUNT
     for count, record in enumerate(_records(path, length), 1):
@@ -136,14 +136,14 @@ def _sum(path: Path, length: int) -> tuple[int, int]:
 
 
 def _reasons(path: Path) -> dict[str, int]:
-    """How many rejects for each reason, as three digits."""
+    """The number of rejects for each reason, which has three digits."""
     reason = slice(TRANSACTION_LENGTH + 1, TRANSACTION_LENGTH + 4)
     found = Counter(record[reason].decode("cp037") for record in _records(path, REJECT_LENGTH))
     return dict(sorted(found.items()))
 
 
 def _compare_masters(old: Path, new: Path) -> tuple[int, str, int, int]:
-    """Accounts changed, the first fault, and the cents by which balances and cycle figures moved."""
+    """The number of changed accounts, the first error, and the changes of balances and of cycle figures in cents."""
     changed = moved = cycled = 0
     both = zip(_records(old, ACCOUNT_LENGTH), _records(new, ACCOUNT_LENGTH), strict=True)
     try:
@@ -156,7 +156,7 @@ def _compare_masters(old: Path, new: Path) -> tuple[int, str, int, int]:
             balance, *cycle = (zoned(after[field]) - zoned(before[field]) for field in _CHANGING)
             moved += balance
             cycled += sum(cycle)
-    except ValueError:  # of zip
+    except ValueError:  # raised by zip
         return changed, "the new master has another number of records", moved, cycled
     return changed, "", moved, cycled
 

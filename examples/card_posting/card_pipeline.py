@@ -1,12 +1,12 @@
-"""The nightly posting over many regions, and what must come out of it, computed without the programs.
+"""The nightly posting over many regions, and the expected result, computed without the programs.
 
-An account's transactions all go to one region, so that they stay in order: the region is the CRC of the account id,
-modulo the number of regions. A card that is in no cross-reference goes by its own number; its transactions are
-rejected wherever they are.
+All transactions of an account go to one region, so that they stay in order: the number of the region is the CRC of the
+account id modulo the number of regions. A card without a cross-reference is assigned by its own number; every region
+rejects its transactions.
 
-What must come out is computed twice over: by Spark SQL, which sees the transactions of an account in their order, or in
-this process, by a plain loop over columns that the layout decodes. Neither uses the programs, their rules, or their
-way of reading a zoned number. They end as records, byte for byte, which reconcile compares with what the regions wrote.
+There are two ways to compute the expected result: by Spark SQL, which processes the transactions of an account in their
+order, or in this process, by a plain loop over decoded columns. Neither uses the programs, their rules, or their
+functions for zoned numbers. The result are complete records, which reconcile compares with those of the regions.
 """
 
 from __future__ import annotations
@@ -89,16 +89,16 @@ class SpreadPosting:
             request.folder, records, request.seed, lambda done, total: request.progress("generating", done, total)
         )
 
-    def region_name(self, number: int, regions: int) -> str:  # noqa: ARG002  (of however many there are)
-        """CARD0000 and on."""
+    def region_name(self, number: int, regions: int) -> str:  # noqa: ARG002  (the name does not depend on it)
+        """CARD0000, CARD0001, ..."""
         return f"CARD{number:04d}"
 
     def router(self, files: Mapping[str, Path], regions: int) -> Router:
-        """By account; of a transaction, by the account of its card."""
+        """Route by account; for a transaction, by the account of its card."""
         xref = np.fromfile(files["CARDXREF"], np.uint8).reshape(-1, _LENGTHS["CARDXREF"])
         cards = _words(xref[:, :16])
         numbers = _hashed(xref[:, _XREF_ACCOUNT], regions)
-        # Of a card that is there twice the later account counts, as in the programs.
+        # If a card occurs twice, the later account applies, as in the programs.
         known, last = np.unique(cards[::-1], return_index=True)
         numbers = numbers[::-1][last]
 
@@ -120,17 +120,17 @@ class SpreadPosting:
         return route
 
     def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
-        """The records that must come out, by a plain loop."""
+        """The expected records, by a plain loop."""
         return _Plain(files, regions).tables()
 
     def expected_sql(self, spark: Any, files: Mapping[str, Path], regions: int) -> Any:
-        """The records that must come out, by Spark SQL."""
+        """The expected records, by Spark SQL."""
         from card_sql import expected  # noqa: PLC0415  (needs Spark)
 
         return expected(spark, files, regions)
 
     def expected_figures(self, expected: Iterable[pa.Table]) -> dict[str, Any]:
-        """Counts and sums of the records that must come out."""
+        """Counts and sums of the expected records."""
         counts: Counter[str] = Counter()
         sums: dict[str, Decimal] = {"POSTED": Decimal(0), "DALYREJS": Decimal(0)}
         reasons: Counter[str] = Counter()
@@ -155,7 +155,7 @@ class SpreadPosting:
         }
 
     def add_figures(self, figures: dict[str, Any], more: Mapping[str, Any]) -> None:
-        """Counts, amounts and reasons add up."""
+        """Add counts, amounts and reasons to the figures."""
         for name, value in more.items():
             if isinstance(value, Mapping):
                 both = Counter(figures.get(name, {}))
@@ -266,7 +266,7 @@ class _Plain:
 
 
 def _only_changed(layout: Any, before: Mapping[str, Any], now: Mapping[str, Any], old: bytes, new: bytes) -> bytes:
-    """The new record with every field that kept its value as it was, to the byte."""
+    """The new record, in which each field with an unchanged value has its original bytes."""
     result = bytearray(old)
     for name, value in now.items():
         if before[name] != value:

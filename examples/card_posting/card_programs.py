@@ -2,8 +2,9 @@
 
 PRDR reads the cross-reference and the account master, then the day's transactions, and routes each by its account to
 one of the posting queues; an account's transactions always take the same queue, so they stay in order. PPST is started
-by the trigger level of a posting queue and posts until the queue is empty. The end of the input travels through the
-queues as a record of its own; when every posting queue has seen it, PEND is triggered and writes the new master.
+by the trigger level of a posting queue and posts until the queue is empty. A record of its own passes the end
+of the input through the queues; when it has reached the end of every posting queue, PEND is triggered and writes the
+new master.
 """
 
 from __future__ import annotations
@@ -32,22 +33,22 @@ __all__ = ["POSTING_QUEUES", "Tables", "finish", "post", "read_and_route", "tabl
 
 POSTING_QUEUES: Final = ("PST1", "PST2", "PST3", "PST4")
 GIVE_WAY: Final = 200
-"""After so many records the reader lets the posting tasks run, so that the queues stay short."""
+"""The number of records after which the reader lets the posting tasks run, so that the queues stay short."""
 
 _KEY_LENGTH: Final = ACCOUNT.ID.stop
-_NO_ACCOUNT: Final = b"\x40" * _KEY_LENGTH  # routed in place of an account: the card is in no cross-reference
+_NO_ACCOUNT: Final = b"\x40" * _KEY_LENGTH  # used in place of an account if the card has no cross-reference
 _END: Final = "END OF INPUT".encode(CODE_PAGE)
 
 
 class Tables:
-    """What the programs of one region keep between them.
+    """The data that the programs of a region share.
 
     Attributes:
-        accounts: the master in its order, by account id as in the record.
-        read: transactions read so far.
-        posted: how many were posted; ``posted_cents`` their sum.
-        rejected: how many were rejected, by reason; ``rejected_cents`` the sum of all.
-        finished: the new master has been written.
+        accounts: the master in its order, by the account id of the record.
+        read: the number of transactions read so far.
+        posted: the number of posted transactions; ``posted_cents`` is their sum.
+        rejected: the number of rejected transactions by reason; ``rejected_cents`` is their sum.
+        finished: whether the new master has been written.
     """
 
     def __init__(self) -> None:
@@ -101,14 +102,14 @@ def read_and_route(task: Task) -> None:
         if tables.read % GIVE_WAY == 0:
             task.suspend()
     for queue in POSTING_QUEUES:
-        # Few records may be waiting below the trigger level; from now on a single one is enough.
+        # A few records may be waiting below the trigger level; lower the level so that they are processed.
         task.set_tdqueue(queue, triggerlevel=1)
         task.writeq_td(queue, _END)
     _log(task, f"PRDR {tables.read} TRANSACTIONS READ")
 
 
 def _read_cross_reference(task: Task) -> dict[bytes, tuple[bytes, str]]:
-    """For each card its account and the posting queue of that account."""
+    """The account of each card, and the posting queue of the account."""
     routes = {}
     for record in _every_record(task, "XREF"):
         account = record[XREF.ACCOUNT]
@@ -173,7 +174,7 @@ def _reject(task: Task, tables: Tables, transaction: bytes, amount: int, reason:
 
 
 def finish(task: Task) -> None:
-    """Transaction PEND: triggered when every posting queue has seen the end of the input."""
+    """Transaction PEND: triggered when every posting queue has reached the end of the input."""
     tables = tables_of(task.region)
     for _ in _every_record(task, task.assign("QNAME")):
         pass

@@ -1,7 +1,7 @@
 """The three record layouts of the job, as plain offsets, and zoned decimals in whole cents.
 
-Only the fields that the job looks at are named. Amounts are integers of cents from the record to the report: no
-floating point ever touches them.
+Only the fields that the job uses have names. Amounts are integers in cents from the record to the report, never
+floating point numbers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class TRANSACTION:
 
 
 class XREF:
-    """CARDXREF: which account a card belongs to."""
+    """CARDXREF: the account of each card."""
 
     CARD = slice(0, 16)
     ACCOUNT = slice(25, 36)
@@ -50,7 +50,7 @@ class ACCOUNT:
 
 
 class RecordError(DatasetError):
-    """A field does not hold what its layout says."""
+    """A field does not match its layout."""
 
 
 def _digit_table() -> bytes:
@@ -70,7 +70,7 @@ def zoned(field: bytes) -> int:
     """The value of a signed zoned decimal, in units of its last digit (cents here).
 
     Raises:
-        RecordError: a byte is no zoned digit.
+        RecordError: a byte is not a zoned digit.
     """
     try:
         value = int(field.translate(_DIGITS))
@@ -80,7 +80,7 @@ def zoned(field: bytes) -> int:
 
 
 def encode_zoned(value: int, length: int) -> bytes:
-    """A signed zoned decimal of so many digits: sign zone X'C' for plus and zero, X'D' for minus.
+    """A signed zoned decimal of ``length`` digits: sign zone X'C' for plus and zero, X'D' for minus.
 
     Raises:
         RecordError: the value has more digits than the field.
@@ -93,6 +93,6 @@ def encode_zoned(value: int, length: int) -> bytes:
 
 
 def cents_text(cents: int) -> str:
-    """An amount as people write it: ``-12.05``."""
+    """An amount as text, such as ``-12.05``."""
     units, rest = divmod(abs(cents), 100)
     return f"{'-' if cents < 0 else ''}{units}.{rest:02}"

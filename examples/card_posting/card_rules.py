@@ -1,8 +1,8 @@
-"""The posting rules: which transactions are rejected, and what a posted one does to its account.
+"""The posting rules: which transactions are rejected, and how a posted one changes its account.
 
 A transaction is rejected when its card is not in the cross-reference (100), when its account is not in the master
 (101), when it would take the cycle over the credit limit (102), or when it is dated after the account expired (103).
-Where several apply, the later one in this list is the reason that is reported.
+If several apply, the last one in this list is reported.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REASON_TEXT: Final = {
 
 
 class Account:
-    """One record of the account master while it is worked on. Amounts are cents."""
+    """A record of the account master during the posting. Amounts are in cents."""
 
     __slots__ = ("_before", "balance", "credit_limit", "cycle_credit", "cycle_debit", "expires", "record")
 
@@ -48,7 +48,7 @@ class Account:
             self.cycle_debit += amount
 
     def new_record(self) -> bytes:
-        """The master record with the new figures. Fields that did not change keep their very bytes."""
+        """The master record with the new figures. Unchanged fields keep their original bytes."""
         now = (self.balance, self.cycle_credit, self.cycle_debit)
         if now == self._before:
             return self.record
@@ -64,10 +64,10 @@ def decide(account: Account | None, *, card_known: bool, amount: int, date: byte
     """The reason to reject a transaction, or 0 to post it.
 
     Args:
-        account: the master record of the card's account, or None when there is none.
+        account: the master record of the card's account, or None if there is none.
         card_known: whether the card is in the cross-reference.
-        amount: cents.
-        date: the date of the original timestamp as in the record; dates of this form order like their bytes.
+        amount: the amount in cents.
+        date: the date of the original timestamp as in the record; in this format dates can be compared as bytes.
     """
     if not card_known:
         return CARD_MISSING

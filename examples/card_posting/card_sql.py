@@ -1,9 +1,9 @@
-"""What must come out of the posting, as Spark SQL over the three inputs.
+"""The expected result of the posting, by Spark SQL over the three inputs.
 
-Whether a transaction is over the limit depends on those of its account before it: they are brought together in the
-order of the file, number and amount alone, and gone through once (an ``aggregate`` of Spark's would copy what it has
-found for each one more). All other reasons are seen from the transaction and its account. So records travel from the
-file to what is written and nowhere else. They are put together as hexadecimal text, since a JVM need not know EBCDIC.
+Whether a transaction exceeds the limit depends on the earlier ones of its account. So the numbers and amounts of the
+transactions of an account are collected in the order of the file and processed once (Spark's ``aggregate`` would copy
+its state for each transaction). All other reasons depend only on the transaction and its account, so the records
+themselves are not shuffled. Records are composed as hexadecimal text, because a JVM may not support EBCDIC.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def expected(spark: Any, files: Mapping[str, Path], regions: int) -> Any:
         options = {"copybook_contents": copybook, "record_format": "F"}
         options |= {"generate_record_id": True, "generate_record_bytes": "Record_Bytes" in columns}
         read_data_set(spark, files[file], columns=columns, **options).createOrReplaceTempView(name)
-    spark.sql(_CARDS).persist().createOrReplaceTempView("cards")  # small and wanted twice, as are the accounts
+    spark.sql(_CARDS).persist().createOrReplaceTempView("cards")  # small and used twice, like the accounts
     in_order = spark.sql(_IN_ORDER).repartition("account").sortWithinPartitions("account", "seq")
     in_order.mapInArrow(_accounts(), _ACCOUNTS).persist().createOrReplaceTempView("accounts")
     spark.sql(_DECIDED).createOrReplaceTempView("decided")
@@ -40,7 +40,7 @@ def expected(spark: Any, files: Mapping[str, Path], regions: int) -> Any:
         union all
         select concat('CARD', {number}), 'ACCTOUT', seq, substring(data, 1, 11), data
         from ({_MASTER})
-    """)  # noqa: S608  (nothing in it comes from outside)
+    """)  # noqa: S608  (it contains no external text)
 
 
 _READ: Final = (
@@ -51,7 +51,7 @@ _READ: Final = (
         "Record_Id", "Record_Bytes", "ACCT_ID", "BALANCE", "CREDIT_LIMIT", "EXPIRES", "CYCLE_CREDIT", "CYCLE_DEBIT",
     )),
 )  # fmt: skip
-"""View, data set, layout, and the columns that matter here: each field that is decoded costs time."""
+"""View, data set, layout and the needed columns: each decoded field costs time."""
 
 
 def _hex(text: str) -> str:
@@ -74,11 +74,11 @@ _IN_ORDER: Final = """
 """
 
 _ACCOUNTS: Final = "account bigint, over bigint, credit bigint, debit bigint"
-"""A row for each transaction that is over the limit, by its number, and one for each account, with its end."""
+"""The schema of rows: one for each transaction over the limit, one for each account with its final figures."""
 
 
 def _accounts() -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What goes through transactions by account and number; a function of its own, so that workers need not find it."""
+    """The function that processes transactions by account and number; nested, so that workers need not import it."""
 
     def accounts(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa  # noqa: PLC0415  (on a worker)
@@ -130,7 +130,7 @@ def _zoned(value: str) -> str:
 
 
 def _field(old: str, new: str, first: int) -> str:
-    """A field as it was when its value is, else in its new form."""
+    """A field with its original bytes if the value is unchanged, otherwise the new value."""
     return f"if({old} = {new}, hex(substring(a.Record_Bytes, {first}, 12)), {_zoned(new)})"
 
 
@@ -147,4 +147,4 @@ _MASTER: Final = f"""
                             cast(0.01 * debit as decimal(20,2)) debit
                      from accounts where over is null) f
           on f.account = m.ACCT_ID) a
-"""  # noqa: S608  (nothing in it comes from outside)
+"""  # noqa: S608  (it contains no external text)

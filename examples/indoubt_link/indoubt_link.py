@@ -1,7 +1,7 @@
-"""Lose a link at the worst moment, see what is locked and why, and put it right in both ways.
+"""Lose a link at the worst moment, inspect the locks, and resolve the unit of work in both ways.
 
-Two regions share a unit of work: ORDERS writes an order to its own queue, a payment to a queue of BANK. The link goes
-after BANK has promised to do either, and before it has heard which: BANK is in doubt, and may do neither.
+Two regions share a unit of work: ORDERS writes an order to its own queue and a payment to a queue of BANK. The link is
+lost after BANK has prepared and before it receives the decision: BANK is in doubt, and may neither commit nor back out.
 
 Run it with ``python examples/indoubt_link/indoubt_link.py``.
 """
@@ -24,8 +24,8 @@ ORDERS = [
     define_connection(name="BANK"),
 ]
 BANK = [
-    # WAIT(YES) waits for ORDERS when it is in doubt; WAITACTION(REJECT) refuses others meanwhile, instead of making
-    # them wait. Both are what CICS does when nothing is said.
+    # WAIT(YES) waits for ORDERS in doubt; WAITACTION(REJECT) refuses other requests meanwhile, instead of making
+    # them wait. Both are the defaults of CICS.
     define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL", wait="YES", waitaction="REJECT"),
 ]
 
@@ -38,7 +38,7 @@ def start(sysplex: Sysplex, stores: Path) -> tuple[Region, Region]:
 
 
 def order(orders: Region, number: int) -> str:
-    """One distributed unit of work; how its syncpoint ended."""
+    """Run a distributed unit of work; return the result of its syncpoint."""
     with orders.task() as task:
         task.writeq_td("ORDQ", task.encode(f"order {number}"))
         task.writeq_td("PAYQ", task.encode(f"payment for order {number}"))
@@ -50,7 +50,7 @@ def order(orders: Region, number: int) -> str:
 
 
 def show(say: Say, orders: Region, bank: Region) -> None:
-    """The queues, and what BANK has in doubt."""
+    """Show the queues, and the unit of work in doubt in BANK."""
     say(f"    ORDQ in ORDERS: {[orders.text(each) for each in orders.peek('ORDQ')]}")
     say(f"    PAYQ in BANK:   {[bank.text(each) for each in bank.peek('PAYQ')]}")
     for uow in bank.shunted.values():
@@ -65,7 +65,7 @@ def show(say: Say, orders: Region, bank: Region) -> None:
 
 
 def try_to_pay(say: Say, bank: Region) -> None:
-    """Another task in BANK wants to write to the queue."""
+    """Another task in BANK tries to write to the queue."""
     try:
         bank.writeq_td("PAYQ", bank.encode("payment at the counter"))
     except Condition as condition:
@@ -75,7 +75,7 @@ def try_to_pay(say: Say, bank: Region) -> None:
 
 
 def lose_the_link(say: Say, stores: Path, step: str) -> tuple[Sysplex, Region, Region]:
-    """Up to the worst moment."""
+    """Run the scenario to the worst moment."""
     sysplex = Sysplex()
     orders, bank = start(sysplex, stores)
     say(f"  the unit of work is {order(orders, 1)}; nothing is in doubt")
@@ -87,7 +87,7 @@ def lose_the_link(say: Say, stores: Path, step: str) -> tuple[Sysplex, Region, R
 
 
 def resynchronise(say: Say, stores: Path, step: str) -> None:
-    """The link comes back, and BANK hears what ORDERS decided: it does the same."""
+    """The link returns; BANK learns the decision of ORDERS and follows it."""
     sysplex, orders, bank = lose_the_link(say, stores, step)
     say("  BANK fails and is started again: it is in doubt still")
     bank.close(clean=False)
@@ -103,7 +103,7 @@ def resynchronise(say: Say, stores: Path, step: str) -> None:
 
 
 def decide_by_hand(say: Say, stores: Path) -> None:
-    """An operator does not wait, and guesses wrong: the queue is free, and the damage is told when the link is back."""
+    """An operator decides wrongly: the queue is free, and the damage is reported when the link returns."""
     sysplex, orders, bank = lose_the_link(say, stores, "COMMIT")
     (uow,) = bank.shunted.values()
     say("  SET UOW UOWSTATE(BACKOUT) in BANK, without asking ORDERS")
@@ -118,7 +118,7 @@ def decide_by_hand(say: Say, stores: Path) -> None:
 
 
 def main(say: Say = print) -> int:
-    """Tell the story."""
+    """Run the example."""
     with tempfile.TemporaryDirectory(prefix="indoubt-") as directory:
         stores = Path(directory)
         say("Resynchronisation after a decision to commit")

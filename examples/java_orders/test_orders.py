@@ -1,9 +1,9 @@
-"""A Java program under test, as a JUnit test would have it: a system with its queues, the program, what came out.
+"""A test of a Java program: a system with its queues, the program, and its results.
 
-``Orders.java`` speaks to an IBM i with IBM's toolbox. Here that system is a simulated one: each test gets one of its
-own, seeds the queue, runs the program unmodified in a JVM and looks at what it left.
+``Orders.java`` communicates with an IBM i through IBM's Toolbox. Here that system is simulated: each test gets a new
+system, seeds the queue, runs the unmodified program in a JVM and checks the results.
 
-    pytest examples/java_orders     (needs a JDK and jt400.jar; TDQ_JT400 says where the jar is)
+    pytest examples/java_orders     (needs a JDK and jt400.jar; TDQ_JT400 is the path of the jar)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def price(job: Job, item: str) -> Decimal:
 
 
 def furnish(system: System) -> None:
-    """What the real system has: a library, its queues, a program, a user."""
+    """Create the objects of the real system: a library, its queues, a program, a user."""
     system.crtusrprf("SHOPAPP")
     with system.job(user="QSECOFR") as job:
         job.command("CRTLIB SHOP AUT(*CHANGE)")
@@ -51,7 +51,7 @@ def furnish(system: System) -> None:
 
 
 class Shop:
-    """The simulated system, behind host servers of its own."""
+    """The simulated system with its host servers."""
 
     def __init__(self, engine: Engine, loop: asyncio.AbstractEventLoop) -> None:
         self._engine = engine
@@ -64,11 +64,11 @@ class Shop:
         self.later(self.servers.start())
 
     def do(self, call: Any) -> Any:
-        """Something done where the system lives."""
+        """Run a call in the engine's thread."""
         return self._engine.submit(call).result(300)
 
     def later(self, work: Any) -> Any:
-        """Something done on the servers' loop."""
+        """Run a call in the event loop of the servers."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(300)
 
     def seed(self, *orders: str) -> None:
@@ -82,7 +82,7 @@ class Shop:
         self.do(put)
 
     def confirmed(self) -> dict[str, str]:
-        """What was answered, by order number."""
+        """The answers by order number."""
 
         def look() -> dict[str, str]:
             with self.system.job("LOOK", user="QSECOFR") as job:
@@ -110,7 +110,7 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def shop() -> Iterator[Shop]:
-    """A system of the test's own."""
+    """A new system for the test."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
