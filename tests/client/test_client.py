@@ -125,7 +125,7 @@ def test_what_inquire_gives_is_what_a_region_of_this_process_gives(region):
     assert (there.enablestatus, there.enablestatus.name, there["recovstatus"]) == (23, "ENABLED", Cvda.LOGICAL)
     there, ours = ({each.tdqueue.rstrip(): each.type for each in one.browse_tdqueue("TYPE")} for one in (region, here))
     assert there == ours
-    with pytest.raises(AttributeError, match="TYPE was not asked for, or is no option; there are NUMITEMS"):
+    with pytest.raises(AttributeError, match="TYPE was not requested, or is not an option; available are NUMITEMS"):
         _ = region.inquire_tdqueue("LOGQ", "NUMITEMS").type
     with pytest.raises(KeyError):
         region.inquire_tdqueue("LOGQ", "NUMITEMS")["TYPE"]
