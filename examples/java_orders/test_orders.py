@@ -129,7 +129,7 @@ def test_every_order_is_confirmed_with_its_price(shop: Shop, classes: Path) -> N
     assert shop.confirmed() == {"000001": "12.50", "000002": "99.00"}
 
 
-def test_an_item_that_nobody_sells_is_refused_and_the_others_go_on(shop: Shop, classes: Path) -> None:
+def test_an_unknown_item_is_refused_and_the_other_orders_are_processed(shop: Shop, classes: Path) -> None:
     shop.seed("000001SPACESHIP", "000002LAMP")
     shop.run(classes)
     assert shop.confirmed() == {"000001": "REFUSED CPF9801", "000002": "12.50"}

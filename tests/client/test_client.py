@@ -137,7 +137,7 @@ def test_lists_of_any_length_come_a_page_at_a_time(region):
     assert region.seed("PAYQ", iter(records)) == 2500
     assert region.peek("PAYQ") == records
     assert region.peek("PAYQ", skip=999, limit=1002) == records[999:2001]
-    with pytest.raises(UsageError, match="at most 1000 records are written in one task"):
+    with pytest.raises(UsageError, match="at most 1000 records in one task"):
         region.writeq_td_all("PAYQ", iter(records))
     assert region.inquire_tdqueue("PAYQ").numitems == 2500
 

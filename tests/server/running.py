@@ -30,7 +30,7 @@ if sys.argv[2] != "console":
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # nobody reads the pipe of the output
 config = serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store")
 sys.exit(serving.serve(config, ready_file=Path(sys.argv[1]) / "ready.json",
-                       told=lambda _served: print("ready", flush=True)))
+                       started=lambda _served: print("ready", flush=True)))
 """
 QUEUE = "/api/v1/regions/PAYREGN/queues"
 

@@ -299,7 +299,7 @@ from pathlib import Path
 from tdqsim.server.servefile import serve_file
 from tdqsim.server.serving import serve
 sys.exit(serve(serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store"), ready_file=Path(sys.argv[2]),
-               request_seconds=1.0, told=lambda _served: print("ready", flush=True)))
+               request_seconds=1.0, started=lambda _served: print("ready", flush=True)))
 """
 
 
@@ -347,10 +347,10 @@ def test_a_server_that_does_not_start_leaves_the_ready_file_of_one_that_runs(ser
 @pytest.mark.parametrize("name", ["none/ready.json", "."])
 def test_a_ready_file_that_cannot_be_written_is_told_before_anything_is_served(tmp_path, name):
     (tmp_path / "region.yaml").write_text("applid: PAYREGN\n")
-    told = []
+    started = []
     with pytest.raises(TdqError, match=r"ready file .*: (cannot be written|is a directory)"):
-        serve(serve_file([tmp_path]), ready_file=tmp_path / name, told=told.append)
-    assert not told
+        serve(serve_file([tmp_path]), ready_file=tmp_path / name, started=started.append)
+    assert not started
     assert [each.name for each in tmp_path.iterdir()] == ["region.yaml"]
 
 

@@ -44,7 +44,7 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
         code = call() or 0
         sys.stdout.flush()
     except KeyboardInterrupt:
-        code = _told(Exit.INTERRUPTED, "interrupted")
+        code = _report(Exit.INTERRUPTED, "interrupted")
     except BrokenPipeError:
         _drop_stdout()
         return Exit.PIPE_CLOSED
@@ -81,7 +81,7 @@ def _mend_streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _told(code: Exit, text: str) -> int:
+def _report(code: Exit, text: str) -> int:
     if text:
         try:
             warn(text)
@@ -97,21 +97,21 @@ def _failed(error: Exception) -> int:
         print(error, file=sys.stderr)  # noqa: T201  (its text is the help)
         return Exit.INPUT
     if hasattr(error, "format_message"):  # the command line parser's own errors
-        return _told(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
+        return _report(Exit.INPUT, f"{error.format_message()}\n     see tdq --help, or --help after the command")
     code = _code_of(error)
     if code is Exit.INTERNAL and (place := _place_outside(error)):
-        return _told(Exit.INPUT, f"{place}: {type(error).__name__}: {error}")
+        return _report(Exit.INPUT, f"{place}: {type(error).__name__}: {error}")
     if code is Exit.INTERNAL:
         text = f"{type(error).__name__}: {error}"
-        return _told(
+        return _report(
             code, f"unexpected error: {text}\n     set {_TRACEBACK}=1 and repeat the command to see the traceback"
         )
     if isinstance(error, StoreInUse) and (served := find(error.path)) is not None and served.pid == error.pid:
-        return _told(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
+        return _report(code, f"{error.path}: the store is in use by the server of {served.name}, process {error.pid}")
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename is not None else ""
-        return _told(code, f"{where}{error.strerror}" if error.strerror else str(error))
-    return _told(code, str(error) or type(error).__name__)
+        return _report(code, f"{where}{error.strerror}" if error.strerror else str(error))
+    return _report(code, str(error) or type(error).__name__)
 
 
 def _place_outside(error: BaseException) -> str:

@@ -220,10 +220,10 @@ def jobs(
 
 
 def _job_row(job: SubmittedJob, zone: tzinfo) -> _Row:
-    return _told(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
+    return _row_values(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
 
 
-def _told(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool) -> _Row:
+def _row_values(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool) -> _Row:
     taken = datetime.fromtimestamp(time_ns / 1e9, zone)
     return {
         "id": number,
@@ -240,7 +240,7 @@ def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
     listed = []
     zone = ZoneInfo(served.about()["time_zone"])
     for each in served.jobs():
-        row = _told(
+        row = _row_values(
             each["id"], each["name"], each["cards"], each["time_ns"], zone, each["submitter"], scan=each["scan"]
         )
         whole = len(each["lines"]) == each["cards"]

@@ -77,12 +77,18 @@ def serve(
         raise InputError("give --certificate and --key together")
     config = changed(config, address=address, port=port, users=users, tls=tls, certificate=certificate, key=key)
     code = serve_all(
-        config, ready_file=ready_file, frozen=frozen, insecure=insecure, timeout=timeout, out=out, told=_told
+        config,
+        ready_file=ready_file,
+        frozen=frozen,
+        insecure=insecure,
+        timeout=timeout,
+        out=out,
+        started=_print_addresses,
     )
     raise typer.Exit(code)
 
 
-def _told(served: Served) -> None:
+def _print_addresses(served: Served) -> None:
     names = ", ".join((*served.regions, *served.systems))
     typer.echo(f"Serving {names} at {served.url}/api/v1 (process {served.pid}).")
     for name, ports in served.ports.get("ibmi", {}).items():

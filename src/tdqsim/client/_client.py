@@ -60,8 +60,8 @@ class Client(Operations):
         Raises:
             RemoteError: user or password is wrong, or too many sign-ons have failed.
         """
-        with cls(url, "", timeout=timeout, certificate=certificate) as nobody:
-            session: SessionToken = nobody.request("POST", "/session", {"user": user, "password": password})
+        with cls(url, "", timeout=timeout, certificate=certificate) as unsigned:
+            session: SessionToken = unsigned.request("POST", "/session", {"user": user, "password": password})
         return cls(url, session["token"], timeout=timeout, certificate=certificate)
 
     def regions(self) -> list[RegionSummary]:

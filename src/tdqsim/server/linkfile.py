@@ -106,7 +106,7 @@ class LinkedSystem(_Strict):
     @model_validator(mode="after")
     def _together(self) -> Self:
         if bool(self.rmtlocname) != bool(self.to):
-            raise ValueError(f"{self.name}: give rmtlocname and to together, or neither if it connects to this side")
+            raise ValueError(f"{self.name}: give rmtlocname and 'to' together, or neither if it connects to this side")
         return self
 
 
@@ -148,9 +148,9 @@ class ServedLinks(_Strict):
             *(each.name for each in self.systems if not each.to),
         ]
         if awaited and self.port is None:
-            raise ValueError(f"{self.name}: needs a port, because {awaited[0]} has no to and connects to this side")
+            raise ValueError(f"{self.name}: needs a port, because {awaited[0]} has no 'to' and connects to this side")
         if not awaited and self.port is not None:
-            raise ValueError(f"{self.name}: port {self.port}: not used, because all links have to")
+            raise ValueError(f"{self.name}: port {self.port}: not used, because every link has 'to'")
         return self
 
 

@@ -93,7 +93,7 @@ class _Run:
     token: str
     request_seconds: float
     ready_file: Path | None
-    told: Callable[[Served], Any] | None
+    started: Callable[[Served], Any] | None
     connections: Connections = field(default_factory=Connections)
     servers: list[HttpServer] = field(default_factory=list)
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -109,7 +109,7 @@ def serve(
     insecure: bool = False,
     out: Path | None = None,
     request_seconds: float = _BOUNDS["request_seconds"],
-    told: Callable[[Served], Any] | None = None,
+    started: Callable[[Served], Any] | None = None,
 ) -> int:
     """Serve regions and systems until SIGTERM or SIGINT.
 
@@ -121,7 +121,7 @@ def serve(
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
         request_seconds: the time limit for the head of a request, and for its body.
-        told: called when everything listens.
+        started: called when everything listens.
 
     Returns:
         0, or 1 if tasks had to be ended.
@@ -152,7 +152,7 @@ def serve(
             gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)
             app = application(host, gate, request_seconds=request_seconds, any_host=not loopback)
             add_console(app, host, gate)
-            run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, told)
+            run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
@@ -262,8 +262,8 @@ def _ready(run: _Run) -> None:
     _log.info("server_ready", url=url, regions=served.regions, systems=served.systems, ports=ports)
     if run.ready_file is not None:
         _write_private(run.ready_file, served.ready())
-    if run.told is not None:
-        run.told(served)
+    if run.started is not None:
+        run.started(served)
 
 
 def _make_ready(path: Path) -> None:

@@ -122,7 +122,7 @@ def hashed(password: str) -> str:
 
 
 @cache
-def _nobody() -> str:
+def _unknown_password() -> str:
     """The hash with which the password of an unknown user is compared, so that the check takes the same time."""
     return _HASHER.hash("nobody's password")
 
@@ -234,7 +234,7 @@ class Users:
         """
         self.admit(user_id, origin)
         user = self.get(user_id)
-        kept = user.password if user is not None and user.password else _nobody()
+        kept = user.password if user is not None and user.password else _unknown_password()
         right = _matches(kept, password[: _BOUNDS["password_length"] + 1])
         if not right or user is None or not user.password or user.disabled:
             raise SignOnRefused("the user or the password is wrong")

@@ -1,12 +1,12 @@
 """Waits of clients: for the number of records of a queue, for a condition, for the end of a task or of all tasks.
 
-Each waits at the one queue, or at the tasks of the one region. What happens there is told by the region's recorder,
-so a change looks only at those who wait for it, however many wait elsewhere.
+A wait is registered for its queue, or for the tasks of its region. The region's recorder reports changes, so each
+change checks only the waits for it, however many other waits there are.
 
 ============================  ================================================
-told of                       looks at those who wait for
+reported change               checks the waits for
 ============================  ================================================
-a command on a queue, a seed  the queue, and what it stands for
+a command on a queue, a seed  the queue, and the target of an alias
 an ended unit of work         the queues that it changed
 a condition of a command      this condition
 an ended task                 the end of tasks
@@ -31,14 +31,14 @@ __all__ = ["ChangeWaits"]
 
 _TASKS: Final = ""
 _CONDITION: Final = "condition "
-"""Stands before the name of a condition: no queue has such a name."""
+"""The prefix of the name of a condition: no queue has such a name."""
 
 
 class ChangeWaits:
-    """All who wait, by region and queue.
+    """The waits of clients, by region and queue.
 
     Args:
-        engine: its thread has the regions; what is told of changes is told there.
+        engine: the engine that owns the regions; changes are reported in its thread.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -53,18 +53,18 @@ class ChangeWaits:
     def for_items(
         self, region: Region, queue: str, items: int, seconds: float, *, at_most: int | None = None
     ) -> Future[bool]:
-        """Wait until a queue has so many records.
+        """Wait until the number of records of a queue is in a range.
 
         Args:
-            region: its region.
+            region: the region of the queue.
             queue: the queue.
-            items: how many at least.
-            seconds: how long the wait lasts at most.
-            at_most: how many at most; None for any number.
+            items: the minimum.
+            seconds: the time limit.
+            at_most: the maximum; None for any number.
 
         Raises (in the future):
-            Condition: QIDERR: there is no such queue, or no more. TimedOut: after so many seconds.
-            TdqError: NUMITEMS is not known of such a queue.
+            Condition: QIDERR: the queue does not exist, or no longer exists. TimedOut: at the time limit.
+            TdqError: the queue has no NUMITEMS.
         """
 
         def there() -> bool:
@@ -76,10 +76,9 @@ class ChangeWaits:
         return self._wait(region, queue.rstrip(" "), there, seconds)
 
     def for_tasks(self, region: Region, seconds: float, *, task: int | None = None) -> Future[bool]:
-        """Wait until all tasks of a region have ended, or one that is given by its number.
+        """Wait until all tasks of a region have ended, or the task with a number.
 
-        A number that no task has is that of a task which has ended. TimedOut is raised in the future after so many
-        seconds.
+        A number without a task counts as a task that has ended. At the time limit TimedOut is raised in the future.
         """
         return self._wait(
             region, _TASKS, lambda: not region.tasks if task is None else task not in region.tasks, seconds
@@ -88,13 +87,13 @@ class ChangeWaits:
     def for_condition(
         self, region: Region, condition: str, seconds: float, *, has_come: Callable[[], bool]
     ) -> Future[bool]:
-        """Wait until a command of a region meets a condition.
+        """Wait until a command of a region ends with a condition.
 
         Args:
             region: the region.
-            condition: its name, such as ``NOSPACE``.
-            seconds: how long the wait lasts at most; then TimedOut is raised in the future.
-            has_come: whether a command has met it; asked at the beginning, and when a command has.
+            condition: the name of the condition, such as ``NOSPACE``.
+            seconds: the time limit; at its end TimedOut is raised in the future.
+            has_come: returns whether a command has ended with it; called at the beginning and after each such command.
         """
         return self._wait(region, _CONDITION + condition, has_come, seconds)
 
@@ -119,21 +118,21 @@ class ChangeWaits:
     # -- for the engine's thread ----------------------------------------------------------------------------------
 
     def queue_changed(self, region: Region, queue: str) -> None:
-        """A queue may have changed, by its own name or by another that stands for it."""
+        """Report that a queue, given by its name or an alias, may have changed."""
         if self._parked:
             for name in names_along(region, queue.rstrip(" ")):
                 self._wake((region.applid, name))
 
     def condition_came(self, region: Region, condition: str) -> None:
-        """A command has met a condition."""
+        """Report that a command has ended with a condition."""
         self._wake((region.applid, _CONDITION + condition))
 
     def task_ended(self, region: Region) -> None:
-        """A task has ended."""
+        """Report that a task has ended."""
         self._wake((region.applid, _TASKS))
 
     def all_changed(self, region: Region) -> None:
-        """Any queue may have changed."""
+        """Report that any queue may have changed."""
         for key in [key for key in self._parked if key[0] == region.applid]:
             self._wake(key)
 

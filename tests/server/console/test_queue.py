@@ -150,7 +150,7 @@ def test_what_is_not_committed_is_shown_when_asked_for(browser, server):
         page = browser.open("regions/PAYREGN/queues/LOGQ", "Queue LOGQ")
         page.get_by_text("written 1 record, uncommitted").wait_for()
         assert rows(page, "Records of LOGQ").filter(has_text="in flight").count() == 0
-        page.get_by_label("with what is not committed").check()
+        page.get_by_label("with uncommitted records").check()
         rows(page, "Records of LOGQ").filter(has_text="in flight").wait_for()
 
 

@@ -209,8 +209,8 @@ HEAD = "directories: [region]\nlinks:\n- name: NEARAPPL\n  certificate: c.pem\n 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "NEARAPPL: regions or systems are needed"),
-        ("  regions: [{sysid: FAR, applid: FARAPPL}]", "a port is needed, since FARAPPL has no to"),
+        ("", "NEARAPPL: give regions or systems"),
+        ("  regions: [{sysid: FAR, applid: FARAPPL}]", "needs a port, because FARAPPL has no 'to'"),
         ("  port: 1\n  regions: [{sysid: FAR, applid: FARAPPL, to: 'a:1'}]", "port 1: not used"),
         ("  port: 70000\n  regions: [{sysid: FAR, applid: FARAPPL}]", ":7: links.0.port.*70000"),
         ("  address: here\n  port: 1\n  regions: [{sysid: FAR, applid: FARAPPL}]", ":7: links.0.address.*IP address"),
@@ -220,14 +220,14 @@ HEAD = "directories: [region]\nlinks:\n- name: NEARAPPL\n  certificate: c.pem\n 
         ("  regions: [{sysid: FAR, applid: FARAPPL, to: '[x]:1'}]", "links.0.regions.0.to"),
         ("  regions: [{sysid: FAR, applid: FARAPPL, to: '[a]:1'}]", "links.0.regions.0.to.*IP address"),
         ("  regions: [{sysid: FAR, applid: FARAPPL, too: 'a:1'}]", "links.0.regions.0.too.*not known"),
-        ("  regions: [{sysid: FAR, applid: A, to: 'a:1'}, {sysid: FAR, applid: B, to: 'a:1'}]", "sysid FAR is there twice"),
-        ("  regions: [{sysid: FA, applid: A, to: 'a:1'}, {sysid: FB, applid: A, to: 'a:1'}]", "applid A is there twice"),
+        ("  regions: [{sysid: FAR, applid: A, to: 'a:1'}, {sysid: FAR, applid: B, to: 'a:1'}]", "sysid FAR occurs twice"),
+        ("  regions: [{sysid: FA, applid: A, to: 'a:1'}, {sysid: FB, applid: A, to: 'a:1'}]", "applid A occurs twice"),
         ("  regions: [{sysid: FAR, applid: NEARAPPL, to: 'a:1'}]", "linked to itself"),
-        ("  systems: [{name: SYSB, to: 'a:1'}]", "give rmtlocname and to together"),
-        ("  systems: [{name: SYSB, rmtlocname: LOC}]", "give rmtlocname and to together"),
-        ("  port: 0\n  systems: [{name: SYSB}, {name: SYSB}]", "name SYSB is there twice"),
+        ("  systems: [{name: SYSB, to: 'a:1'}]", "give rmtlocname and 'to' together"),
+        ("  systems: [{name: SYSB, rmtlocname: LOC}]", "give rmtlocname and 'to' together"),
+        ("  port: 0\n  systems: [{name: SYSB}, {name: SYSB}]", "name SYSB occurs twice"),
         (f"  port: 0\n  systems: [{{name: SYSB}}]\n{HEAD[HEAD.index('- name'):]}  port: 0\n  systems: [{{name: SYSC}}]",
-         "name NEARAPPL is there twice"),
+         "name NEARAPPL occurs twice"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_links_is_said(tmp_path, text, said):
@@ -251,7 +251,7 @@ def test_certificates_and_names_are_looked_at_before_anything_listens(sides, aut
             serve(load_serve_file(file))
 
     (near.folder / "sysa.key").chmod(0o644)
-    refused(r"sysa\.key: others can read the key; chmod 600")
+    refused(r"sysa\.key: others can read the key; correct it by chmod 600")
     (near.folder / "sysa.key").unlink()
     refused(r"sysa\.key: there is no such file")
     certificate(authority, near.folder, "SYSA")
@@ -271,7 +271,7 @@ def test_a_port_that_is_taken_is_said(sides):
     port = load_serve_file(far.folder / "serve.yaml").links[0].port
     with (
         socket.create_server(("127.0.0.1", port)),
-        pytest.raises(TdqError, match=rf"FARAPPL: 127.0.0.1 port {port} can"),
+        pytest.raises(TdqError, match=rf"FARAPPL: 127.0.0.1 port {port}: can"),
     ):
         serve(load_serve_file(far.folder / "serve.yaml"))
 

@@ -32,7 +32,7 @@ class SystemSummary(TypedDict):
     name: str
     ccsid: int
     libraries: Annotated[int, Field(description="how many")]
-    jobs: Annotated[int, Field(description="how many are active")]
+    jobs: Annotated[int, Field(description="the number of active jobs")]
 
 
 class ActiveJob(TypedDict):
@@ -83,7 +83,7 @@ class DataQueuePage(TypedDict):
     """Rows of DATA_QUEUE_INFO by library and name."""
 
     queues: list[DataQueueInfo]
-    next: Annotated[str | None, Field(description="what to give as after for the next page; null on the last")]
+    next: Annotated[str | None, Field(description="the value of after for the next page; null on the last page")]
 
 
 class DataQueueDescription(TypedDict):
@@ -130,14 +130,14 @@ class DdmDataQueueDescription(TypedDict):
 class ReceivedEntry(TypedDict):
     """An entry of a data queue."""
 
-    data: Annotated[str, Field(description="in the encoding asked for")]
-    length: Annotated[int, Field(description="bytes of the data")]
-    key: Annotated[str | None, Field(description="of a keyed queue, in hexadecimal")]
-    sender: Annotated[str | None, Field(description="the job that sent it, where the queue keeps that")]
+    data: Annotated[str, Field(description="in the requested encoding")]
+    length: Annotated[int, Field(description="the length of the data in bytes")]
+    key: Annotated[str | None, Field(description="the key of a keyed queue, in hexadecimal")]
+    sender: Annotated[str | None, Field(description="the job that sent it, if the queue keeps sender ids")]
 
 
 class BrowsedEntry(ReceivedEntry):
-    """An entry that was looked at."""
+    """An entry that was read without removing it."""
 
     position: Annotated[int, Field(description="1 for the first")]
     current_user: str | None
@@ -152,20 +152,20 @@ class EntryPage(TypedDict):
 
 
 class ReceiveResult(TypedDict):
-    """What QRCVDTAQ received."""
+    """The result of QRCVDTAQ."""
 
-    entry: Annotated[ReceivedEntry | None, Field(description="null when there was none in time")]
+    entry: Annotated[ReceivedEntry | None, Field(description="null if none arrived within the time limit")]
 
 
 class SendResult(TypedDict):
-    """What QSNDDTAQ sent."""
+    """The result of QSNDDTAQ."""
 
     sent: Annotated[int, Field(description="bytes")]
-    entries: NotRequired[Annotated[int, Field(description="how many, where a list was sent")]]
+    entries: NotRequired[Annotated[int, Field(description="the number of entries, if a list was sent")]]
 
 
 class ClearResult(TypedDict):
-    """What QCLRDTAQ removed."""
+    """The result of QCLRDTAQ."""
 
     cleared: Annotated[int, Field(description="entries")]
 

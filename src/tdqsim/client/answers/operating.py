@@ -21,16 +21,16 @@ __all__ = [
 
 
 class InstallResult(TypedDict):
-    """Definitions that were read, and installed if that was asked for."""
+    """Definitions that were read, and installed unless the request only checks them."""
 
     installed: bool
     names: list[str]
     yaml: Annotated[str, Field(description="the definitions as a definition file")]
-    reports: Annotated[list[str], Field(description="what the import of CSD or DCT text reports")]
+    reports: Annotated[list[str], Field(description="the reports of the import of CSD or DCT text")]
 
 
 class InstalledDefinitions(TypedDict):
-    """What is installed."""
+    """The installed definitions."""
 
     yaml: Annotated[str, Field(description="the text of a definition file")]
     data_sets: Annotated[dict[str, str], Field(description="the file of each DD name")]
@@ -64,7 +64,7 @@ class PlannedFault(TypedDict):
 
 
 class FaultState(TypedDict):
-    """The faults that are in effect, and those that have happened."""
+    """The active faults, and those that have occurred."""
 
     faults: list[PlannedFault]
     happened: list[str]
@@ -125,7 +125,7 @@ class TotalStatistics(TypedDict):
 
 
 class RegionStatistics(TypedDict):
-    """The statistics of one moment."""
+    """The current statistics."""
 
     reason: str
     abstime: int
@@ -141,9 +141,9 @@ class SubmittedJobInfo(TypedDict):
     name: str
     submitter: str
     time_ns: int
-    scan: Annotated[bool, Field(description="/*SCAN was among its cards: it is only checked")]
-    cards: Annotated[int, Field(description="how many it has")]
-    lines: Annotated[list[str], Field(description="its cards, of a long job the first ones")]
+    scan: Annotated[bool, Field(description="whether it has a /*SCAN card, so that it is only checked")]
+    cards: Annotated[int, Field(description="the number of its cards")]
+    lines: Annotated[list[str], Field(description="its cards; only the first ones of a long job")]
 
 
 SysoutDatasetInfo = TypedDict("SysoutDatasetInfo", {"number": int, "class": str, "ddname": str, "control": str})

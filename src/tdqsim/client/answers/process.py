@@ -11,13 +11,13 @@ __all__ = ["ClockState", "ServerHealth", "ServerReadiness", "SessionState", "Ses
 
 
 class ServerHealth(TypedDict):
-    """The process answers."""
+    """The answer of a running process."""
 
     status: Annotated[str, Field(description="always up")]
 
 
 class ServerReadiness(TypedDict):
-    """Whether calls are taken."""
+    """Whether the server accepts calls."""
 
     status: Annotated[str, Field(description="ready, or not ready")]
 
@@ -28,7 +28,7 @@ class SessionToken(TypedDict):
     token: Annotated[str, Field(description="the bearer token")]
     user: str
     roles: list[str]
-    seconds: Annotated[int, Field(description="after which it ends")]
+    seconds: Annotated[int, Field(description="the seconds after which it ends")]
 
 
 class SessionState(TypedDict):
@@ -37,7 +37,7 @@ class SessionState(TypedDict):
     user: Annotated[str, Field(description="empty for the owner of the server")]
     roles: list[str]
     groups: list[str]
-    csrf: Annotated[str | None, Field(description="what changing requests of a browser send as X-CSRF-Token")]
+    csrf: Annotated[str | None, Field(description="the X-CSRF-Token for changing requests of a browser")]
 
 
 class ClockState(TypedDict):

@@ -48,17 +48,17 @@ class RegionSummary(TypedDict):
     release: str
     codepage: str
     time_zone: str
-    queues: Annotated[int, Field(description="how many are installed")]
-    tasks: Annotated[int, Field(description="how many have begun and not ended")]
-    abends: Annotated[dict[str, int], Field(description="how many by abend code")]
+    queues: Annotated[int, Field(description="the number of installed queues")]
+    tasks: Annotated[int, Field(description="the number of tasks that have not ended")]
+    abends: Annotated[dict[str, int], Field(description="the number of abended tasks by abend code")]
 
 
 class QueuePage(TypedDict):
     """Queues in the order of their names."""
 
     queues: list[TdqueueState]
-    next: Annotated[str | None, Field(description="what to give as after for the next page; null on the last")]
-    count: Annotated[int, Field(description="queues from after on, on this page and behind it")]
+    next: Annotated[str | None, Field(description="the value of after for the next page; null on the last page")]
+    count: Annotated[int, Field(description="the number of queues after after, on this page and later ones")]
 
 
 class QueueDepth(TypedDict):
@@ -73,21 +73,23 @@ class QueueDepth(TypedDict):
 
 
 class PredictedOutcome(TypedDict):
-    """What one request would meet."""
+    """The predicted result of a command."""
 
     command: str
     outcome: Annotated[str, Field(description="NORMAL, a condition, WAIT, SHIPPED or UNKNOWN")]
-    nosuspend: Annotated[str, Field(description="for READQ TD, the outcome with NOSUSPEND; the same for others")]
+    nosuspend: Annotated[
+        str, Field(description="for READQ TD, the outcome with NOSUSPEND; for others, the same as outcome")
+    ]
     reason: str
     resp2: int
 
 
 class QueueExplanation(TypedDict):
-    """Why a queue is as it is."""
+    """Why a queue is in its state."""
 
-    explanation: Annotated[str, Field(description="all of it as sentences")]
+    explanation: Annotated[str, Field(description="the whole explanation in sentences")]
     queue: str
-    target: Annotated[str, Field(description="the queue that it stands for; empty for none")]
+    target: Annotated[str, Field(description="the target of an alias; empty for none")]
     statements: list[str]
     commands: Annotated[dict[str, PredictedOutcome], Field(description="by command, such as READQ TD")]
     starts: Annotated[bool, Field(description="whether the next committed WRITEQ starts the trigger's transaction")]
@@ -95,17 +97,17 @@ class QueueExplanation(TypedDict):
 
 
 class PeekPage(TypedDict):
-    """Records from a position on, in the encoding asked for."""
+    """Records from a position on, in the requested encoding."""
 
     position: int
     records: list[str]
 
 
 class DecodedRecord(TypedDict):
-    """A record by a layout: its values, or its bytes where it does not fit at all."""
+    """A record decoded by a layout: its values, or its bytes if it does not match the layout."""
 
     values: NotRequired[Annotated[dict[str, Any], Field(description="by the fields of the layout; decimals as text")]]
-    problem: NotRequired[Annotated[str, Field(description="what does not fit")]]
+    problem: NotRequired[Annotated[str, Field(description="a description of invalid fields")]]
     hex: NotRequired[str]
     text: NotRequired[str]
 
@@ -132,14 +134,14 @@ class ReadRecords(TypedDict):
 
 
 class WriteResult(TypedDict):
-    """What WRITEQ TD wrote."""
+    """The result of WRITEQ TD."""
 
     written: Annotated[int, Field(description="bytes")]
-    records: NotRequired[Annotated[int, Field(description="how many, where a list was sent")]]
+    records: NotRequired[Annotated[int, Field(description="the number of records, if a list was sent")]]
 
 
 class SeedResult(TypedDict):
-    """What was put on a queue without a task."""
+    """The result of a seed."""
 
     seeded: Annotated[int, Field(description="records")]
 
@@ -165,6 +167,6 @@ class Snapshot(TypedDict):
 
 
 class RestoreResult(TypedDict):
-    """What a snapshot gave back."""
+    """The result of a restore."""
 
     restored: Annotated[int, Field(description="queues")]

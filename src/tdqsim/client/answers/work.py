@@ -28,7 +28,7 @@ OptionValue = TypeAliasType("OptionValue", str | bool | int | float | CvdaValue 
 
 
 class CommandResult(TypedDict):
-    """An EXEC CICS command: its response, what it received, and the variables behind it."""
+    """The result of an EXEC CICS command: its response, the received data, and the variables afterwards."""
 
     resp: int
     condition: str
@@ -45,7 +45,7 @@ class CemtAnswer(TypedDict):
     """A CEMT request: the screen, and the rows under the resource type in the plural."""
 
     text: Annotated[str, Field(description="the screen")]
-    errors: Annotated[int, Field(description="how many resources could not be inquired or changed")]
+    errors: Annotated[int, Field(description="the number of resources that could not be inquired or changed")]
     request: str
     verb: str
     connections: NotRequired[list[CemtRow]]
@@ -74,7 +74,7 @@ class CeciAnswer(TypedDict):
 
 
 class WaitResult(TypedDict):
-    """A wait has ended because what was waited for is there."""
+    """A wait has ended because its condition is true."""
 
     met: bool
 
@@ -93,14 +93,14 @@ class CommitResult(TypedDict):
 
 
 class TaskEntry(TypedDict):
-    """A task that has begun and not ended."""
+    """A task that has not ended."""
 
     task: int
     transid: str
     userid: str
-    suspended: Annotated[list[str] | None, Field(description="the kind and the name of what it waits for")]
-    waits_for: Annotated[str, Field(description="empty when it does not wait")]
-    held_by: Annotated[str, Field(description="who holds what it waits for; empty for nobody")]
+    suspended: Annotated[list[str] | None, Field(description="the kind and the name of the resource that it waits for")]
+    waits_for: Annotated[str, Field(description="empty if it does not wait")]
+    held_by: Annotated[str, Field(description="the holder of the resource that it waits for; empty for none")]
 
 
 class UnitOfWorkState(TypedDict):

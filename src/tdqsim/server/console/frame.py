@@ -259,7 +259,7 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
         here: the name of the page in the navigation.
     """
     caller = console.callers.identify(request)
-    assert caller is not None, "the gate lets nobody pass who has not signed on"
+    assert caller is not None, "the gate refuses requests without a user"
     client = ui.context.client
     client.title = f"{title} - {region or 'tdqsim'}"
     visit = Visit(console, request, caller, client)

@@ -51,13 +51,13 @@ class MessageLog:
         """Record the messages of a region from now on; call in the engine's thread."""
         kept = self._of.setdefault(region.applid, deque(maxlen=_KEPT))
 
-        def told(message: str, inserts: Mapping[str, object]) -> None:
+        def record(message: str, inserts: Mapping[str, object]) -> None:
             row = _ROWS[message]
             shown = _Inserts({name: value if value != "" else "????" for name, value in inserts.items()})
             text = row["text"].format_map(shown)
             kept.append(OperatorMessage(region.clock.time_ns(), message, row["destination"], text))
 
-        region.messages.listeners.append(told)
+        region.messages.listeners.append(record)
 
     def of(self, applid: str) -> tuple[OperatorMessage, ...]:
         """The last messages of a region, oldest first; call in the engine's thread."""

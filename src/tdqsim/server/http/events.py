@@ -88,7 +88,7 @@ async def history(
     applid = region.applid
     begin = int(last_event_id) + 1 if last_event_id else position
     if not follow:
-        return _answer(_told(await host.ask(lambda: list(host.recent[applid])), begin))
+        return _answer(_past_events(await host.ask(lambda: list(host.recent[applid])), begin))
     return _answer(_live(request, host, lambda event: event.get("region") == applid, begin, applid))
 
 
@@ -96,7 +96,7 @@ def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
     return _EventStream(stream, headers={"Cache-Control": "no-store"})
 
 
-async def _told(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
+async def _past_events(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[str]:
     """The kept events from a position on, preceded by the number of those that are no longer kept."""
     gone = kept[0]["position"] - begin if kept else 0
     past = [each for each in kept if each["position"] >= begin]
@@ -120,7 +120,7 @@ async def _live(
         yield ": listening\n\n"
         if applid:  # events that happen meanwhile are in both; their positions prevent sending them twice
             kept = await host.ask(lambda: list(host.recent[applid]))
-            async for part in _told(kept, begin):
+            async for part in _past_events(kept, begin):
                 yield part
             begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
         while not streams.ending and not await request.is_disconnected():

@@ -57,7 +57,7 @@ class RecordsSection:
                 self._way = Control("Shown as", "select", way, options=_WAYS, on_change=self.refresh)
                 self._size = Control("Records a page", "select", "20", options=_SIZES, on_change=self.refresh)
                 self._from = Control("From record", "number", 1, least=1, on_change=self._go)
-                self._too = Control("with what is not committed", "check", False, on_change=self.refresh)
+                self._too = Control("with uncommitted records", "check", False, on_change=self.refresh)
             with Block("details") as self._pasted:
                 Block("summary", words="Layout: a COBOL copybook")
                 with Block("div", "tdq-row"):
