@@ -187,7 +187,7 @@ def test_inputs_are_given_all_or_none(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["run", str(CARD_POSTING), "--dd", "NONSENSE", "--out", str(tmp_path)]) == 2
     assert "NAME=FILE" in capsys.readouterr().err
     assert main(["run", str(CARD_POSTING), "--dd", "DALYTRN=x", "--out", str(tmp_path)]) == 2
-    assert "no queue has that DD name; the region's have DALYTRAN, CARDXREF" in capsys.readouterr().err
+    assert "no queue has that DD name; the DD names are DALYTRAN, CARDXREF" in capsys.readouterr().err
     assert not list(tmp_path.glob("*.PS"))
 
 
