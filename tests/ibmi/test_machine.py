@@ -375,7 +375,7 @@ def remember_for_all(open_queue):
 
     def planted(self, operation, name, library):
         known = self.addresses.get((name, library))
-        return known if known is not None and not known.gone else open_queue(self, operation, name, library)
+        return known if known is not None and not known.deleted else open_queue(self, operation, name, library)
 
     return planted
 

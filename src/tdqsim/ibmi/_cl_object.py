@@ -41,7 +41,7 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
     if not job.system.locks.acquire(job, requests, wait_ns, scope):
         blocked = next((one for one in requests if job.system.locks.blocked(job, one)), requests[0])
         job.fail_for("CPF1002", _target(blocked))
-    deleted = next((_target(one) for one in requests if one.target.gone), None)
+    deleted = next((_target(one) for one in requests if one.target.deleted), None)
     if deleted is not None:
         for request in requests:
             job.system.locks.release(job, request, scope)

@@ -288,7 +288,7 @@ class JobCore(JobData):
         operation = OPERATIONS[operation_name]
         specific = not library.startswith("*")
         known = self.addresses.get((name, library)) if operation.cached and specific else None
-        if known is None or known.gone:
+        if known is None or known.deleted:
             known = self.locate(operation, name, library)[1]
         self.authorize(operation, known)
         if operation.cached and specific:
@@ -343,7 +343,7 @@ class JobCore(JobData):
         if not locks.acquire(self, [request], self.default_wait_ns()):
             self.fail_for(operation.lock_message, target)
         locks.release(self, request)
-        if target.gone:
+        if target.deleted:
             self.fail_for(operation.object_missing, target)
         return True
 

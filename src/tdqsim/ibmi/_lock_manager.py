@@ -102,7 +102,7 @@ class LockManager:
 
     def blocked(self, job: JobData, *requests: Request) -> bool:
         """Whether any of the requests conflicts with a lock of another job; a deleted object never conflicts."""
-        return any(True for one in requests if not one.target.gone for _ in self.blockers(job, one))
+        return any(True for one in requests if not one.target.deleted for _ in self.blockers(job, one))
 
     def acquire(self, job: JobData, requests: Sequence[Request], wait_ns: int | None, scope: str = "*JOB") -> bool:
         """Take all locks or none, waiting for other jobs to release theirs; False when the time ran out.
@@ -186,9 +186,9 @@ class LockManager:
             for request in wait.requests
         ]
 
-    def wake(self, gone: Iterable[SystemObject]) -> None:
+    def wake(self, deleted: Iterable[SystemObject]) -> None:
         """Wake the jobs that wait for deleted objects."""
-        for target in gone:
+        for target in deleted:
             for wait in self._in_turn(*self._lines.get(target, {}).values()):
                 wait.parked.wake_one()
 

@@ -265,20 +265,20 @@ class ObjectTable:
         and_library: bool = False,
     ) -> None:  # fmt: skip
         """Delete objects of one library, and the library itself, in one commit."""
-        gone = [*objects, *((holder,) if and_library else ())]
-        journals = {one.number for one in gone if isinstance(one, Journal)}
+        deleted = [*objects, *((holder,) if and_library else ())]
+        journals = {one.number for one in deleted if isinstance(one, Journal)}
         ended = [queue for queue in self.every_queue() if queue.journal in journals] if journals else []
-        numbers = {one.number for one in gone}
-        meta, works = self._gone(gone, [queue for queue in ended if queue.number not in numbers])
+        numbers = {one.number for one in deleted}
+        meta, works = self._deletion(deleted, [queue for queue in ended if queue.number not in numbers])
         volatile = [one for one in objects if isinstance(one, DataQueue) and not (one.ddm or one.forced)]
 
         def make() -> None:
             for queue in ended:
                 queue.journal = 0
                 queue.bind()
-            for one in gone:
+            for one in deleted:
                 self._objects.pop(one.number, None)
-                one.gone = True
+                one.deleted = True
                 if isinstance(one, DataQueue) and one.held is not None:
                     one.held.promised.clear()
             for one in objects:
@@ -298,13 +298,13 @@ class ObjectTable:
             if isinstance(one, DataQueue):
                 self._system.note("DLTDTAQ", job, one)
 
-    def _gone(
-        self, gone: Sequence[SystemObject], ended: Sequence[DataQueue]
+    def _deletion(
+        self, deleted: Sequence[SystemObject], ended: Sequence[DataQueue]
     ) -> tuple[dict[bytes, bytes | None], list[Work]]:
         """The changes to the store for deleted objects, and for queues whose journaling ends."""
         meta: dict[bytes, bytes | None] = {}
         works: list[Work] = []
-        for one in gone:
+        for one in deleted:
             meta[b"object/%d" % one.number] = None
             meta |= self._catalogue.private(one.number, dict.fromkeys(one.private, ""))
             if isinstance(one, DataQueue) and not one.ddm:

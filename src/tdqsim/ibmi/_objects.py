@@ -67,7 +67,7 @@ class SystemObject:
         autl: the name of its authorization list; empty for none.
         private: the private authorities by user.
         text: its description, at most 50 characters.
-        gone: whether it has been deleted.
+        deleted: whether the object has been deleted.
         locks: the locks that jobs hold on it.
     """
 
@@ -79,7 +79,7 @@ class SystemObject:
     autl: str = ""
     private: dict[str, str] = field(default_factory=dict)
     text: str = ""
-    gone: bool = False
+    deleted: bool = False
     locks: Locks = field(default_factory=Locks)
 
     @property
@@ -88,7 +88,7 @@ class SystemObject:
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        return f"<{self.type} {self.qualified}{' (deleted)' if self.gone else ''}>"
+        return f"<{self.type} {self.qualified}{' (deleted)' if self.deleted else ''}>"
 
     @property
     def qualified(self) -> str:

@@ -202,7 +202,7 @@ class DataQueue(SystemObject):
         self.maxlen, self.key_length, self.sender_id = attributes.maxlen, attributes.keylen, attributes.senderid
         self.awaited = bool(self.waiters)
         self.send, self.receive = self._send_durably, self._receive_durably
-        if self._in_memory is not None and not (self.journal or self.gone or self.stored.promised):
+        if self._in_memory is not None and not (self.journal or self.deleted or self.stored.promised):
             self.send, receive = self._in_memory
             if not self.autorcl:
                 self.receive = receive
@@ -251,7 +251,7 @@ class DataQueue(SystemObject):
 
     def take_promised(self, entry: Entry, journaling: Journaling, now_ns: int) -> None:
         """Remove a promised entry, which its job has received now."""
-        if self.gone:
+        if self.deleted:
             return
         last = self.stored.raw.count == 1
         self.stored.take_promised(entry, journaling, self._allocation_after(now_ns, last=last))

@@ -75,7 +75,7 @@ class Waiter:
         self.job.check_usable()
         if self.entry is not None:
             return self.entry
-        return None if self.queue.gone else WAIT
+        return None if self.queue.deleted else WAIT
 
 
 class Waiters:
@@ -165,7 +165,7 @@ def give_back(waiter: Waiter) -> None:
     entry, waiter.entry = waiter.entry, None
     if entry is None or not waiter.remove:
         return
-    if not waiter.queue.gone:
+    if not waiter.queue.deleted:
         waiter.queue.free(entry)
         waiter.job.note("GIVEBACK", waiter.queue, entry.data, entry.key)
         serve(waiter.queue, entry)

@@ -299,27 +299,33 @@ def _save(half: Half, store: Store, *, durable: bool) -> None:
     owner: Any = store.durable if durable else store.volatile
     queue: Any = None
     work: Any = None
-    for found, item in half.entries():
-        if queue is None or queue.name != found.name or (durable and len(work.items) >= _AT_ONCE):
+    for findings, item in half.entries():
+        if queue is None or queue.name != findings.name or (durable and len(work.items) >= _AT_ONCE):
             if durable and work is not None:
                 store.durable.commit((work,))
-            queue = owner.queue(found.name)
+            queue = owner.queue(findings.name)
             if queue is None:
-                queue = owner.create_queue(found.name, found.order, found.key_length)
-                if durable and found.order is Order.FIFO and found.name in before:
-                    queue.now = Standing(before[found.name] + 1, before[found.name])
+                queue = owner.create_queue(findings.name, findings.order, findings.key_length)
+                if durable and findings.order is Order.FIFO and findings.name in before:
+                    queue.now = Standing(before[findings.name] + 1, before[findings.name])
             work = queue.work() if durable else queue
         if isinstance(item, Entry):
             work.put_entry(item)
         else:
             work.put(item)
-        found.saved += 1
+        findings.saved += 1
     if durable and work is not None:
         store.durable.commit((work,))
-    for found in half.queues.values():
-        if durable and found.order is Order.FIFO and found.now.count > 0 and not found.lost and not found.whole:
-            empty = store.durable.create_queue(found.name)
-            empty.now = Standing(found.now.last + 1, found.now.last)
+    for findings in half.queues.values():
+        if (
+            durable
+            and findings.order is Order.FIFO
+            and findings.now.count > 0
+            and not findings.lost
+            and not findings.whole
+        ):
+            empty = store.durable.create_queue(findings.name)
+            empty.now = Standing(findings.now.last + 1, findings.now.last)
             work = empty.work()
             work.clear()
             store.durable.commit((work,))

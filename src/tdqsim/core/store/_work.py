@@ -296,10 +296,10 @@ class Work:
         if cursor.set_range(entry_key(number, first)) and cursor.key()[:8] == entry_key(number, first)[:8]:
             key, value = cursor.item()
             with suppress(StoreDamaged):  # the damage is reported when the record is read
-                found = decode(key, value, "")
+                records = decode(key, value, "")
                 left = entry_number(key) - first + 1
-                if isinstance(found, list) and left < len(found):
-                    txn.put(key, encode(key, found[-left:]))
+                if isinstance(records, list) and left < len(records):
+                    txn.put(key, encode(key, records[-left:]))
 
     def _write(self, txn: StoreTransaction, number: int, seq: int, items: Sequence[Any]) -> int:
         """Write records with the numbers after ``seq``; returns the bytes of their data.
@@ -327,19 +327,19 @@ class LifoWork(Work):
     """The uncommitted changes to a LIFO queue; while one work takes, no other may put.
 
     Attributes:
-        gone: the committed entries that were taken, by LMDB key: bytes of data, and its place when it is long.
+        taken_keys: the committed entries that were taken, by LMDB key: bytes of data, and its place when it is long.
     """
 
-    __slots__ = ("gone",)
+    __slots__ = ("taken_keys",)
 
     def __init__(self, queue: DurableQueue) -> None:
         Work.__init__(self, queue)
-        self.gone: dict[bytes, tuple[int, Long | None]] = {}
+        self.taken_keys: dict[bytes, tuple[int, Long | None]] = {}
 
     @property
     def reads(self) -> int:
         """How many committed entries were taken."""
-        return len(self.gone)
+        return len(self.taken_keys)
 
     def take(self) -> bytes | None:
         """Take the newest committed record; None when there are no more."""
@@ -352,12 +352,12 @@ class LifoWork(Work):
 
     def _take(self, most: int | None = None) -> list[bytes]:
         now = self.queue.now
-        seq = now.last - len(self.gone)
+        seq = now.last - len(self.taken_keys)
         if seq < now.first or self.cleared:
             return []
         batch = self.queue.look_run_down(seq, most)
         for key, item, long in batch:
-            self.gone[key] = len(item), long
+            self.taken_keys[key] = len(item), long
         return [item for _, item, _ in batch]  # type: ignore[misc]
 
     def apply(self, txn: StoreTransaction) -> None:
@@ -379,13 +379,13 @@ class LifoWork(Work):
     def _removed(self, txn: StoreTransaction) -> _Standing:
         """The state of the queue after the taken entries are removed."""
         first, last, count, size, number = self.queue.after
-        for key, (nbytes, long) in self.gone.items():
+        for key, (nbytes, long) in self.taken_keys.items():
             if not txn.delete(key):
                 raise self.queue.damaged(f"record {entry_number(key)} is missing")
             if long is not None:
                 self.queue.durable.delete_long(txn, long)
             size -= nbytes
-        removed = len(self.gone)
+        removed = len(self.taken_keys)
         return first, last - (removed if self._shrinks else 0), count - removed, size, number
 
     _shrinks: ClassVar = True
@@ -436,14 +436,14 @@ class KeyedWork(LifoWork):
         return self._find(search, key)
 
     def _find(self, search: SearchOrder | None, key: bytes) -> Entry | None:
-        gone = self.gone
+        taken_keys = self.taken_keys
         if self.cleared:
             return None
-        first = next(self.queue.matching(search, key, gone.__contains__, most=1), None)
+        first = next(self.queue.matching(search, key, taken_keys.__contains__, most=1), None)
         if first is None:
             return None
         key, item, long = first
-        self.gone[key] = len(item.data), long  # type: ignore[union-attr]
+        self.taken_keys[key] = len(item.data), long  # type: ignore[union-attr]
         return item  # type: ignore[return-value]
 
     def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
