@@ -249,7 +249,7 @@ def test_synconreturn_commits_the_servers_work_whatever_becomes_of_the_clients(l
     assert linked.two.left() == []
 
 
-@pytest.mark.rule("DPL-SYNCONRETURN")
+@pytest.mark.rule("DPL-SYNCONRETURN", "DPL-ASSIGN")
 def test_with_synconreturn_the_server_takes_syncpoints(linked: Linked) -> None:
     def program(task: Task) -> None:
         linked.seen.append(task._startcode)
@@ -375,7 +375,7 @@ def test_synconreturn_that_cannot_be_committed_is_rolledback(linked: Linked) -> 
         return refused.value
 
     condition = linked.run(client)
-    assert (condition.resp, condition.resp2) == (Resp.ROLLEDBACK, int(rule("DPL-ROLLEDBACK").resp2))
+    assert (condition.resp, condition.resp2) == (Resp[rule("DPL-ROLLEDBACK").resp], int(rule("DPL-ROLLEDBACK").resp2))
     assert linked["FAR"].peek("FARQ") == []
     assert linked["NEAR"].peek("LOCL") == [b"client"]
     assert linked.two.left() == []
@@ -423,7 +423,8 @@ def test_programs_below_the_server_are_restricted_too(linked: Linked) -> None:
 def test_dplsubset_restricts_a_program_of_this_region(linked: Linked) -> None:
     linked["NEAR"].programs.register("SUBSET", lambda task: task.syncpoint())
     linked["NEAR"].programs.register("FREE", lambda task: task.syncpoint())
-    assert linked.link("SUBSET").resp2 == int(rule("DPL-EXECUTIONSET").resp2)
+    expected, condition = rule("DPL-EXECUTIONSET"), linked.link("SUBSET")
+    assert (condition.resp, condition.resp2) == (Resp[expected.resp], int(expected.resp2))
     assert linked.link("FREE") is None
 
 
@@ -558,7 +559,7 @@ def test_both_regions_end_the_same_way_whatever_is_lost(linked: Linked, step: st
         lost = handle.exception
         assert isinstance(lost, Abend)
         assert isinstance(lost.cause, Condition)
-        assert (lost.cause.resp, lost.cause.resp2) == (Resp.TERMERR, int(rule("DPL-TERMERR").resp2))
+        assert (lost.cause.resp, lost.cause.resp2) == (Resp[rule("DPL-TERMERR").resp], int(rule("DPL-TERMERR").resp2))
     if end in ("NEAR", "FAR"):
         two.start(end)
     two.link().cut()
