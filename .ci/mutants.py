@@ -49,7 +49,8 @@ WITNESSES = (
     "core", "layouts", "definitions", "datasets", "cics", "ibmi", "testing", "recovery", "verified", "cli", "examples",
     "report", "cobol", "client", "server", "pipeline",
 )  # fmt: skip
-"""The folders of tests that may notice, the quick ones first: what is left when the time is over stays undecided."""
+"""The folders of tests that may notice. Those of the drawn rooms run first, the quick ones before the slow ones:
+what is left when the time is over stays undecided."""
 NEARBY = {"server": {"client", "cli"}, "client": {"server"}, "cli": {"server"}, "cobol": {"examples", "cli"}}
 SLOW = {"report", "cobol", "client", "server", "pipeline"}
 """Folders that run only when a place of their room, or one near it, was drawn."""
@@ -152,7 +153,7 @@ class Witnesses:
         times.touch()
         rooms = {room_of(each.path) for each in mutants}
         wanted = rooms.union(*(NEARBY.get(room, ()) for room in rooms))
-        first = sorted(WITNESSES, key=lambda each: (each in SLOW, each not in rooms))
+        first = sorted(WITNESSES, key=lambda each: (each not in rooms, each in SLOW))
         folders = [f"tests/{each}" for each in first if each not in SLOW or each in wanted]
         variables = {"TDQ_MUTANTS_COME": str(come), "TDQ_MUTANTS_TIMES": str(times)}
         self.whole = run(["-p", "_mutant_plugin", "-n", str(jobs), *folders], there, seconds, **variables) is not None
