@@ -124,6 +124,7 @@ NO_REGION_OF_A_STORE = {
     "check", "export csd", "export dct", "export cl",  # are about what is written in files, and say so
     "pipeline run", "pipeline replay", "pipeline trim",  # make regions in the run's directory
     "mutate", "cobol test",  # run tests, which make regions of their own
+    "dataset probe",  # reads a data set
 }  # fmt: skip
 
 
