@@ -1,8 +1,8 @@
 """The attribute text of CREATE TDQUEUE: ``TYPE(INTRA) TRANSID(PAYP) TRIGGERLEVEL(5)``.
 
-Keywords and keyword values may be cut to any unique beginning and written in either case; only DESCRIPTION keeps its
-case. A fault is an :class:`AttributeFault` with the two halfwords that CREATE returns in RESP2. Codes and messages are
-rows of ``facts/create_errors.tsv``. Source: CREATE TDQUEUE, CREATE commands RESP2 (IBM Docs).
+Keywords and keyword values may be abbreviated to any unique prefix and written in either case; only the value of
+DESCRIPTION keeps its case. A fault is an :class:`AttributeFault` with the two halfwords that CREATE returns in RESP2.
+Codes and messages are rows of ``facts/create_errors.tsv``. Source: CREATE TDQUEUE, CREATE commands RESP2 (IBM Docs).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _CONFLICT_CODES: Final = {row["attribute"]: int(row["code"]) for row in table("c
 _KEYWORDS: Final = tuple(name for name in TDQUEUE_ATTRIBUTES if name not in ("TDQUEUE", "GROUP"))
 _NUMBER_OF: Final = {name: number for number, name in enumerate(TDQUEUE_ATTRIBUTES, 1)}
 _REQUIRED: Final = {"EXTRA": ("DDNAME",)}
-"""What CREATE's diagram requires of a TYPE, and a DEFINE has a default for."""
+"""Keywords that the syntax diagram of CREATE requires for a TYPE, although DEFINE has a default for them."""
 _OWN_DEFAULTS: Final = {"EXTRA": {"recordsize": str(LIMITS["create_recordsize"])}}
-"""Where the default of CREATE's diagram is not that of a DEFINE."""
+"""Defaults of the syntax diagram of CREATE that differ from the defaults of DEFINE."""
 _WORD: Final = re.compile(r"[^\s,()]+")
 _KEEPS_CASE: Final = "DESCRIPTION"
 
@@ -38,7 +38,7 @@ class AttributeFault(TdqError):
 
     Attributes:
         code: the low halfword, 400 to 413.
-        high: the high halfword: offset in the text from 0, or the keyword's number.
+        high: the high halfword: the offset in the text, counted from 0, or the number of the keyword.
         message_id: the DFHCA message.
     """
 
@@ -60,7 +60,7 @@ def _fault(code: int, keyword: str, detail: str) -> AttributeFault:
 
 
 def _keyword(word: str, offset: int) -> str:
-    """The full name of an abbreviated keyword; an abbreviation that a source gives wins over uniqueness."""
+    """The full name of an abbreviated keyword; an abbreviation that IBM documents need not be unique."""
     upper = word.upper()
     if upper in _KEYWORDS:
         return upper
@@ -84,11 +84,11 @@ def _close(text: str, opening: int) -> int:
 
 
 def split_attributes(text: str) -> dict[str, str]:
-    """The attributes of the text by their full names, values as written without outer blanks.
+    """Split the text into attributes by full keyword name; values are as written, without leading and trailing blanks.
 
     Raises:
-        AttributeFault: the text is not a row of keywords with operands, or a keyword is unknown, ambiguous, given
-            twice or without operand.
+        AttributeFault: the text is not a sequence of keywords with operands, or a keyword is unknown, ambiguous,
+            repeated or without operand.
     """
     found: dict[str, str] = {}
     offset = 0
@@ -115,7 +115,7 @@ def split_attributes(text: str) -> dict[str, str]:
 
 
 def _whole_value(keyword: str, value: str) -> str:
-    """The value in full: upper case, and an abbreviated keyword value written out."""
+    """The value in upper case, with an abbreviated keyword value expanded."""
     if keyword == _KEEPS_CASE:
         return value
     upper = value.upper()
@@ -143,10 +143,10 @@ def definition_from_text(name: str, text: str) -> Tdqueue:
     """The TDQUEUE definition that an attribute text describes.
 
     Raises:
-        AttributeFault: the text is wrong; see :func:`split_attributes`. Or a value is not allowed, a required keyword
-            is missing, or two of them do not go together.
+        AttributeFault: the syntax is wrong (see :func:`split_attributes`), a value is not allowed, a required keyword
+            is missing, or two keywords exclude each other.
     """
-    from pydantic import ValidationError  # noqa: PLC0415  (it is imported with the first definition)
+    from pydantic import ValidationError  # noqa: PLC0415  (pydantic is slow to import)
 
     from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES  # noqa: PLC0415
 

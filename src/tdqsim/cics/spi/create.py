@@ -1,10 +1,10 @@
-"""CREATE and DISCARD TDQUEUE: definitions made and removed in the running region.
+"""CREATE and DISCARD TDQUEUE: add and remove queue definitions in the running region.
 
-CREATE builds a definition from attribute text, installs it, and takes a syncpoint: it commits what the task has done so
-far when the queue was installed, and backs it out when the install failed. A fault found before that (syntax,
-authority, a length) takes none. DISCARD removes a queue that is disabled, and closed if it is a data set, with its
-records; for a logically recoverable queue it takes a syncpoint once it has worked. Sources: CREATE TDQUEUE, CREATE
-commands, DISCARD TDQUEUE (IBM Docs).
+CREATE builds a definition from attribute text, installs it, and takes a syncpoint: it commits the unit of work of the
+task when the queue was installed, and backs it out when the install failed. An error that is detected before the
+install (syntax, authority, a length) takes no syncpoint. DISCARD removes a queue and its records; the queue must be
+disabled, and closed if it is a data set. When the queue is logically recoverable, a successful DISCARD also takes a
+syncpoint. Sources: CREATE TDQUEUE, CREATE commands, DISCARD TDQUEUE (IBM Docs).
 """
 
 from __future__ import annotations
@@ -62,19 +62,21 @@ def create_tdqueue(
 ) -> None:
     """Define and install a queue in this region; the CSD is neither read nor changed.
 
-    A queue of the same name and TYPE is replaced, when it is disabled (and closed, if it is a data set). The unit
-    of work is committed when it worked, and backed out when the install failed.
+    A queue of the same name and TYPE is replaced when it is disabled (and closed, if it is a data set). The unit of
+    work is committed when the install succeeds, and backed out when it fails.
 
     Args:
         tdqueue: the queue's name.
-        attributes: RDO keywords with operands, ``TYPE(INTRA) TRANSID(PAYP)``; a unique beginning will do.
-        attrlen: how many characters of ``attributes`` count; all when not given.
-        logmessage: LOG or NOLOG, whether the installation is logged; accepted, messages are always written.
+        attributes: RDO keywords with operands, ``TYPE(INTRA) TRANSID(PAYP)``; a unique prefix of a keyword is enough.
+        attrlen: how many characters of ``attributes`` are used; all when not given.
+        logmessage: LOG or NOLOG, whether the installation is logged; accepted without effect, as messages are always
+            written.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: INVREQ: RESP2 has two halfwords, the lower one the fault (400 to 413), the upper one its place;
-            or 500: the install failed; 7: LOGMESSAGE. LENGERR 1: ATTRLEN is negative. NOTAUTH 100, 101, 102.
+        Condition: INVREQ: RESP2 has two halfwords: the low one is the error code (400 to 413), the high one its place.
+            INVREQ 500: the install failed. INVREQ 7: LOGMESSAGE is wrong. LENGERR 1: ATTRLEN is negative. NOTAUTH 100,
+            101, 102.
     """
     region, name = task._region, queue_name(tdqueue)
     check_sent(attributes, attrlen, "ATTRLEN", "ATTRIBUTES")
@@ -95,10 +97,10 @@ def create_tdqueue(
 
 
 def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> None:
-    """Change the queue of a name and take a syncpoint, or neither.
+    """Change a queue definition and take a syncpoint, or do neither.
 
     Raises:
-        Condition: INVREQ 200: a distributed program link without SYNCONRETURN runs the program.
+        Condition: INVREQ 200: the program was started by a distributed program link without SYNCONRETURN.
     """
     check_subset(task, syncpoint=True)
     queues = task._region.tdqueues
@@ -108,7 +110,7 @@ def _with_syncpoint(task: TaskBase, name: str, change: Callable[[], object]) -> 
         take_syncpoint(task)
     except TdqError:
         raise
-    except BaseException:  # an interrupt came when the queue was changed already: the rest of the command too
+    except BaseException:  # the queue was changed before the interrupt: complete the command
         if queues.get(name) is not before:
             take_syncpoint(task)
         raise
@@ -145,7 +147,7 @@ def _definition(region: RegionData, name: str, text: str) -> Tdqueue:
 
 
 def _check_userid(task: TaskBase, definition: Tdqueue) -> None:
-    """The issuer must be a surrogate of USERID or JOBUSERID; one that is not known fails the install later."""
+    """Check that the issuer is a surrogate of USERID or JOBUSERID; a user that is not known fails the install later."""
     userid = getattr(definition, "userid", "") or getattr(definition, "jobuserid", "")
     security = task._region.security
     if userid and security is not None and security.knows_user(userid):
@@ -153,7 +155,7 @@ def _check_userid(task: TaskBase, definition: Tdqueue) -> None:
 
 
 def check_discard(task: TaskBase, name: str) -> TdQueue:
-    """The queue that a DISCARD names, when it may be discarded.
+    """Check that a queue may be discarded, and return it.
 
     Raises:
         Condition: see ``discard_tdqueue``.

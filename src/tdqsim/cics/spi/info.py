@@ -1,4 +1,4 @@
-"""What an INQUIRE command returns: the values asked for, by option."""
+"""The result of an INQUIRE command: the values of the requested options."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tdqsim.facts import Cvda
 __all__ = ["Info", "Value"]
 
 Value = Cvda | int | str | bytes
-"""What an option of INQUIRE has."""
+"""The type of the value of an INQUIRE option."""
 
 
 class Info:
-    """What one INQUIRE returned: ``info.numitems``, ``info["NUMITEMS"]``, ``info.as_dict()``.
+    """The result of one INQUIRE: ``info.numitems``, ``info["NUMITEMS"]``, ``info.as_dict()``.
 
-    It holds the options that were asked for, and is empty after an exception that was not raised (NOHANDLE, IGNORE):
-    receivers then stay as they were. An empty one is false.
+    It holds the requested options. It is empty, and false, after a condition that was not raised (NOHANDLE, IGNORE),
+    because a command that ends with a condition leaves its receivers unchanged.
     """
 
     __slots__ = ("_values",)
@@ -40,7 +40,7 @@ class Info:
     def __eq__(self, other: object) -> bool:
         return self._values == other._values if isinstance(other, Info) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # mutable values are no keys
+    __hash__ = None  # type: ignore[assignment]  # not hashable: the values are mutable
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={_plain(value)!r}" for name, value in self._values.items())
@@ -50,7 +50,7 @@ class Info:
         """The values by option name.
 
         Args:
-            plain: CVDAs by name and text without trailing blanks, as JSON wants it.
+            plain: give CVDAs by name and text without trailing blanks, for JSON.
         """
         if plain:
             return {name: _plain(value) for name, value in self._values.items()}
@@ -66,7 +66,7 @@ def _attribute(info: Info, name: str) -> Any:
         raise AttributeError(_not_asked_for(name.upper(), info.as_dict())) from None
 
 
-setattr(Info, "__getattr__", _attribute)  # noqa: B010  (type checkers are to go by the attributes that rows.py names)
+setattr(Info, "__getattr__", _attribute)  # noqa: B010  (set this way, type checkers use only the attributes that rows.py declares)
 
 
 def _plain(value: object) -> object:

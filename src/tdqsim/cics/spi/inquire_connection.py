@@ -1,7 +1,7 @@
-"""INQUIRE CONNECTION: the connections to other systems, and whether there is a way over them now.
+"""INQUIRE CONNECTION: the connections to other systems, and whether they can be used now.
 
-A connection is ACQUIRED while its system is there and the connection is in service, RELEASED otherwise. All are shown
-as multiregion operation (IRC). Source: INQUIRE CONNECTION, as remembered.
+A connection is ACQUIRED while its link is up and it is in service, and RELEASED otherwise. All connections are shown as
+multiregion operation (IRC). Source: INQUIRE CONNECTION, from memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NOTHING: Final = ConnectionInfo()
 
 
 def _names(region: RegionData) -> list[str]:
-    """The connections that are defined, then links that were made without a definition."""
+    """The names of the defined connections, then of links that were made without a definition."""
     return list(dict.fromkeys((*region.connections, *region.links)))
 
 

@@ -1,9 +1,9 @@
-"""INQUIRE FILE and SET FILE: what a file is, and opening, closing, enabling and disabling it.
+"""INQUIRE FILE and SET FILE: show the attributes of a file; open, close, enable and disable it.
 
-A file that is closed by SET is UNENABLED, and requests for it meet NOTOPEN; one that is closed and ENABLED is opened by
-the first request. Of one that was never open, its definition is shown.
+A file that SET has closed is UNENABLED, and requests for it get NOTOPEN. A file that is closed and ENABLED is opened by
+the first request. For a file that was never open INQUIRE shows the definition.
 
-Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 as public tables have them.
+Source: INQUIRE FILE, SET FILE (IBM Docs); RESP2 1 and 18 from public tables.
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def set_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND 18. INVREQ: another CVDA. IOERR: its data set is not known, and cannot be opened.
+        Condition: FILENOTFOUND 18. INVREQ: a CVDA is not allowed. IOERR: the data set is not known, so that the file
+            cannot be opened.
     """
     found = _named(task._region, file.rstrip(" ").upper())
     if found is None:

@@ -1,12 +1,12 @@
-"""INQUIRE TASK, INQUIRE TASK LIST and SET TASK: which tasks there are, what they wait for, how an operator ends one.
+"""INQUIRE TASK, INQUIRE TASK LIST and SET TASK: the tasks, what they wait for, and how an operator ends one.
 
 A task that waits is SUSPENDED; SUSPENDTYPE and SUSPENDVALUE say for what: ENQUEUE with the pool of the enqueue, TD_READ
 with the queue, ICWAIT for DELAY, IRLINK with the connection for the answer or the next request of another region. SET
-TASK ends such a task at once with AEXY, and one that does not wait when it does (RESP2 13: deferred). PURGE, FORCEPURGE
-and KILL do the same here: data are whole after each of them, as what a task has done is backed out. PRIORITY is not
-simulated, and sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID alone. Sources: INQUIRE TASK, INQUIRE
-TASK LIST, SET TASK, AEXY (IBM Docs), CEMT INQUIRE TASK (SC33-1686), APAR PK18456 (ICWAIT), Resolving IRLINK waits (IBM
-Support).
+TASK ends a suspended task at once with abend AEXY; a task that is not suspended ends at its next wait (RESP2 13:
+deferred). PURGE, FORCEPURGE and KILL do the same here, because each of them backs out the changes of the task and so
+keeps data consistent. PRIORITY is not simulated. Sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID
+alone. Sources: INQUIRE TASK, INQUIRE TASK LIST, SET TASK, AEXY (IBM Docs), CEMT INQUIRE TASK (SC33-1686), APAR PK18456
+(ICWAIT), Resolving IRLINK waits (IBM Support).
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ __all__ = ["TASK", "ListedTask", "TaskListInfo", "inquire_task", "inquire_task_l
 
 
 class ListedTask(NamedTuple):
-    """One task of INQUIRE TASK LIST: its number, and the transaction that it runs (4 characters)."""
+    """One task in the result of INQUIRE TASK LIST: its number and its transaction (4 characters)."""
 
     task: int
     transid: str
 
 
 class TaskListInfo(Info):
-    """What one INQUIRE TASK LIST returned: how many tasks there are, their numbers and their transactions.
+    """The result of one INQUIRE TASK LIST: the number of tasks, their task numbers and their transactions.
 
-    Iterating over it gives the tasks, each as a :class:`ListedTask`; ``len()`` is how many there are.
+    Iterating over it gives one :class:`ListedTask` for each task; ``len()`` is the number of tasks.
     """
 
     __slots__ = ()
@@ -50,7 +50,7 @@ class TaskListInfo(Info):
     set: tuple[int, ...]
     settransid: tuple[str, ...]
 
-    def __iter__(self) -> Iterator[ListedTask]:  # type: ignore[override]  # a list of tasks
+    def __iter__(self) -> Iterator[ListedTask]:  # type: ignore[override]  # iterates over tasks, not over options
         values = self.as_dict()
         return map(ListedTask, values.get("SET", ()), values.get("SETTRANSID", ()))
 
@@ -75,7 +75,7 @@ _IRLINK: Final = "IRLINK"
 
 
 def _strand(task: TaskData, region: RegionData) -> Strand | None:
-    """The strand on which a task runs or waits; None for one of the program outside that does neither."""
+    """The strand on which a task runs or waits; None for a task of the calling Python program between two commands."""
     if task._strand is not None:
         return task._strand
     dispatcher = region.dispatcher
@@ -88,7 +88,7 @@ class _Suspended(NamedTuple):
     Attributes:
         kind: the resource type (SUSPENDTYPE).
         name: the resource name (SUSPENDVALUE).
-        since_ns: since when; 0 when that is not known.
+        since_ns: when the wait began, in nanoseconds; 0 when that is not known.
     """
 
     kind: str
@@ -99,9 +99,9 @@ class _Suspended(NamedTuple):
 def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
     """What a task waits for; None when it does not wait."""
     strand = _strand(task, region)
-    if strand is None:  # a mirror works only while its requester's command runs; whoever has another one runs it
+    if strand is None:  # a mirror works only while the command of its requester runs
         return _Suspended(_IRLINK, task._uow.link if task._has_uow else "", 0) if task._is_mirror else None
-    if strand.local is not task:  # the strand is another task's at the moment: the requester's, or its mirror's
+    if strand.local is not task:  # the requester and its mirror share a strand, and the other of the two uses it now
         other: TaskBase = strand.local
         since_ns = strand.since_ns if strand.waiting_for is not None else 0
         return None if other._region is region else _Suspended(_IRLINK, _link_to(region, other._region), since_ns)
@@ -206,13 +206,13 @@ def inquire_task_list(
     """List the tasks, those that run, wait or could run, in order of their start.
 
     Args:
-        dispatchable: list those that are ready to run; all tasks are listed when no kind is named.
-        running: list the one that runs.
-        suspended: list those that wait.
+        dispatchable: list the tasks that are ready to run; all tasks are listed when no kind is named.
+        running: list the task that runs.
+        suspended: list the tasks that wait.
         nohandle: return with the response in the EIB instead of raising.
 
     Returns:
-        ``listsize``, how many there are; ``set``, their numbers; ``settransid``, their transactions.
+        ``listsize``, the number of tasks; ``set``, their task numbers; ``settransid``, their transactions.
 
     Raises:
         Condition: NOTAUTH 100.
@@ -236,7 +236,8 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: TASKIDERR 1; NOTAUTH 100; INVREQ 3: another CVDA; INVREQ 5: the program outside runs it.
+        Condition: TASKIDERR 1; NOTAUTH 100; INVREQ 3: the CVDA is not allowed; INVREQ 5: the task belongs to the
+            calling Python program.
     """
     region = issuer._region
     may_issue(issuer, "TASK", Access.UPDATE)
@@ -248,14 +249,16 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
     strand = _purgeable(found, region)
     if not region.task_manager.purge(strand):
         _purge_later(region, strand)
-        raise refusal(_SET, "deferred", f"task {task} ends when it waits")  # RESP is NORMAL, so it is not raised
+        # RESP is NORMAL, so this condition only sets RESP2: the program gets no exception
+        raise refusal(_SET, "deferred", f"task {task} ends when it waits")
 
 
 def _purgeable(task: TaskData, region: RegionData) -> Strand:
-    """The strand to be cancelled so that a task ends.
+    """The strand to cancel in order to end a task.
 
     Raises:
-        Condition: INVREQ: the program outside runs the task, or it is a mirror that has nothing to do.
+        Condition: INVREQ: the task belongs to the calling Python program, or it is a mirror that waits for its next
+            request.
     """
     strand = _strand(task, region)
     if strand is None or strand is region.dispatcher.outside:
@@ -266,7 +269,7 @@ def _purgeable(task: TaskData, region: RegionData) -> Strand:
 
 
 def _purge_later(region: RegionData, strand: Strand) -> None:
-    """Purge a task when it waits, however long that takes."""
+    """Purge a task at its next wait, however late that comes."""
 
     def purge() -> None:
         if not strand.done and not region.closed and not region.task_manager.purge(strand):

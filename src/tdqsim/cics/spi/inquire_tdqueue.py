@@ -35,11 +35,12 @@ def inquire_tdqueue(task: TaskBase, tdqueue: Name4, *options: TdqueueOption, noh
 
     Returns:
         The values: CVDAs as :class:`~tdqsim.facts.Cvda`, numbers, and text padded to its length. Options that do not
-        apply to the queue's type are NOTAPPLIC, -1 or blanks. Empty after a condition that was not raised.
+        apply to the queue's type are NOTAPPLIC, -1 or blanks. The result is empty after a condition that was not
+        raised.
 
     Raises:
         Condition: QIDERR 1: there is no such queue; NOTAUTH 100 (command), 101 (queue).
-        TdqError: an option that INQUIRE TDQUEUE does not have.
+        TdqError: INQUIRE TDQUEUE does not have an option of that name.
     """
     return inquire_one(task, TDQUEUE, queue_name(tdqueue), options)
 

@@ -31,7 +31,7 @@ _NOTHING: Final = TransactionInfo()
 
 
 def _collated(name: str) -> bytes:
-    """What names are sorted by: their bytes in EBCDIC, blanks behind them, in which letters come before digits."""
+    """The sort key of a name: its bytes in EBCDIC, padded with blanks; in EBCDIC letters come before digits."""
     return _EBCDIC.encode(name.ljust(_NAME_LENGTH))
 
 
@@ -74,7 +74,7 @@ def inquire_transaction_start(task: TaskBase, *, at: Name4OrNone = None, nohandl
     """Start a browse of transactions, which is in alphabetic order.
 
     Args:
-        at: where it begins: at the transaction of this name or, where there is none, the next one.
+        at: where the browse begins: at the transaction with this name or, when there is none, at the next one.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

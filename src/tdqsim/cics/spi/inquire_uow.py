@@ -1,10 +1,11 @@
 """INQUIRE UOW and SET UOW.
 
-A unit of work shows from its first recoverable request to its end, and beyond it while it waits for others: shunted, or
-decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or committed here while another region has not heard
-of it (COMMIT, WAITING). As long as it is INFLIGHT it is ACTIVE, whatever its task waits for: WAITSTATE is about
-syncpoints. WAITCAUSE, LINK, NETNAME and SYSID say what one that is shunted or WAITING waits for, else nothing. Sources:
-INQUIRE UOW, SET UOW, UOW views (IBM Docs), CEMT INQUIRE UOW (SC33-1686).
+A unit of work is shown from its first recoverable request to its end. After its task has ended it is still shown while
+it waits for another system: it is shunted, or it was decided here without its coordinator (HEURCOMMIT, HEURBACKOUT), or
+it was committed here and another region has not yet been informed (COMMIT, WAITING). As long as it is INFLIGHT its
+WAITSTATE is ACTIVE, whatever its task waits for: WAITSTATE is about syncpoints. WAITCAUSE, LINK, NETNAME and SYSID say
+what a shunted or WAITING unit of work waits for; for others they are empty. Sources: INQUIRE UOW, SET UOW, UOW views
+(IBM Docs), CEMT INQUIRE UOW (SC33-1686).
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _waitstate(uow: UnitOfWork, _region: RegionData) -> Cvda:
 
 
 def _age(uow: UnitOfWork, region: RegionData) -> int:
-    """Since when it is in its WAITSTATE; one that runs, since it got the first end or name that it holds."""
+    """Seconds since it entered its WAITSTATE; for one that is ACTIVE, since it acquired its oldest enqueue."""
     if _waitstate(uow, region) is not Cvda.ACTIVE:
         return age(region, uow.since_ns)
     held = [lock.since_ns for lock in uow.locks]
@@ -49,12 +50,12 @@ def _age(uow: UnitOfWork, region: RegionData) -> int:
 
 
 def _cause(uow: UnitOfWork) -> str:
-    """The connection that a unit of work waits for; empty for one that waits for none."""
+    """The connection that a unit of work waits for; empty when it waits for none."""
     return "" if uow.waitcause is Cvda.NOTAPPLIC else uow.link
 
 
 def _netname(uow: UnitOfWork, region: RegionData) -> str:
-    """The network name of the system at the other end of the link that a unit of work waits for; blank for none."""
+    """The network name of the system that a unit of work waits for; blank when it waits for none."""
     link = _cause(uow)
     return netname(region, link) if link else ""
 
@@ -91,7 +92,8 @@ def inquire_uow(task: TaskBase, uow: RequiredUowId, *options: UowOption, nohandl
     """Retrieve information about a unit of work.
 
     Args:
-        uow: its identifier, as a browse or INQUIRE UOWENQ gave it (16 bytes, the last eight zero; 8 will do).
+        uow: its identifier, as a browse or INQUIRE UOWENQ returned it: 16 bytes, the last eight zero; the first 8 are
+            enough.
         options: the options wanted; all when none is named.
         nohandle: return with the response in the EIB instead of raising.
 
@@ -114,11 +116,12 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
 
     Args:
         uow: its identifier.
-        uowstate: COMMIT, BACKOUT, or FORCE (as ACTION of its transaction says).
+        uowstate: COMMIT, BACKOUT, or FORCE, which does what ACTION of its transaction says.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: UOWNOTFOUND 1; INVREQ 3: another CVDA; INVREQ 4: it is not shunted indoubt; NOTAUTH 100.
+        Condition: UOWNOTFOUND 1; INVREQ 3: the CVDA is not allowed; INVREQ 4: the unit of work is not shunted indoubt;
+            NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.UPDATE)
     found = find_uow(task._region, "SET UOW", uow)
@@ -129,5 +132,5 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
         raise refusal("SET UOW", "wrong state", f"{found.title} is not shunted indoubt")
     try:
         indoubt.force(found, wanted.name)
-    except StoreError as error:  # it is as it was, and this can be tried again
+    except StoreError as error:  # the unit of work is unchanged, so the command can be issued again
         raise refusal("SET UOW", "wrong state", f"{found.title} could not be decided: {error}") from error

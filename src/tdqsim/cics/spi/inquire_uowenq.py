@@ -1,4 +1,4 @@
-"""INQUIRE UOWENQ and its synonym INQUIRE ENQ: who holds what, and who waits for it.
+"""INQUIRE UOWENQ and its synonym INQUIRE ENQ: the owners of enqueues and their waiters.
 
 ========  ========================================  ==============================================================
 TYPE      What                                      RESOURCE, QUALIFIER
@@ -7,11 +7,12 @@ TDQ       an end of a logically recoverable queue   the queue; FROMQ (READQ has 
 EXECENQ   a name that EXEC CICS ENQ got             the name; none
 ========  ========================================  ==============================================================
 
-A browse takes one unit of work after the other, and for each all that it owns (RELATION OWNER), each followed by those
-who wait for it (WAITER). Enqueues of either lifetime are shown; a name that a task has got for itself has the UOW of
-the task's present unit of work, zeros between two. STATE is RETAINED for the ends of a shunted unit of work on queues
-with WAITACTION(REJECT); ENQFAILS counts the requests that such an end has refused with LOCKED since it was acquired.
-All enqueues are local: ENQSCOPE is blank. A READQ that waits for records (TD_READ) waits for no enqueue. Sources:
+A browse goes through the units of work one by one. For each it returns the enqueues that the unit of work owns
+(RELATION OWNER), each followed by its waiters (RELATION WAITER). Enqueues of both lifetimes are shown (MAXLIFETIME(UOW)
+and MAXLIFETIME(TASK)); for a name that a task holds for its lifetime, UOW is the task's current unit of work, or zeros
+between two units of work. STATE is RETAINED for the ends that a shunted unit of work owns of queues with
+WAITACTION(REJECT); ENQFAILS counts the requests that such an end has refused with LOCKED since it was acquired. All
+enqueues are local: ENQSCOPE is blank. A READQ that waits for records (TD_READ) does not wait for an enqueue. Sources:
 INQUIRE UOWENQ, INQUIRE ENQ, CEMT INQUIRE UOWENQ (IBM Docs), CEMT INQUIRE ENQ (SC33-1686), UOWENQ resource table; that
 waiters follow their owner: choice.
 """
@@ -55,13 +56,13 @@ Enqscope = Annotated[str | None, Opt("name", 4)]
 
 
 class HeldOrAwaited(NamedTuple):
-    """One enqueue as one unit of work or task holds it or waits for it.
+    """One enqueue, and one unit of work or task that holds it or waits for it.
 
     Attributes:
-        what: the end of a queue, or the name.
-        uow: the unit of work; None for a task that has none at the moment.
-        task: the task; None when a shunted unit of work has none any more.
-        strand: whose wait it is; None for an owner.
+        what: the end of a queue, or the name that was enqueued.
+        uow: the unit of work; None for a task between two units of work.
+        task: the task; None when the task of a shunted unit of work has ended.
+        strand: the strand that waits; None for an owner.
     """
 
     what: Lock | Enqueue
@@ -71,7 +72,7 @@ class HeldOrAwaited(NamedTuple):
 
     @property
     def is_there(self) -> bool:
-        """Whether it is still held, or still waited for."""
+        """Whether the owner still holds it, or the waiter still waits for it."""
         if self.strand is not None:
             return self.strand in self.what.waiting.waiters
         if isinstance(self.what, Lock):
@@ -80,7 +81,7 @@ class HeldOrAwaited(NamedTuple):
 
 
 def enqueues(region: RegionData, units: Iterable[UnitOfWork]) -> Iterator[HeldOrAwaited]:
-    """Everything that is held or waited for, one unit of work after the other."""
+    """All enqueues that are held or waited for, grouped by unit of work."""
     held = _held(region)
     for uow in units:
         for what in (*uow.locks, *held.pop(uow, ())):
@@ -92,12 +93,12 @@ def enqueues(region: RegionData, units: Iterable[UnitOfWork]) -> Iterator[HeldOr
             yield from _waiters(enqueue)
     for queue in intra_queues(region.tdqueues):
         for lock in queue.locks:
-            if lock.owner is None:  # it has just been released
+            if lock.owner is None:  # released since the table was read
                 yield from _waiters(lock)
 
 
 def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
-    """The names that are held, by unit of work, or by task when that has none."""
+    """The names that are held, by unit of work, or by task when it has no unit of work."""
     found: dict[Any, list[Enqueue]] = {}
     for enqueue in region.enqueues.values():
         holders = [holder for holder in enqueue.holds if isinstance(holder, UnitOfWork)]
@@ -142,7 +143,7 @@ def _enqfails(enq: HeldOrAwaited, _region: RegionData) -> int:
 
 
 def _duration(enq: HeldOrAwaited, region: RegionData) -> int:
-    """Since when it is held or retained, or its waiter waits."""
+    """How long it has been held or retained, or its waiter has waited."""
     return age(region, enq.what.since_ns if enq.strand is None else enq.strand.since_ns)
 
 
@@ -179,7 +180,7 @@ UOWENQ: Final = ResourceType[HeldOrAwaited, HeldOrAwaited, UowenqInfo](
 
 
 def _is_named(enq: HeldOrAwaited, region: RegionData, resource: str, reslen: int | None) -> bool:
-    """Whether it is the enqueue of this name; with RESLEN that many characters count, blanks at the end included."""
+    """Whether the enqueue has this name; with RESLEN that many characters are compared, including trailing blanks."""
     name = _resource(enq, region)
     if reslen is None:
         return name.rstrip() == resource.rstrip()
@@ -204,10 +205,10 @@ class _Browse(BrowseCommands[UowenqOption, UowenqInfo]):
         """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for.
 
         Args:
-            uow: only what this unit of work owns or waits for.
-            resource: only those of this queue or name.
-            reslen: how many characters of ``resource`` count; all but blanks at its end when not given.
-            enqscope: only those of this scope; all enqueues are local, which is blank.
+            uow: show only enqueues that this unit of work owns or waits for.
+            resource: show only enqueues on this queue or name.
+            reslen: how many characters of ``resource`` are compared; all but trailing blanks when not given.
+            enqscope: show only enqueues of this scope; all enqueues are local, so that their scope is blank.
             nohandle: return with the response in the EIB instead of raising.
 
         Raises:

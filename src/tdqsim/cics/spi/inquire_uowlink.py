@@ -1,14 +1,14 @@
-"""INQUIRE UOWLINK and SET UOWLINK: the links of units of work, which connection leads to whom, and in which role.
+"""INQUIRE UOWLINK and SET UOWLINK: the connections that units of work use, and the role of the system at the other end.
 
 A unit of work has a link to its coordinator (ROLE COORDINATOR) when another region or a program outside CICS decides
-about it, and one to each region that must hear its own decision (ROLE SUBORDINATE): those that take part in it, and
-after its commit those that have not heard of it yet. The token that names a link is made from the unit of work, the
-connection and the role, so it is the same after a restart.
+its outcome, and a link to each region that must be informed of the decision made here (ROLE SUBORDINATE): the regions
+that take part in it and, after its commit, those that have not acknowledged the commit yet. The token of a link is
+computed from the unit of work, the connection and the role, so it is the same after a restart.
 
-RESYNCSTATUS is OK while the connection is there, UNAVAILABLE while it is down, COLD when the coordinator can decide no
-more because it was started INITIAL, and UNCONNECTED where there is no connection: the coordinator is no CICS region, or
-the connection is no longer defined. Sources: INQUIRE UOWLINK (IBM Docs), CEMT INQUIRE
-UOWLINK (SC33-1686); what is shown of a coordinator outside CICS is a choice.
+RESYNCSTATUS is OK while the connection is acquired, UNAVAILABLE while it is down, COLD when the coordinator has lost
+its log (it was started INITIAL) and so can no longer decide, and UNCONNECTED when there is no connection: the
+coordinator is not a CICS region, or the connection is no longer defined. Sources: INQUIRE UOWLINK (IBM Docs), CEMT
+INQUIRE UOWLINK (SC33-1686); what is shown for a coordinator outside CICS is a choice of this simulator.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class UowLink(NamedTuple):
     """One link of one unit of work.
 
     Attributes:
-        uow: the unit of work here.
+        uow: the unit of work in this region.
         name: the connection; empty when there is none.
         role: what the other end is to the unit of work: COORDINATOR or SUBORDINATE.
     """
@@ -65,7 +65,7 @@ class UowLink(NamedTuple):
 
 
 def links_of(units: Iterable[UnitOfWork]) -> Iterator[UowLink]:
-    """The links of units of work: to the coordinator first, then to those that hear the decision."""
+    """The links of units of work: for each, first the link to its coordinator, then those to its subordinates."""
     for uow in units:
         if uow.coordinator:
             yield UowLink(uow, uow.link, Cvda.COORDINATOR)
@@ -80,7 +80,7 @@ def token(link: UowLink) -> bytes:
 
 
 def netname(region: RegionData, name: str) -> str:
-    """The network name (APPLID) of the system that a connection leads to; its own name when that is not known."""
+    """The network name (APPLID) of the system at the other end; the connection's name when it is not known."""
     connection = region.connections.get(name)
     if connection is not None:
         return str(connection.applid)
@@ -104,13 +104,13 @@ def _sysid(link: UowLink, region: RegionData) -> str:
 
 
 def _xid(link: UowLink, _region: RegionData) -> bytes:
-    """A coordinator outside CICS is known by its own name for the unit of work."""
+    """The name of the unit of work that its coordinator outside CICS uses; zeros when the link leads to a region."""
     name = "" if link.name else link.uow.coordinator
     return name.encode()[:_XID_LENGTH].ljust(_XID_LENGTH, b"\0")
 
 
 def _with_token(region: RegionData, key: bytes | UowLink) -> UowLink | None:
-    """A link by its token; or one that a browse knows, if its unit of work is still there."""
+    """The link with a token, or a link of a browse when its unit of work still exists."""
     if isinstance(key, UowLink):
         return key if uow_with_id(region, key.uow.id) is not None else None
     return next((link for link in links_of(indoubt.units_of_work(region)) if token(link) == key), None)
@@ -164,7 +164,7 @@ def inquire_uowlink_start(task: TaskBase, uow: UowId = None, *, nohandle: Flag =
     """Start a browse of the connections that units of work use.
 
     Args:
-        uow: only those of this unit of work.
+        uow: show only the links of this unit of work.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
@@ -188,8 +188,8 @@ inquire_uowlink_end = browse_command(_BROWSE.end)
 def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
     """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
 
-    What this region has decided without its coordinator is forgotten then, and so is that a region has not heard of
-    a decision.
+    This also deletes the record that this region has decided without its coordinator, or that a region has not
+    acknowledged a decision.
 
     Args:
         uowlink: its token, as a browse gave it: 4 bytes.
@@ -197,8 +197,9 @@ def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DEL
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: UOWLNOTFOUND 1; NOTAUTH 100; INVREQ 3: the coordinator's, of a unit of work that is indoubt;
-            INVREQ 5: the unit of work is active; INVREQ 6: another CVDA; INVREQ 7: there is a connection.
+        Condition: UOWLNOTFOUND 1; NOTAUTH 100; INVREQ 3: the link leads to the coordinator of a unit of work that is
+            indoubt; INVREQ 5: the unit of work is active; INVREQ 6: the CVDA is not allowed; INVREQ 7: the connection
+            is defined.
     """
     region = task._region
     may_issue(task, "UOWLINK", Access.UPDATE)
@@ -215,10 +216,10 @@ def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DEL
 
 
 def _check_deletable(region: RegionData, link: UowLink) -> None:
-    """Whether a link can be deleted.
+    """Check that a link can be deleted.
 
     Raises:
-        Condition: INVREQ: it cannot.
+        Condition: INVREQ: the link cannot be deleted.
     """
     uow = link.uow
     if uow.state is Cvda.INDOUBT and link.role is Cvda.COORDINATOR:
