@@ -87,7 +87,7 @@ class DataFile:
         self._end = 0
 
     def load(self, records: Mapping[bytes, bytes]) -> None:
-        """Have these records and no others."""
+        """Replace all records by these."""
         for key in list(self.records):
             self.remove(key)
         for key, record in records.items():
@@ -171,7 +171,7 @@ class Path:
         return key if len(key) == self.key_length else None
 
     def note(self, key: bytes, record: bytes) -> None:
-        """A record has come."""
+        """Add a record to the index."""
         alternate = self._alternate(record)
         if alternate is not None:
             self._written += 1
@@ -179,7 +179,7 @@ class Path:
             self._places[place] = key
 
     def forget(self, key: bytes) -> None:
-        """A record goes, if it was there."""
+        """Remove a record from the index, if it is there."""
         place = self._place_of.get(key)
         if place is not None:
             self._places.pop(place, None)

@@ -1,9 +1,9 @@
-"""FILE definitions in a region: what a file is before its data set is known, and which data set it finds.
+"""FILE definitions in a region, and how a file gets its data set.
 
 A definition names a data set. The first request opens the file: the data set is one that
 :meth:`~tdqsim.cics.files.table.Files.define_data_set` has named, or one that an earlier file of the same DSNAME has
-made, or is made as the definition says, empty. One that says neither how its records are kept cannot be opened, as in
-CICS a file cannot whose data set is not in the catalogue: NOTOPEN.
+made, or is made as the definition says, empty. When the definition does not describe the data set either, the file
+cannot be opened (NOTOPEN), as in CICS when the data set is not in the catalog.
 """
 
 from __future__ import annotations

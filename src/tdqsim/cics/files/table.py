@@ -100,7 +100,7 @@ class Browse:
 
 
 class _OfTask:
-    """What one unit of work of a task has with files.
+    """The file state of one unit of work: its held records, changes and browses.
 
     ``restored`` is what one in doubt of an earlier run will change on the store, if it commits.
     """
@@ -124,7 +124,7 @@ class _OfTask:
         return [(key.hex(), None if record is None else record.hex()) for key, record in self.at_commit().items()]
 
     def take_up(self, data: DataFile) -> None:
-        """A data set that was kept is there again: what this unit of work in doubt did to it is done, and held."""
+        """A kept data set was defined again: apply the changes of this unit of work in doubt, and hold the records."""
         size = len(data.kept_as)
         for place, record in self.restored.items():
             if place.startswith(data.kept_as):
@@ -164,7 +164,7 @@ def _undo(ended: _OfTask) -> None:
 
 
 class FilesRegion(Protocol):
-    """What files ask of the region."""
+    """The part of a region that files use."""
 
     @property
     def hardening(self) -> HardeningPart:

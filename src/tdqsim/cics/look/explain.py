@@ -46,7 +46,7 @@ _ENDS: Final = {OVER: "its end ends the cycle", AGAIN: "it is started again unti
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What there is to say of a queue.
+    """The explanation of the state of a queue.
 
     Attributes:
         queue: the name that was asked about.
@@ -144,7 +144,7 @@ def _statements(region: RegionData, name: str, queue: TdQueue, probe: TaskBase) 
 
 
 def _hooks(region: RegionData) -> tuple[object, ...]:
-    """What looks at every command; several may share the slot."""
+    """The hooks that see every command; several may share the slot."""
     hook: Any = region.hook
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
@@ -279,7 +279,7 @@ def _uncommitted_writes(now: QueueState) -> Iterator[str]:
 
 
 def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
-    """A cycle is on: who began it, and where is its task?"""
+    """Sentences about a trigger cycle in progress: who began it, and where its task is."""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None and queue.latched.began is not None:
         yield _set_by(queue.latched.began)

@@ -108,7 +108,7 @@ class _Wait(Exception):
 
 
 class _NotKnown(Exception):
-    """Nothing here can say what it would meet: SHIPPED or UNKNOWN, and why."""
+    """The outcome cannot be known here: SHIPPED or UNKNOWN, and why."""
 
 
 def foresee(
@@ -267,7 +267,7 @@ _OF: Final[dict[str, Callable[[Any, IntraTdQueue, int], None]]] = {READQ: _readq
 
 
 def _ask_for(lock: Lock, task: TaskBase) -> None:
-    """What getting one end would meet."""
+    """The outcome of acquiring one end."""
     met = ASKED[lock.standing(task._uow if task._has_uow else None)]
     if met is None:
         ahead = f"{len(lock.waiting)} wait for it already" if lock.waiting else ""
@@ -286,7 +286,7 @@ def _limit(task: TaskBase) -> str:
 
 
 def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
-    """The commands that the queue's type knows, and how to ask."""
+    """The operator commands of the queue's type, and the check that predicts each."""
     yield OPERATOR[0], lambda: _inquire(task, name)
     queue = task._region.tdqueues.get(name)
     yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)

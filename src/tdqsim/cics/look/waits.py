@@ -47,7 +47,7 @@ class Wait:
 
 def waits_of(region: RegionData) -> Iterator[Wait]:
     """Who waits for whom in a region: what tasks wait for each other for, then what else tasks wait for."""
-    known: set[str] = set()  # the strands whose wait has been given
+    known: set[str] = set()  # strands whose wait was reported already
     for wait in blocked(region):
         if wait.strands is not None:
             known.add(wait.strands[0].name)
@@ -58,7 +58,7 @@ def waits_of(region: RegionData) -> Iterator[Wait]:
 
 
 def blocked(region: RegionData) -> Iterator[Wait]:
-    """Those that wait for what another task or unit of work has."""
+    """The waits for a resource that another task or unit of work holds."""
     region.dispatcher.check_thread()
     for queue in tuple(region.tdqueues.values()):
         if isinstance(queue, IntraTdQueue) and queue.logical:

@@ -1,8 +1,8 @@
-"""What programs tell operators and those who look for errors, kept for tests to look at; and BIF DEEDIT.
+"""Operator messages, traces, dumps and journal records of programs, kept for tests to read; and BIF DEEDIT.
 
-WRITE OPERATOR, ENTER TRACENUM, DUMP TRANSACTION and WRITE JOURNALNAME end well and leave what was said in
-:class:`Diagnostics`. An operator's replies are put there beforehand. Sources: the commands' pages (IBM Docs); their
-RESP2 as remembered.
+WRITE OPERATOR, ENTER TRACENUM, DUMP TRANSACTION and WRITE JOURNALNAME end normally and store their data in
+:class:`Diagnostics`. Tests put the replies of the operator there beforehand. Sources: the commands' pages (IBM Docs);
+their RESP2 as remembered.
 """
 
 from __future__ import annotations

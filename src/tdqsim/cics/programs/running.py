@@ -1,4 +1,4 @@
-"""How a program is found, and runs on a level of its own: what LINK, XCTL and HANDLE ABEND PROGRAM share."""
+"""Look up a program and run it on its own level: shared by LINK, XCTL and HANDLE ABEND PROGRAM."""
 
 from __future__ import annotations
 

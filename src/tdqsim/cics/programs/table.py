@@ -1,4 +1,4 @@
-"""The programs of a region: each a callable that gets its task, whatever it was written in."""
+"""The programs of a region: each is a callable that takes its task, whatever language it is written in."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Programs:
         self._on_register = on_register
 
     def register(self, name: str, program: Program) -> None:
-        """Have a Python function for a program: LINK and XCTL find it, and transactions whose PROGRAM has its name.
+        """Register a Python function as a program, for LINK, XCTL and transactions whose PROGRAM has this name.
 
         Args:
             name: 1 to 8 characters.
@@ -86,7 +86,7 @@ class Programs:
         return self.definitions.get(name.rstrip(" \0").upper()) if self.definitions else None
 
     def define_table(self, name: str, data: bytes) -> None:
-        """Have bytes for what LOAD of this name finds, such as a table that is no COBOL.
+        """Define the bytes that LOAD of this name returns, for example a table that is not a COBOL program.
 
         Raises:
             UsageError: the name is no program's, or there are no bytes.

@@ -1,4 +1,4 @@
-"""The part that another region takes in a unit of work of this one: what a syncpoint drives."""
+"""A participant in a unit of work that is another region: a syncpoint prepares, commits or backs it out."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Branch"]
 
 
 class Branch:
-    """Another region's part in a unit of work of this region: the participant that a syncpoint drives.
+    """Another region as a participant in a unit of work of this region.
 
     Attributes:
         name: the connection to that region.
-        system: this region's view of the way there; another one when a region that had ended is back.
-        began: whether a request has got there.
-        held: whether there is work there that has to be ended.
-        under_way: whether the last request has got there.
-        waiter: the strand whose request is under way, or None.
+        system: this region's end of the link; replaced when the other region is restarted.
+        began: whether a request has reached the other region.
+        held: whether the other region has work that must be committed or backed out.
+        under_way: whether the last request has reached the other region.
+        waiter: the strand that waits for the reply to a request, or None.
     """
 
     __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "under_way", "waiter")
@@ -46,19 +46,20 @@ class Branch:
 
     @property
     def has_ended(self) -> bool:
-        """Whether the unit of work has ended here; over a new link the other region is reminded of its end, or asks."""
+        """Whether the unit of work has ended here; a new link resynchronises its decision."""
         return self._uow.ended
 
     def link_lost(self) -> None:
-        """The link went away with the unit of work unfinished: it can only be backed out now."""
+        """The link was lost before the unit of work ended: it can only be backed out now."""
         self._lost = True
         if self.waiter is not None:
             self.waiter.cancel(LinkDown(f"{self.system!r}: the request was under way"))
 
     def ship(self, task: TaskData, request: Fields, data: bytes) -> bytes:
-        """Send a request and give its reply.
+        """Send a request and return its reply.
 
-        An abend of a program that LINK runs, with work that has to be ended: that can only be backed out.
+        When a program that LINK runs abends and has work to commit or back out, the unit of work can only be backed
+        out.
 
         Raises:
             Condition: the other region's answer.
@@ -74,7 +75,7 @@ class Branch:
         except LinkDown:
             self._lost = True
             raise
-        except BaseException:  # a purge, say: whether it was done, nobody knows
+        except BaseException:  # for example a purge: it is not known whether the request was carried out
             self._lost = self.held = self.began
             system.say("ABANDON", {"key": self._key})
             raise
@@ -101,15 +102,15 @@ class Branch:
         return bool(answer.fields["vote"])
 
     def commit(self) -> None:
-        """Commit over there: see ``Participant``. A decision that is not heard is kept for the link's return."""
+        """Commit there: see ``Participant``. A decision without acknowledgement is kept until the link is back."""
         self._tell("COMMIT")
 
     def back_out(self) -> None:
-        """Back out over there: see ``Participant``. That nothing is on record says backout to whoever asks later."""
+        """Back out there: see ``Participant``. It is not recorded: no record means backout (presumed abort)."""
         self._tell("BACKOUT")
 
     def _tell(self, decision: str) -> None:
-        """Send the decision; over a link that was lost and is back too, since the other region may be in doubt."""
+        """Send the decision, even when the link was lost meanwhile and is back: the other region may be in doubt."""
         system = self.system
         system.branches.pop(self._uow.id, None)
         if self._lost and not system.link.acquired:

@@ -22,18 +22,18 @@ _ALL_STEPS: Final = (*STEPS, *RESYNC_STEPS)
 
 
 class Link:
-    """What joins two regions, once it is restored. It can be cut, also at a given message, delayed, and restored again.
+    """A link between two regions. It starts released: :meth:`restore` brings it up. A test can cut and delay it.
 
     Args:
         one: a region.
         name_in_one: its connection to the other one.
-        other: the other one.
-        name_in_other: that one's connection to the first.
-        at_once: whether each message is carried out inside the ``send`` of its sender. False as over a network: each by
-            a strand of its own, while the sender waits for the answer.
+        other: the other region.
+        name_in_other: its connection to the first region.
+        at_once: whether each message is carried out inside the ``send`` of its sender. False simulates a network: each
+            message is carried out by a strand of its own, while the sender waits for the answer.
 
     Attributes:
-        ends: the two regions' views of it.
+        ends: the two ends, one in each region.
         acquired: whether messages get through.
         fault: called with each step before its message is sent, and may cut the link; None for nothing.
     """
@@ -62,14 +62,14 @@ class Link:
     # -- what a test does to it -----------------------------------------------------------------------------------
 
     def cut(self) -> None:
-        """Take the link away: both ends notice at once. Nothing happens when it is cut already."""
+        """Cut the link: both ends notice at once. Nothing happens when it is cut already."""
         if self.acquired:
             self.acquired = False
             self._cut_at = self._held_at = None
             self._pipe.close()
 
     def cut_at(self, step: str, *, nth: int = 1) -> None:
-        """Take the link away when a message is sent the next time, or the nth time; the message is lost.
+        """Cut the link when a message is sent the next time, or the nth time; the message is lost.
 
         Args:
             step: one of :data:`~tdqsim.cics.ship.messages.STEPS` or ``RESYNC_STEPS``.
@@ -97,15 +97,16 @@ class Link:
         self._pipe.holds = self._is_held
 
     def release(self) -> int:
-        """Let arrive what was held back; how many messages that were."""
+        """Deliver the messages that were held back; return how many there were."""
         self._held_at = None
         self._pipe.holds = None
         return self._pipe.release()
 
     def restore(self) -> None:
-        """Bring the link, or bring it back: both regions resynchronise what they were in doubt about.
+        """Bring the link up: both regions resynchronise the units of work that are in doubt.
 
-        Inside a task that takes its own time. Nothing happens when it is there, or one of them is closed.
+        Inside a task it may return before resynchronisation ends. Nothing happens when the link is up, or a region is
+        closed.
         """
         if self.acquired or any(end.region.closed for end in self.ends):
             return
@@ -119,7 +120,7 @@ class Link:
     # -- what goes over it ----------------------------------------------------------------------------------------
 
     def _before(self, frame: bytes) -> None:
-        """A message is about to be sent: it may be the one that is lost."""
+        """Before a message is sent: cut the link if a test asked for it at this message."""
         if self.fault is None and self._cut_at is None:
             return
         step = _step(frame)

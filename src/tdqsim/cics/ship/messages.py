@@ -1,8 +1,8 @@
-"""What regions say to each other, and how conditions and abends are said.
+"""The messages between regions, and how they represent conditions and abends.
 
-A unit of work is called by its coordinator's name for it (``key``: APPLID and id). The messages of a distributed unit
-of work come in pairs, question and answer (:data:`STEPS`); so do those by which two regions that have been apart find
-out what the other has decided (:data:`RESYNC_STEPS`)::
+A unit of work is identified by the name that its coordinator has given it (``key``: APPLID and id). The messages of a
+distributed unit of work come in pairs, question and answer (:data:`STEPS`); so do the messages by which two regions
+resynchronise after their link was lost (:data:`RESYNC_STEPS`)::
 
     REQUEST    do a command, or run a program            REPLY         its outcome, and whether there is work now
     PREPARE    be able to do either                     VOTE          whether that is promised
@@ -71,9 +71,9 @@ ANSWERS: Final[Mapping[str, str]] = {
     "REQUEST": "REPLY", "PREPARE": "VOTE", "COMMIT": "COMMITTED", "BACKOUT": "BACKED_OUT", "ASK": "DECISION",
     "REMIND": "REMINDED",
 }  # fmt: skip
-"""What each question is answered by."""
+"""The kind of answer for each kind of question."""
 DECISIONS: Final = ("COMMIT", "BACKOUT", "INDOUBT", "COLD")
-"""What was decided."""
+"""The possible decisions."""
 _CONDITIONS: Final = frozenset(int(resp) for resp in Resp if resp is not Resp.NORMAL)
 _ENDS: Final[Mapping[str, type[TdqError]]] = {"FOREVER": WouldWaitForever, "CLOSED": RegionClosed}
 _ABEND: Final = re.compile(r"ABEND [^\0]{1,4}")
@@ -82,7 +82,7 @@ _WELL: Final = {"failure": "", "resp": 0, "resp2": 0, "length": 0, "detail": ""}
 
 
 def failure_fields(error: Exception | None) -> Fields:
-    """How it went, in the fields of an answer; ``data`` of a condition goes beside them.
+    """The outcome of a request as fields of an answer; the ``data`` of a condition is sent beside them.
 
     Args:
         error: a condition, or what ended the wait of the requester over there, or None when all went well.
@@ -99,7 +99,7 @@ def failure_fields(error: Exception | None) -> Fields:
 
 
 def is_answer(kind: str, answer: MessageFrame) -> bool:
-    """Whether a region answers a question of that kind so: by the kind that is due, with an outcome that there is."""
+    """Whether a message is a valid answer to a question: it has the right kind and a known outcome."""
     fields = answer.fields
     if answer.kind != ANSWERS[kind] or fields.get("decision", "COMMIT") not in DECISIONS:
         return False
@@ -110,13 +110,13 @@ def is_answer(kind: str, answer: MessageFrame) -> bool:
 
 
 def raise_failure(answer: MessageFrame) -> None:
-    """Raise what an answer says, if it says that something failed.
+    """Raise the exception that an answer represents, if it reports a failure.
 
     Args:
-        answer: one that :func:`is_answer` lets pass.
+        answer: an answer that :func:`is_answer` accepts.
 
     Raises:
-        Condition, Abend, WouldWaitForever, RegionClosed, TdqError: as it was over there.
+        Condition, Abend, WouldWaitForever, RegionClosed, TdqError: the exception that was raised in the other region.
     """
     fields = answer.fields
     failure, detail = fields["failure"], fields["detail"]

@@ -1,9 +1,9 @@
 """The other side of function shipping: mirror tasks that carry out what another region asks for.
 
-A mirror ends with its reply, unless it has touched a recoverable resource or LINK has run a program: then its unit of
-work here is a part of the requester's, and it stays until that one's coordinator has said how it ends, or cannot be
-asked any more. What comes in are messages, what goes out are the fields of their answers; the requester itself is never
-seen.
+A mirror ends with its reply, unless it has changed a recoverable resource or LINK has run a program: then its unit of
+work is part of the unit of work of the requester, and the mirror stays until the coordinator has sent its decision, or
+can no longer be reached. This module takes messages and returns the fields of their answers; it has no access to the
+requester.
 
 Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs).
 """
@@ -52,7 +52,7 @@ _SHIPPED: Final = frozenset(
         Resp.TRANSIDERR, Resp.USERIDERR, Resp.PGMIDERR, Resp.TERMERR, Resp.ROLLEDBACK, Resp.CHANNELERR, Resp.ITEMERR,
     }
 )  # fmt: skip
-"""What the other region can answer; anything else arrives as ISCINVREQ."""
+"""Conditions that the other region can return; any other condition arrives as ISCINVREQ."""
 _OTHERS: Final = ((), ())
 _MAY_COME: Final[Mapping[str, tuple[tuple[str, ...], tuple[Cvda, ...]]]] = {
     # message: behind which others, and not in which states of its unit of work here
@@ -70,7 +70,7 @@ class MirrorTask(Task):
     """A task that carries out requests of another region.
 
     Attributes:
-        hops: how many regions the request has come through.
+        hops: how many regions the request has passed through.
     """
 
     __slots__ = ("hops",)
@@ -80,12 +80,13 @@ class MirrorTask(Task):
 
 
 class Mirror:
-    """The mirror task of one unit of work of the other region, and its part of that.
+    """The mirror task of one unit of work of the other region, and its local part of that unit of work.
 
     Attributes:
         task: the task.
-        part: its part; None before it has touched anything recoverable.
-        stays: whether it stays to the end of the unit of work all the same, as after a program that LINK has run.
+        part: the local unit of work; None before the mirror has changed a recoverable resource.
+        stays: whether it stays to the end of the unit of work even without such a change, as after LINK has run a
+            program.
     """
 
     __slots__ = ("part", "stays", "task")
@@ -111,11 +112,12 @@ class Turn(NamedTuple):
 
 
 class MirrorOutcome(NamedTuple):
-    """What a message has come to.
+    """The result of carrying out a message.
 
     Attributes:
         fields, data: of its answer.
-        late: what reached the strand meanwhile (a purge, its region's end) and was too late to change anything.
+        late: an exception that reached the strand meanwhile (a purge, the end of its region), too late to change the
+            result.
     """
 
     fields: Fields
@@ -124,14 +126,14 @@ class MirrorOutcome(NamedTuple):
 
 
 class LinkControl(Protocol):
-    """The link that an end belongs to."""
+    """The link that a :class:`~tdqsim.cics.ship.remote.LinkEnd` belongs to."""
 
     @property
     def acquired(self) -> bool:
         """Whether messages get through."""
 
     def cut(self) -> None:
-        """Give the link up."""
+        """Cut the link."""
 
     def other(self, end: LinkEnd, /) -> LinkEnd:
         """The other end; TdqError when that is in another process."""
@@ -146,13 +148,13 @@ class Mirrors:
     Args:
         region: where they are.
         name: its connection to the other region.
-        is_open: whether this region still works on a unit of work of its own, which the other one may ask about.
+        is_open: tells whether a unit of work of this region, which the other one may ask about, is still being decided.
 
     Attributes:
         mirrors: mirror tasks by the other region's name for their unit of work.
-        waits_turn: whether messages for one mirror may come while it is at work.
-        turns: what is being carried out, by the same names, where messages may come meanwhile.
-        orphans: mirrors whose link is gone, and whose units of work have not been dealt with yet.
+        waits_turn: whether messages for a mirror may arrive while it carries out another one.
+        turns: the messages that are being carried out, by the same names; used only with ``waits_turn``.
+        orphans: mirrors whose link was lost, and whose units of work have not been backed out or shunted yet.
     """
 
     def __init__(self, region: Region, name: str, is_open: Callable[[bytes], bool]) -> None:
@@ -167,11 +169,11 @@ class Mirrors:
         self._is_open = is_open
 
     def serve(self, message: MessageFrame) -> MirrorOutcome:
-        """Do what a message asks for, when its turn has come.
+        """Carry out a message when its turn has come.
 
         Raises:
-            LinkDown: the link was lost meanwhile; nobody waits for the answer.
-            MessageError: no region asks for that, or not now.
+            LinkDown: the link was lost meanwhile; the requester no longer waits for the answer.
+            MessageError: a region never sends this message, or not in this state.
         """
         key = message.fields["key"]
         if not self.waits_turn or message.kind == "ASK":
@@ -204,10 +206,10 @@ class Mirrors:
             raise MessageError(f"{kind} of {key:.80}, which is {part.state.name}")
 
     def wait_turn(self, message: MessageFrame) -> None:
-        """Over a network a message may come before the last one is answered: the requester has given that one up.
+        """Wait for an earlier message of the unit of work that is still being carried out, though it was abandoned.
 
         Raises:
-            MessageError: it is none that may come then.
+            MessageError: this kind of message may not follow the earlier one.
         """
         kind, key = message.kind, message.fields["key"]
         while kind != "ASK" and (turn := self.turns.get(key)) is not None and not turn.strand.done:
@@ -220,7 +222,7 @@ class Mirrors:
         return WAIT if self.turns.get(key) is turn and not turn.strand.done else None
 
     def abandoned(self, key: str) -> None:
-        """The requester does not wait for its request any more: neither does its mirror."""
+        """The requester has stopped waiting for its request: end the wait of its mirror too."""
         turn = self.turns.get(key)
         if turn is not None and turn.kind == "REQUEST":
             turn.strand.cancel(LinkDown(f"{key:.80}: the requester has given up"))
@@ -244,7 +246,7 @@ class Mirrors:
         except Condition as condition:
             error, record = self.answer(condition), condition.data
         except (Abend, RegionClosed, WouldWaitForever) as ended:
-            error = ended  # the requester's own wait came to its end, as it would have at home
+            error = ended  # the requester's own wait ended, as it would for a local queue
         except LinkDown:
             raise
         except TdqError as failed:
@@ -254,7 +256,7 @@ class Mirrors:
         return MirrorOutcome({"held": key in self.mirrors, **failure_fields(error)}, record)
 
     def _link(self, mirror: Mirror, key: str, program: str, order: LinkOrder) -> MirrorOutcome:
-        """Run a program. Its abend ends the mirror; with work of the requester's, that must be backed out then."""
+        """Run a program. Its abend ends the mirror; the unit of work of the requester must then be backed out."""
         task, back = mirror.task, b""
         error: Exception | None = None
         must_back_out = False
@@ -282,10 +284,10 @@ class Mirrors:
         return MirrorOutcome({"held": must_back_out or key in self.mirrors, **failure_fields(error)}, back)
 
     def _mirror(self, fields: Fields, order: LinkOrder | None) -> Mirror:
-        """The mirror for a request, the one there is or a new one.
+        """The mirror for a request: the existing one, or a new one.
 
         Raises:
-            Condition: the region takes none.
+            Condition: the region does not accept the request.
         """
         region = self.region
         if region.closed:
@@ -330,12 +332,12 @@ class Mirrors:
         task = MirrorTask(
             region, region.task_manager.next_number(), transid, self.userid_for(fields["userid"]), startcode="S"
         )
-        mirror = self.mirrors[fields["key"]] = Mirror(task)  # first: what is listed has somebody who ends it
+        mirror = self.mirrors[fields["key"]] = Mirror(task)  # before tasks lists it: whoever ends it finds the mirror
         region.tasks[task.number] = task
         return mirror
 
     def userid_for(self, userid: str) -> str:
-        """For whom a mirror works that the other region's user asked for.
+        """The user id under which a mirror runs for a user of the other region.
 
         Raises:
             Condition: SYSIDERR: the user is not known here, so that no mirror is attached.
@@ -350,7 +352,7 @@ class Mirrors:
         return userid
 
     def answer(self, condition: Condition) -> Condition:
-        """A condition of a mirror as the requester gets it: its own command and name are filled in there."""
+        """A condition of a mirror as sent to the requester, which fills in its own command and resource name."""
         if condition.resp not in _SHIPPED:
             return Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {condition}")
         return Condition(
@@ -358,7 +360,7 @@ class Mirrors:
         )
 
     def probe(self, key: str, userid: str, hops: int) -> MirrorTask:
-        """The mirror that a request would meet: the one it has, or one like that which would be attached."""
+        """The mirror that a request would use: the existing one, or one like the mirror that would be attached."""
         mirror = self.mirrors.get(key)
         if mirror is not None:
             return mirror.task
@@ -367,7 +369,7 @@ class Mirrors:
         return probe
 
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:
-        """A mirror that has touched nothing recoverable ends with its reply."""
+        """End a mirror with its reply when it has changed no recoverable resource."""
         task = mirror.task
         if task._has_uow or (mirror.stays and not task._ended):
             uow = task._uow
@@ -385,7 +387,7 @@ class Mirrors:
     # -- the end of the unit of work ------------------------------------------------------------------------------
 
     def prepare(self, key: str) -> MirrorOutcome:
-        """Prepare the mirror's part; a mirror that is gone has nothing to promise.
+        """Prepare the mirror's part; a mirror that no longer exists cannot vote yes.
 
         Raises:
             LinkDown: the link was lost meanwhile.
@@ -397,14 +399,14 @@ class Mirrors:
             vote = mirror.part.prepare()
         except LinkDown:
             raise
-        except Exception as error:  # noqa: BLE001  (a purge, say, while it waited for the store)
+        except Exception as error:  # noqa: BLE001  (such as a purge while it waited for the store)
             return MirrorOutcome({"vote": False, **failure_fields(error)})
         if not vote:
             self._end(key, mirror, normal=False)
         return MirrorOutcome({"vote": vote, **failure_fields(None)})
 
     def decided(self, key: str, *, commit: bool, urgent: bool) -> MirrorOutcome:
-        """The other region's unit of work is decided. Not done: it stays in doubt, and asks when the link is back.
+        """Carry out the decision of the other region. If that fails, the part stays in doubt and asks again later.
 
         Raises:
             LinkDown: the link was lost meanwhile.
@@ -417,7 +419,7 @@ class Mirrors:
         except StoreError as error:
             self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
             return MirrorOutcome({"done": False})
-        except Exception as error:  # noqa: BLE001  (raised when the answer has been heard)
+        except Exception as error:  # noqa: BLE001  (raised after the answer was received)
             parts = [mirror.part.uow for mirror in (self.mirrors.get(key),) if mirror is not None and mirror.part]
             waiting = [*parts, *self.region.shunted.values()]
             in_doubt = any(uow.coordinator == key and not uow.ended for uow in waiting)
@@ -440,7 +442,7 @@ class Mirrors:
                 mirror.part.back_out()
         finally:
             mirror.task._unit = None
-            if not uow.ended and uow.id not in self.region.shunted:  # an interrupt came before it was decided
+            if not uow.ended and uow.id not in self.region.shunted:  # interrupted before the decision
                 if uow.state is Cvda.INDOUBT:
                     uow.stay_in_doubt()
                 else:
@@ -448,17 +450,17 @@ class Mirrors:
             self._end(key, mirror, normal=True)
 
     def _shunted(self, key: str) -> bytes | None:
-        """The id here of a unit of work that waits for the other region's decision, or was decided without it."""
+        """The local id of a unit of work that waits for the other region's decision, or was decided without it."""
         for uow in self.region.shunted.values():
             if uow.coordinator == key:
                 return uow.id
         return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
 
     def asked(self, key: str) -> MirrorOutcome:
-        """What this region has decided about a unit of work of its own.
+        """What this region has decided about one of its own units of work.
 
         Raises:
-            MessageError: that is no name of one.
+            MessageError: the name is not the name of a unit of work of this region.
         """
         name = _OURS.fullmatch(key.removeprefix(f"{self.region.applid}."))
         if name is None:
@@ -469,7 +471,7 @@ class Mirrors:
     # -- the link goes --------------------------------------------------------------------------------------------
 
     def orphan(self) -> None:
-        """The link is gone: its mirrors are nobody's any more, whatever comes over another link."""
+        """The link was lost: its mirrors become orphans, which messages over another link do not reach."""
         if self.waits_turn:
             for key in self.mirrors:
                 self.abandoned(key)
@@ -477,7 +479,7 @@ class Mirrors:
         self.mirrors.clear()
 
     def _orphan(self, key: str, *, take: bool = False) -> Mirror | None:
-        """The mirror that a message is for, which has come over the next link before anybody came to the loss."""
+        """The orphan that a message over the next link is for, when the loss of its own link was not handled yet."""
         for at, (theirs, mirror) in enumerate(self.orphans):
             if theirs == key and mirror.part is not None:
                 if take:
@@ -486,7 +488,7 @@ class Mirrors:
         return None
 
     def lose_orphans(self) -> None:
-        """Back out what was in flight over a link that is gone; what was in doubt waits or is decided alone."""
+        """Back out orphans in flight; those in doubt are shunted, or decided without the coordinator."""
         try:
             while self.orphans:
                 self._losing += 1
@@ -498,7 +500,7 @@ class Mirrors:
             self._settled.wake_all()
 
     def wait_for_orphans(self) -> None:
-        """Wait until it is known what is in doubt."""
+        """Wait until all orphans are handled, so that the units of work in doubt are known."""
         self.region.dispatcher.wait(lambda: WAIT if self.orphans or self._losing else None, self._settled)
 
     def _lose(self, key: str, mirror: Mirror) -> None:
@@ -507,7 +509,7 @@ class Mirrors:
             if mirror.part is not None:
                 mirror.task._unit = None
                 abend = mirror.part.lose_coordinator()
-        except StoreError as error:  # a unit of work in doubt is so still: the next to be asked is the coordinator
+        except StoreError as error:  # a unit of work in doubt remains in doubt: the coordinator is asked next
             self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
         finally:
             if abend is not None:

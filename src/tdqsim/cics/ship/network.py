@@ -1,8 +1,8 @@
 """One region's end of a link to a region in another process.
 
-What :class:`~tdqsim.cics.ship.link.Link` is for two regions of one process, this is for one: it is acquired whenever
-there is a transport to the other region, and released while there is none. Each transport that comes resynchronises
-what is in doubt.
+It is the counterpart of :class:`~tdqsim.cics.ship.link.Link`, which joins two regions of one process. The link is
+acquired while there is a transport to the other region, and released while there is none. Each new transport starts
+resynchronisation of the units of work in doubt.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["FarLink"]
 
 
 class FarLink:
-    """A region's link to one in another process; it is made, and all of it is called, in the region's thread.
+    """A link to a region in another process; create it and call its methods only in the thread of the local region.
 
     Args:
         region: the region here.
@@ -37,7 +37,7 @@ class FarLink:
         self.applid = applid
         self.acquired = False
         self.end = LinkEnd(self, region, name, at_once=False)
-        self.end.netname = applid  # also before it has ever been acquired
+        self.end.netname = applid  # released is also the state before the first transport
         self._transport: Transport | None = None
         region.links[name] = self.end
 
@@ -46,7 +46,7 @@ class FarLink:
         return f"<FarLink {here} {self.applid} {'acquired' if self.acquired else 'released'}>"
 
     def attach(self, transport: Transport) -> None:
-        """Use a new way to the other region, which has said who it is; an earlier one is given up.
+        """Use a new transport to the other region, which has identified itself; an earlier transport is dropped.
 
         Raises:
             UsageError: the region is closed.
@@ -58,7 +58,7 @@ class FarLink:
         self.end.acquire([(self.end, transport)])
 
     def cut(self) -> None:
-        """Give the way to the other region up. Nothing happens when there is none."""
+        """Drop the transport to the other region. Nothing happens when there is none."""
         transport, self._transport = self._transport, None
         self.acquired = False
         if transport is not None:
@@ -73,7 +73,7 @@ class FarLink:
         raise UsageError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
 
     def foreseen(self, _end: LinkEnd, _key: str, _userid: str, _hops: int) -> NoReturn:
-        """What a mirror in another process would meet is not known here.
+        """Not available: a mirror in another process cannot be examined from here.
 
         Raises:
             UsageError: always.

@@ -1,10 +1,10 @@
 """Function shipping: requests for queues of another region, and the part they take in the requester's unit of work.
 
-A :class:`LinkEnd` is one region's view of the way to another one: remote queues and SYSID send their requests
-through it. What goes there and back are messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other
-region a *mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. It ends with its reply, unless it has
-touched a recoverable resource: then it and the requester's unit of work are one distributed unit of work until the
-requester's syncpoint, which drives it in two phases (the requester decides)::
+A :class:`LinkEnd` is one region's end of the link to another region: requests for remote queues and requests with SYSID
+go through it. The regions exchange messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other region a
+*mirror* task (:mod:`~tdqsim.cics.ship.mirrors`) carries them out. The mirror ends with its reply, unless it has changed
+a recoverable resource: then it and the requester's unit of work form one distributed unit of work until the requester's
+syncpoint, which is a two-phase commit with the requester as coordinator::
 
     requester (coordinator)                    mirror (subordinate)
     PREPARE  ------------------------------->  INFLIGHT -> INDOUBT, everything on the store
@@ -13,10 +13,9 @@ requester's syncpoint, which drives it in two phases (the requester decides)::
     COMMIT   ------------------------------->  INDOUBT -> committed
              <-------------------------------  COMMITTED, and the decision is forgotten
 
-When the link goes away the mirror of an INFLIGHT unit of work backs out; an INDOUBT one goes on as
-:mod:`~tdqsim.cics.uow.indoubt` says. The requester, if it had not decided, backs out (no decision on record means
-backout);
-if it had, it keeps the decision until the link is back and the other region has heard it.
+When the link is lost, the mirror backs out an INFLIGHT unit of work; an INDOUBT one is handled by
+:mod:`~tdqsim.cics.uow.indoubt`. A requester that has not decided yet backs out (no decision on record means backout).
+One that has decided keeps the decision until the link is back and the other region has acknowledged it.
 
 A region of the same process is served *at once*: the message is carried out inside ``send``, in the strand of the
 requester, as if the mirror were a part of its task. Over a network, or when messages are delayed, each is carried out
@@ -60,13 +59,13 @@ _IRLINK: Final = "IRLINK"
 
 
 class LinkEnd:
-    """One region's view of another one: where its requests go out, and where the other's mirror tasks are.
+    """One region's end of a link: it sends requests to the other region and serves those that come from it.
 
     Attributes:
         link: the link: whether it is acquired, and how to give it up.
-        region: whose view it is.
+        region: the local region.
         name: the connection's name in this region, 1 to 4 characters.
-        netname: the other region's APPLID, as it has said; empty before.
+        netname: the APPLID that the other region has sent; empty before.
         branches: units of work of this region in which the other one takes part.
         served: the mirror tasks here.
         at_once: whether messages are carried out inside the other end's ``send``.
@@ -97,7 +96,7 @@ class LinkEnd:
 
     @property
     def far(self) -> LinkEnd:
-        """The other end, for those who look at several regions of one process: the test kit, explain."""
+        """The other end, when both regions are in this process; used by the test kit and explain."""
         return self.link.other(self)
 
     @property
@@ -116,7 +115,7 @@ class LinkEnd:
         return f"{self.region.applid}.{uow.id.hex().upper()}"
 
     def decided_by(self, key: str) -> Fields:
-        """The fields of a decision: over there nobody waits either when nobody may wait here."""
+        """The fields of a decision; they tell the other region not to wait when this one may not wait."""
         return {"key": key, "urgent": self.region.hardening.urgent}
 
     # -- messages -------------------------------------------------------------------------------------------------
@@ -149,11 +148,11 @@ class LinkEnd:
         self._channel = MessageChannel(transport, KINDS, partial(self._arrived, answers), self._link_lost)
 
     def hello(self) -> None:
-        """Say who is here."""
+        """Send the identity of this region."""
         self.say("HELLO", {"applid": self.region.applid})
 
     def say(self, kind: str, fields: Fields) -> None:
-        """Send a message that has no answer; a link that is gone needs none."""
+        """Send a message that has no answer; nothing is sent when the link is down."""
         try:
             self._open_channel().send(kind, fields)
         except LinkDown:
@@ -175,16 +174,17 @@ class LinkEnd:
             kind: of the message.
             fields: its fields.
             data: what goes beside them.
-            task: whose wait it is; its DTIMOUT ends it.
-            went: called when the message has gone.
-            late: takes what reached this strand while the message was carried out, and was too late to change it.
+            task: the task that waits; its DTIMOUT limits the wait.
+            went: called when the message was sent.
+            late: called with an exception that reached this strand while the message was carried out, too late to
+                change it.
 
         Raises:
             LinkDown: the message, or its answer, was lost.
         """
         channel, answers = self._open_channel(), self._answers
         number = channel.sent + 1
-        answers[number] = None  # awaited: an answer that nobody waits for is let go
+        answers[number] = None  # an answer without an entry here is dropped
 
         def attempt() -> MessageFrame | WaitMark:
             answer = answers[number]
@@ -207,7 +207,7 @@ class LinkEnd:
     def _wait(
         self, attempt: Callable[[], MessageFrame | WaitMark], task: TaskData | None, late: list[Exception] | None
     ) -> MessageFrame:
-        """Wait for an answer, through one purge where that comes too late to change anything."""
+        """Wait for an answer; continue after one purge when it comes too late to change anything."""
         answer = attempt()
         while isinstance(answer, WaitMark):
             try:
@@ -297,11 +297,11 @@ class LinkEnd:
         return (kind in ANSWERS or kind == "ABANDON") and message.fields["key"].startswith(f"{whose}.")
 
     def _serve(self, channel: MessageChannel, message: MessageFrame) -> None:
-        """Carry a message out and answer it; where the link goes meanwhile, nobody waits for the answer any more."""
+        """Carry a message out and answer it; when the link is lost meanwhile, the answer is not sent."""
         try:
             self.served.wait_turn(message)
             if channel.is_lost:
-                return  # what was in flight has been lost, and nothing is begun any more
+                return  # the link was lost before the message was carried out: do not begin
             outcome = self.served.serve(message)
             channel.send(ANSWERS[message.kind], outcome.fields, outcome.data, answers=message.number)
         except LinkDown:
@@ -427,13 +427,13 @@ class LinkEnd:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         self._leaves = True  # what is in doubt must be known before the region is closed
         self.link.cut()
-        if self.served.orphans and not self.region.closed:  # the link was lost before, and nobody has come to them yet
+        if self.served.orphans and not self.region.closed:  # the link was lost earlier, and they were not handled yet
             self._lose_mirrors()
 
     # -- the link goes and comes ----------------------------------------------------------------------------------
 
     def _link_lost(self, _why: str) -> None:
-        self.link.cut()  # when it is not cut already: a message was lost, or came twice
+        self.link.cut()  # a message was lost or arrived twice, and the link may not be cut yet
         self._awaited.wake_all()
         if self.region.closed:
             return
@@ -453,7 +453,7 @@ class LinkEnd:
     def succeed(self, before: LinkEnd) -> None:
         """Take over from the view of an earlier link between the same regions: units of work here may outlive it.
 
-        It was given up, so its mirrors are orphans; who resynchronises deals with those that nobody came to yet.
+        The earlier link was cut, so its mirrors are orphans; resynchronisation handles the remaining ones.
         """
         self.served.orphans += before.served.orphans
         before.served.orphans.clear()
@@ -462,7 +462,7 @@ class LinkEnd:
             branch.system = self
 
     def resynchronise(self) -> None:
-        """The link is back: ask the other region what this one has in doubt, and tell it what it has not heard."""
+        """After the link is back: ask for decisions that are in doubt here, and send those not acknowledged there."""
         self._adopt()
         if self.at_once:
             with self.region.hardening.at_once():
@@ -472,7 +472,7 @@ class LinkEnd:
             self.region.dispatcher.spawn(self._resynchronise, name=name, owner=self.region)
 
     def _resynchronise(self) -> None:
-        self._lose_mirrors()  # what is in doubt must be known before anybody asks
+        self._lose_mirrors()  # the units of work in doubt must be known before the other region asks
         self.served.wait_for_orphans()
         region, coordinator = self.region, f"{self.netname}."
         for uow in tuple(region.shunted.values()):
@@ -494,7 +494,7 @@ class LinkEnd:
                 uow.join(branch)
 
     def _remind(self, uow_id: bytes) -> None:
-        """Tell the other region of a decision to commit that it has not heard."""
+        """Send the other region a decision to commit that it has not acknowledged."""
         key = f"{self.region.applid}.{uow_id.hex().upper()}"
         try:
             answer = self.ask("REMIND", {"key": key})
@@ -504,7 +504,7 @@ class LinkEnd:
             self.note_heard(uow_id)
 
     def note_heard(self, uow_id: bytes) -> None:
-        """The other region has heard a decision of this one; one that cannot be forgotten is told again some time."""
+        """The other region has acknowledged a decision; when its record cannot be deleted, it is sent again later."""
         try:
             heard(self.region, uow_id, self.name)
         except StoreError as error:

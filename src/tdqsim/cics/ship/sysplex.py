@@ -1,7 +1,7 @@
 """Several regions in one process, on one dispatcher and one clock, and the links between them.
 
 Regions find each other through CONNECTION definitions: a connection whose NETNAME (or name) is the APPLID of another
-region of the sysplex is linked to it when both are there, be it installed before or later. :meth:`Sysplex.connect`
+region of the sysplex is linked to it as soon as both regions are there, whichever comes first. :meth:`Sysplex.connect`
 links regions without definitions, under their SYSIDs. A region that has failed or was shut down may be started again
 from its store and added again; its links come back and what was in doubt is resynchronised.
 """
@@ -25,14 +25,15 @@ __all__ = ["Sysplex"]
 
 
 class Sysplex:
-    """Regions that talk to each other.
+    """Regions that communicate over links.
 
     Args:
-        dispatcher: the dispatcher they share; one of their own by default.
+        dispatcher: the dispatcher that the regions share; a new one by default.
         clock: its clock when none is given.
         seed: its seed when none is given.
         at_once: whether a message is carried out inside the ``send`` of its sender; see
-            :class:`~tdqsim.cics.ship.link.Link`. False is as over a network: who asks waits, and others have turns.
+            :class:`~tdqsim.cics.ship.link.Link`. False simulates a network: the requester waits, and other tasks run
+            meanwhile.
     """
 
     @explains_wrong_types
@@ -64,7 +65,7 @@ class Sysplex:
         return self.add(Region(*args, dispatcher=self.dispatcher, **options))
 
     def add(self, region: Region) -> Region:
-        """Take a region in and link it by its connections.
+        """Add a region and link it by its connections.
 
         Raises:
             UsageError: it has a dispatcher of its own, or an open region has its APPLID or SYSID.
@@ -108,8 +109,8 @@ class Sysplex:
         Args:
             one: a region of the sysplex.
             other: another one.
-            name: how ``one`` calls ``other``: 1 to 4 characters; its SYSID when not given.
-            name_there: how ``other`` calls ``one``.
+            name: the name of the connection in ``one``: 1 to 4 characters; the SYSID of ``other`` when not given.
+            name_there: the name of the connection in ``other``.
 
         Raises:
             UsageError: one of them is not in the sysplex, or both are the same.

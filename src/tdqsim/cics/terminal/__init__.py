@@ -1,4 +1,4 @@
-"""Terminals as values: what a person types goes in, what programs send is kept."""
+"""Simulated terminals: tests type input, and the output of programs is kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A terminal without a wire: inputs in, outputs out, and the transaction that the next input starts.
+"""A terminal without a data stream: its inputs, its outputs, and the transaction that the next input starts.
 
 An input is a key with what was typed: text for RECEIVE, fields by name for RECEIVE MAP. What programs send is kept in
 order as :class:`Sent`. RETURN TRANSID names the transaction of the next input, whatever the key, with its COMMAREA;
-without one the first word of the text is the transaction. A wire, such as 3270 data streams, can be put on these
+without one the first word of the text is the transaction. A protocol such as the 3270 data stream can be built on these
 values.
 """
 
@@ -101,7 +101,7 @@ class Screen:
         self.next_channel: Channel | None = None
 
     def begun(self, task: TaskBase, typed: Input) -> None:
-        """A task has begun with an input, which is its own, whether it receives it or not; its EIB shows the key."""
+        """Record the input that started a task, even if the task never receives it; its EIB shows the key."""
         self.first = {each: kept for each, kept in self.first.items() if not each._ended}
         self.first[task] = typed
         task.eib.eibaid, task.eib.eibcposn = AIDS[typed.key], typed.cursor

@@ -1,4 +1,4 @@
-"""EXEC CICS text, CECI and CEMT: what people and programs write, understood and answered."""
+"""Commands as text: EXEC CICS, CECI and CEMT."""
 
 from __future__ import annotations
 

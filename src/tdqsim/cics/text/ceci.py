@@ -1,9 +1,9 @@
-"""CECI: commands typed by hand, one after another, inside one task and its unit of work.
+"""CECI: commands that a person types, one after another, in one task.
 
 ``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. The word CECI may stand in front of a
-command. Words may be cut to a beginning that only one has, values need no quotes, names that begin with ``&`` are
-variables of the session, receivers may be left without a variable, and no condition is raised: every command ends with
-its RESPONSE, EIBRESP and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
+command. Words may be abbreviated to a unique prefix, values need no quotes, names that begin with ``&`` are variables
+of the session, receivers need no variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP
+and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CeciResult:
         name: the command's name, such as ``WRITEQ TD``.
         response: the condition.
         resp2: the reason.
-        received: what came back, by option; records as bytes.
+        received: the values of the receivers by option; records are bytes.
         text: the screen.
     """
 
@@ -151,7 +151,7 @@ class CeciSession:
 
 
 def _typed(transaction: str, command: str) -> str:
-    """What was typed without the transaction's name, which may stand in front; every column stays where it is."""
+    """The text with a leading transaction name replaced by blanks, so that columns in messages stay right."""
     typed = command.lstrip()
     start = len(command) - len(typed)
     rest = typed[len(transaction) :]
@@ -161,7 +161,7 @@ def _typed(transaction: str, command: str) -> str:
 
 
 def _with_receivers(resolved: Resolved, command: str) -> str:
-    """A command that says not where things go: they are shown all the same, as on the screen's body."""
+    """Add the receivers that the command does not name, so that the screen shows their values."""
     given = {option.word for _declared, option in (*resolved.sends, *resolved.receives)}
     if resolved.command.name == "INQUIRE TDQUEUE" and not resolved.receives:
         words = list(resolved.command.receives)
@@ -185,6 +185,6 @@ def session(region: RegionData, variables: Received | None = None, *, task: Task
     Args:
         region: the region.
         variables: variables to begin with, by name with their ``&``.
-        task: the task that commands are issued in, where it is there already and goes on behind the session.
+        task: an existing task in which to issue the commands; it continues after the session.
     """
     return CeciSession(region, {} if variables is None else variables, task)

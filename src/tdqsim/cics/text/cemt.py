@@ -69,7 +69,7 @@ _UOW_LENGTH: Final = 16
 _Key = Any
 """How a type of resource names its things: text, a number, or bytes."""
 _Settings = dict[str, Any]
-"""What SET says, by the parameters of its command."""
+"""The new values of SET, by parameter of its command."""
 
 
 def _text(key: object) -> str:
@@ -93,7 +93,7 @@ def _set_tdqueue(task: Task, name: str, settings: _Settings) -> None:
 
 
 def _number(text: str) -> int | str:
-    """The number that decimal digits are; other text as it is, which no number equals and SET refuses."""
+    """The number that decimal digits mean; other text unchanged, which matches no number and which SET refuses."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 
@@ -105,8 +105,8 @@ class _Kind:
         resource: how it is inquired.
         key: the key that a name typed means.
         shown: the name of a thing on the screen, from the value that identifies it.
-        change: does what SET says; None where there is no SET.
-        discard: does a DISCARD; None where there is none.
+        change: carries out SET; None when there is no SET.
+        discard: carries out DISCARD; None when there is no DISCARD.
     """
 
     resource: ResourceType[_Key, Any, Any]

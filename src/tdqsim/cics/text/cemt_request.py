@@ -1,4 +1,4 @@
-"""What an operator typed after CEMT, understood: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
+"""The parser of CEMT requests: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
 
 Resource types, their keywords and what can be done to each are the table ``facts/cemt.tsv``, and so is how far words
 may be shortened. Source: CEMT, starting and using (IBM Docs).
@@ -87,7 +87,7 @@ _OPTIONS: Final = _keywords("keyword")
 
 
 def _unabbreviated(word: str, among: tuple[_Keyword, ...], what: str, column: int) -> _Keyword:
-    """The keyword that a beginning of it means."""
+    """The keyword that an abbreviation stands for."""
     upper = word.upper()
     found = [keyword for keyword in among if keyword.name.startswith(upper)]
     long_enough = [keyword for keyword in found if len(upper) >= keyword.shortest]
@@ -108,7 +108,7 @@ class _Word:
 
 
 def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
-    """The words with what stands in parentheses behind them, and whether a ``?`` was there."""
+    """Split the text into words, each with its operand in parentheses, and tell whether a ``?`` was there."""
     words: list[_Word] = []
     asked = False
     end = len(text.rstrip())
@@ -169,7 +169,7 @@ def _simulated(verb: str) -> str:
 
 
 def parse_cemt(text: str) -> CemtRequest:
-    """Understand a request, with or without the word CEMT in front.
+    """Parse a request, with or without the word CEMT in front.
 
     Raises:
         CemtError: an unknown or ambiguous word, SET without a name or without anything to set, a value that is

@@ -54,7 +54,7 @@ def cemt_text(name: str) -> str:
 
 
 def _is_nothing(value: Value) -> bool:
-    """Whether a value says that there is none; a number 1 is something, though it equals NOTAPPLIC."""
+    """Whether a value means "none"; the number 1 does not, although it equals the CVDA NOTAPPLIC."""
     if isinstance(value, bytes):
         return not any(value)
     return value is Cvda.NOTAPPLIC or (value == -1 if isinstance(value, int) else not value.strip())
@@ -77,7 +77,7 @@ def _written(value: Value, width: int) -> str:
 
 
 def label_of(resource: str) -> str:
-    """What stands before the name of a thing of a resource type, such as ``Tdq``."""
+    """The label before the name of a resource, such as ``Tdq``."""
     found = next(
         (field for field in _layout(resource if resource != "TDQUEUE" else "INTRA") if field.option == resource), None
     )

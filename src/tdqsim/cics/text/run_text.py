@@ -66,7 +66,7 @@ def run_text(
             changed = {} if call is None else give_back(call, variables, page)
     except Condition as condition:
         truncated = brought(condition)
-        if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
+        if abend_code(condition):  # as in CICS, other conditions are ignored, and the program looks at its EIB
             if truncated is not None:
                 deliver(call or known.bound(keywords), truncated, variables, page)
             raise

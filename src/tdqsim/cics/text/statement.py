@@ -1,4 +1,4 @@
-"""A statement compiled: what a text means is worked out once, and the next time only values move.
+"""Compiled statements: a text is translated once, and later executions only move values.
 
 Most statements of a program name plain host variables that are there, and no area is among their receivers. For those a
 row of getters, one for each option, gives the arguments, and a row of names takes what comes back. Whatever is unlike
@@ -74,7 +74,7 @@ class TranslatedStatement:
         if len({*self._constants, *(each.parameter for each in self._inputs)}) < len(resolved.keywords) + len(
             resolved.sends
         ):
-            self._is_plain = False  # an option is given in two ways: that is refused in the long way
+            self._is_plain = False  # an option is given twice: the general path raises the error
         if resolved.common and command.option("NOHANDLE") is not None:
             self._constants["nohandle"] = True
         self._drops_length = any(declared.word == "SET" for declared, _option in resolved.receives)
@@ -93,7 +93,7 @@ class TranslatedStatement:
             try:
                 value = convert(declared, argument.text if is_name else argument.value, host)  # type: ignore[union-attr]
             except HostVariableError:
-                self._is_plain = False  # said with its place in the long way
+                self._is_plain = False  # the general path raises the error, with its column
             else:
                 self._constants[declared.parameter] = value
         elif _is_simple(argument) and declared.kind != "label":

@@ -1,7 +1,8 @@
-"""EXEC CICS text to a call of the declared command, and its result back into host variables.
+"""Translate EXEC CICS text into a call of the declared command, and store its result in host variables.
 
-Nothing here knows a single command by heart: the words of a command, their kinds and lengths come from its declaration
-(:mod:`tdqsim.cics.kernel.command`), so a command that is declared can be written as text. Translation has three steps:
+This module contains no rules for single commands: the words of a command, their kinds and lengths come from its
+declaration (:mod:`tdqsim.cics.kernel.command`), so every declared command can be written as text. Translation has three
+steps:
 
 1. *Resolve* (once for each distinct text): which command is it, is every word one of its options, is nothing missing.
 2. *Bind*: read the host variables, converted by kind (name, data, storage, number, CVDA).
@@ -122,7 +123,7 @@ def _command(source: ExecText) -> Command:
     if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
         words.append("TS")
     fitting = [row for row in rows if row[0] <= set(words)]
-    if fitting:  # most words of the name first; among equals the one whose word comes first
+    if fitting:  # the name with most words first; among equals the one whose word comes first in the text
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():

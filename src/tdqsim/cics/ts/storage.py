@@ -1,10 +1,10 @@
 """The temporary storage of one region.
 
-A queue comes to be with its first item and goes with DELETEQ TS; items are numbered from 1 and never leave singly. The
-position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read.
+The first item creates a queue, and DELETEQ TS deletes it; items are numbered from 1 and are never removed one by one.
+The position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read.
 
-Queues outlive the task. What is left of one when the region ends is a matter of its *model*, the one with the longest
-prefix that its name begins with; without one it is auxiliary and not recoverable:
+Queues outlive the task. Whether a queue survives a restart depends on its *model*: the model with the longest prefix
+that its name begins with. A queue without a model is auxiliary and not recoverable:
 
 ============================  ==================  =====================  ============
 queue                         warm start          emergency restart      cold start
@@ -45,7 +45,7 @@ Location = Literal["AUXILIARY", "MAIN"]
 
 
 class KeptRegion(Protocol):
-    """What temporary storage asks of the region."""
+    """The part of a region that temporary storage uses."""
 
     @property
     def hardening(self) -> HardeningPart:
@@ -157,7 +157,7 @@ class TemporaryStorage:
         self._changes: dict[str, tuple[UnitOfWork, _StorageChange]] = {}
 
     def define_model(self, prefix: str, *, location: Location = "AUXILIARY", recovery: bool = False) -> TsModel:
-        """Say what the queues are whose names begin so; as TSMODEL does.
+        """Define the attributes of queues whose names begin with a prefix, as TSMODEL does.
 
         Args:
             prefix: 1 to 16 characters.
@@ -249,7 +249,7 @@ class TemporaryStorage:
         }
 
     def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
-        """A unit of work in doubt of an earlier run has changed a queue: it has so again."""
+        """Restore the change of a queue by a unit of work in doubt of an earlier run."""
         name = image["name"]
         queue = self.queues.get(name) or TsQueue(name, recoverable=True)
         self.change(name, uow)
@@ -390,7 +390,7 @@ class TemporaryStorage:
         try:
             change.deleted = queue
             del self.queues[queue.name]
-        except BaseException:  # whatever is raised: it is gone when its change says so
+        except BaseException:  # even if an exception is raised: the queue and its recorded change must agree
             if change.deleted is queue:
                 self.queues.pop(queue.name, None)
             raise
