@@ -1,10 +1,11 @@
-"""The facade: every command by name, on the task and, where it needs no task of the program's, on the region.
+"""The facade: every command as a method of the task and, where it does not need a continuing task, of the region.
 
-A command is a function in the folder of what it is about, with the task as its first parameter. Hung on a class it is
-that class's method, so that ``task.writeq_td("PAYQ", b"...")`` is what editors and type checkers see.
-:mod:`tdqsim.cics.region_commands` makes the region's method of it: a task of its own, with its syncpoint. ABEND,
-RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE mean nothing without a task that goes on, and are on the task
-alone. The text below each is the first line of its docstring, for editors that do not run the code.
+A command is a function in the folder of its subject, with the task as its first parameter. Assigned in a class body,
+the function becomes a method, so that editors and type checkers see ``task.writeq_td("PAYQ", b"...")``.
+:mod:`tdqsim.cics.region_commands` makes methods of the region from the same functions: each call runs in a task of its
+own, which ends with a syncpoint. ABEND, RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE have a meaning only
+in a task that continues after them, so only the task has them. The string below each assignment repeats the first line
+of the command's docstring, for editors that do not run the code.
 """
 
 from __future__ import annotations
@@ -39,16 +40,18 @@ __all__ = ["Task"]
 class Task(TaskBase):
     """One task and its EXEC CICS commands: ``with region.task() as task: task.writeq_td("PAYQ", b"...")``.
 
-    A handler gets one, as does a function that ``region.start`` runs. At the normal end of the block or function its
-    unit of work is committed; a condition or exception that leaves it abends the task and backs out.
+    A handler is called with a task, and so is a function that ``region.start`` runs. When the block or function ends
+    normally, its unit of work is committed; a condition or exception that leaves it abends the task, and the unit of
+    work is backed out.
 
-    Each command is a method, its options are parameters in lower case: an option that is a keyword alone is True or
-    False. The first parameter of the method, ``task`` or ``issuer``, is the task itself. Names in the signatures say
-    the CICS form: ``Name4`` is text of at most 4 characters, ``Halfword`` a number of 2 bytes (-32768 to 32767),
-    ``Fullword`` one of 4, ``From`` bytes, ``Flag`` a keyword, ``...OrNone`` an option that may be left out.
+    Each command is a method, and its options are parameters in lower case. An option without a value is True or False.
+    The first parameter of the method, ``task`` or ``issuer``, is the task itself. The type names in the signatures
+    give the CICS form: ``Name4`` is text of at most 4 characters, ``Halfword`` a number of 2 bytes (-32768 to 32767),
+    ``Fullword`` a number of 4 bytes, ``From`` bytes, ``Flag`` an option without a value, ``...OrNone`` an option that
+    may be left out.
 
     Attributes:
-        region: where it runs.
+        region: the region in which the task runs.
         eib: the EXEC interface block after its last command.
     """
 
@@ -56,7 +59,7 @@ class Task(TaskBase):
 
     @property
     def commarea(self) -> memoryview | None:
-        """The COMMAREA of the program that runs, as storage that its caller sees; None for none."""
+        """The COMMAREA of the running program, as storage shared with its caller; None if it was given none."""
         return self._level.commarea if self._level is not None else None
 
     _region: RegionData

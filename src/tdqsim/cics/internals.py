@@ -1,4 +1,4 @@
-"""What a task keeps private, for the package's other rooms.
+"""Access to the private parts of a task, for the other rooms of the package.
 
 A :class:`~tdqsim.cics.Task` shows its commands and a few attributes. What the language of a program, a recorder or the
 server needs beside these is reached through the functions of this module, and nowhere else.
@@ -32,7 +32,7 @@ __all__ = [
 
 
 def handles_of(task: TaskData) -> Handles:
-    """HANDLE and IGNORE as they are now, and what PUSH HANDLE has suspended of them."""
+    """The active HANDLE and IGNORE commands, and those that PUSH HANDLE has suspended."""
     return task._handles
 
 
@@ -42,12 +42,12 @@ def set_handles(task: TaskData, handles: Handles) -> None:
 
 
 def keep_storage(task: TaskData, storage: object) -> None:
-    """Keep something for the programs in another language that the task runs; it goes with the task."""
+    """Attach an object to the task for its programs in another language; it is dropped when the task ends."""
     task._storage = storage
 
 
 def kept_storage(task: TaskData) -> object:
-    """What :func:`keep_storage` was given; None before that."""
+    """The object that :func:`keep_storage` attached; None before that."""
     return task._storage
 
 

@@ -1,11 +1,11 @@
 """A region: queues, transactions and tasks around one store, one dispatcher and one clock.
 
-It is composed of parts, held in attributes, each a small class in the folder of what it is about: the directory of
-queues, facilities, the task manager, starts, recovery (units of work), the intrapartition space, ATI, messages,
-statistics, data sets, hardening and the catalogue. A part is given the region as a protocol of what it needs (the
-``parts`` module of its folder), and never knows this class. ``region_parts`` puts the parts together, ``region_start``
-and ``region_end`` are the order in which a region starts and ends, and ``region_commands`` are the commands that need
-no task of the program's. What is here is the public face.
+A region consists of parts, which are attributes. Each part is a small class in the folder of its subject: the
+directory of queues, facilities, the task manager, starts, recovery (units of work), the intrapartition space, ATI,
+messages, statistics, data sets, hardening and the catalogue. A part knows the region as
+:class:`~tdqsim.cics.model.region.RegionData` and never imports this class. ``region_parts`` puts the parts together,
+``region_start`` and ``region_end`` hold the order of the steps of a start and an end, and ``region_commands`` has the
+commands that can be issued on the region itself. This module is the public interface.
 """
 
 from __future__ import annotations
@@ -73,46 +73,48 @@ Arguments = TypeVarTuple("Arguments")
 class Region(RegionCommands, RegionParts):
     """A CICS region.
 
-    Commands issued on the region itself (``region.writeq_td("PAYQ", b"...")``) are a task each, with its syncpoint.
+    Each command issued on the region itself (``region.writeq_td("PAYQ", b"...")``) runs in a task of its own, which
+    ends with a syncpoint.
 
     Args:
         definitions: what to install, as the group list of a cold start; files' definitions may be added with ``+``.
         applid: APPLID.
         sysid: SYSIDNT.
-        store: the directory of the store; None for a temporary one; or a Store that is open, which a cold start
-            empties.
-        dispatcher: to be shared with other regions and systems; one of its own by default.
-        clock: the clock of the dispatcher that is made when none is given.
-        seed: the order of ready tasks; 0 is CICS order.
+        store: the directory of the store; None for a temporary one; or an open Store, which a cold start empties.
+        dispatcher: a dispatcher to share with other regions and systems; by default the region makes its own.
+        clock: the clock of the dispatcher that the region makes; not used when ``dispatcher`` is given.
+        seed: determines the order in which ready tasks run; 0 is the order of CICS.
         timezone: IANA name of the region's time zone.
-        default_user: the user of tasks that have none (DFLTUSER).
-        region_user: the user of the region's own job: it installs the group list (INSTALLUSRID).
-        codepage: the code page of text: messages, the EIB's image.
-        release: the release that the region says it is, four digits.
+        default_user: the user of tasks that are given no other user (DFLTUSER).
+        region_user: the user of the region's own job, which installs the group list (INSTALLUSRID).
+        codepage: the code page of text, such as messages and the image of the EIB.
+        release: the CICS release that the region reports, four digits.
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
-        security: who may do what; None checks nothing. It must know the default user and the region's.
-        groups: user -> the groups that it is in, for a security policy to ask; a server gives those of its users.
-        cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all.
-        ressec: ASIS checks the queues of transactions with RESSEC(YES), ALWAYS those of all.
+        security: the security policy; None checks nothing. The policy must know the default user and the region user.
+        groups: for each user, the groups of which it is a member. Security policies look them up; a server passes the
+            groups of its users.
+        cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all transactions.
+        ressec: ASIS checks the queues used by transactions with RESSEC(YES), ALWAYS those used by all transactions.
         dfhintra: the intrapartition data set: ``ci_size``, bytes of a control interval (the longest record has 32
             less), and ``control_intervals``, how many there are.
-        durability: what a commit survives: ``process`` or ``power``.
-        limit_bytes: a ceiling for the store's files.
-        datasets: the directory of data sets by DSNAME; a DataSetDirectory says limits of generation groups too.
+        durability: what a commit survives: ``process``, the end of the process; ``power``, a loss of power as well.
+        limit_bytes: the largest total size of the store's files, in bytes.
+        datasets: the directory of data sets by DSNAME; a DataSetDirectory also holds limits of generation groups.
         dd: DD cards by name: a path, a DDCard, or a mapping as in region.yaml.
-        settings: what other languages' programs need to be found: such as ``cobol``, with its sources.
-        handlers: callables by transaction id; or modules to import: a function ``register(region)`` in one is called,
-            and ``handler:`` paths of transactions are imported too; None imports those alone. A start that was pending
-            when the last run ended waits for its handler.
-        open_data_sets: open the data sets of queues with OPENTIME(INITIAL), as a start does. False leaves them closed
-            and as they are.
-        readonly: only look: at a store that another process may be writing, or at what a new region would be. No data
-            set is opened, and commands that change something are not for such a region.
+        settings: settings for programs in other languages, by the prefix of their handler paths: ``cobol``, for
+            example, names the directories of COBOL sources.
+        handlers: callables by transaction id; or names of modules to import. The function ``register(region)`` of such
+            a module is called, and the ``handler:`` paths of transactions are imported as well; None imports only
+            these. A start that was pending when the last run ended waits until its transaction has a handler.
+        open_data_sets: whether to open the data sets of queues with OPENTIME(INITIAL), as CICS does at a start. False
+            leaves them closed and unchanged.
+        readonly: whether the region only reads: a store that another process may be writing, or the state that a new
+            region would have. No data set is opened. Do not issue commands that change something in such a region.
 
     Attributes:
-        groups: the groups of users, as they were given.
+        groups: the groups of users, as given.
         tdqueues: the installed queues by name, in the order of installation.
         transactions, terminals, connections: the other installed resources by name.
         programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
@@ -121,14 +123,14 @@ class Region(RegionCommands, RegionParts):
         browses: the browses that commands outside a task have started and not ended, by resource type.
         units: units of work that tasks have begun and that have not ended, by id.
         shunted: units of work that wait for their coordinator without a task, by id.
-        damage: units of work that were decided without their coordinator, and otherwise than that.
-        links: the ways to other regions by connection name.
+        damage: units of work whose heuristic decision differs from the decision of their coordinator.
+        links: the links to other regions by connection name.
         start_type: INITIAL, COLD, WARM or EMERGENCY.
-        tdintra: as it was started: NOEMPTY or EMPTY.
+        tdintra: NOEMPTY or EMPTY, as given at the start.
         statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`.
         abends: how many tasks abended, by code.
         closed: whether it has been closed.
-        failed: whether it was closed as if it had failed: nothing is undone any more, the next start does that.
+        failed: whether it ended as a failed region does: unfinished work was not backed out; the next start does that.
     """
 
     @explains_wrong_types
@@ -391,7 +393,7 @@ class Region(RegionCommands, RegionParts):
         transid: str = "",
         userid: str = "",
     ) -> Stepped[T]:
-        """Start a task that is held before each of its commands, to be let go by hand: ``first.step()``.
+        """Start a task that stops before each of its commands until you release it: ``first.step()``.
 
         Args:
             program: a function that is called with its task and ``args``.
@@ -400,7 +402,7 @@ class Region(RegionCommands, RegionParts):
             userid: its user; the default user when not given.
 
         Returns:
-            Its handle; the task stands before its first command.
+            The task's handle; the task has stopped before its first command.
 
         Raises:
             UsageError: the security policy does not know the user.
@@ -434,13 +436,13 @@ class Region(RegionCommands, RegionParts):
         """The unit of work that a coordinator outside CICS drives under a name of its own.
 
         Args:
-            name: the coordinator's name for it, by which it is found again, after a restart too.
-            task: hand this task's unit of work over under the name; the task begins another.
+            name: the coordinator's name for it. The same name finds it again later, also after a restart.
+            task: hand over this task's unit of work under the name; the task begins another one.
 
         Returns:
             The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
-            Without a task: the one that waits, shunted, for the coordinator, or was decided without it; None when there
-            is none.
+            Without ``task``: the unit of work of that name which is shunted and waits for the coordinator, or was
+            decided without it; None when there is none.
 
         Raises:
             UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
@@ -456,9 +458,10 @@ class Region(RegionCommands, RegionParts):
 
         Args:
             name: the queue; an alias stands for its target.
-            limit: at most so many.
-            skip: so many are passed over first.
-            uncommitted: of a LOGICAL queue also what units of work have written, and not what they have read.
+            limit: return at most this many records.
+            skip: pass over this many records first.
+            uncommitted: for a LOGICAL queue, include records that units of work have written and not yet committed,
+                and leave out records that they have read.
 
         Raises:
             Condition: QIDERR. UsageError: the queue is remote, or a number is below 0.
@@ -468,9 +471,9 @@ class Region(RegionCommands, RegionParts):
 
     @explains_wrong_types
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
-        """Add records to a queue as they are, outside any task: no trigger, no statistics.
+        """Add records to a queue outside any task: nothing is triggered and no statistics are counted.
 
-        An input data set is replaced.
+        The contents of an input data set are replaced.
 
         Args:
             name: the queue; an alias stands for its target.
@@ -498,13 +501,13 @@ class Region(RegionCommands, RegionParts):
     def explain(
         self, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
     ) -> Explanation:
-        """Say why a queue is as it is, and what each request would meet now: ``print(region.explain("PAYQ"))``.
+        """Explain a queue's state and how each request would end now: ``print(region.explain("PAYQ"))``.
 
         Args:
             name: the queue, or an alias.
-            task: whose requests to foresee; a new task of the default user when not given.
-            size: bytes of the record of the WRITEQ that is foreseen.
-            record: tell what happened to records that hold these bytes; a history must be attached.
+            task: the task whose requests to predict; a new task of the default user when not given.
+            size: the length in bytes of the record of the predicted WRITEQ.
+            record: also report what happened to records that contain these bytes; a history must be attached.
         """
         from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
@@ -533,11 +536,11 @@ class Region(RegionCommands, RegionParts):
     # -- the end --------------------------------------------------------------------------------------------------
 
     def shutdown(self, *, immediate: bool = False) -> tuple[Strand, ...]:
-        """End the region. Normally tasks are let run first, and no START expires any more; the next AUTO start is warm.
+        """End the region. Normally tasks run to their end first and no START expires; the next AUTO start is warm.
 
         Args:
-            immediate: tasks are ended where they are and nothing is kept beyond commits; the next AUTO start is an
-                emergency restart.
+            immediate: end tasks where they are, and keep only what was committed; the next AUTO start is an emergency
+                restart.
 
         Returns:
             The tasks that had not ended by themselves.
@@ -548,24 +551,24 @@ class Region(RegionCommands, RegionParts):
         return self.close(clean=not immediate)
 
     def close(self, *, clean: bool = True) -> tuple[Strand, ...]:
-        """Close the region: suspended tasks end in order, their commands raise RegionClosed, and are backed out.
+        """Close the region: the commands of suspended tasks raise RegionClosed, and the tasks end and are backed out.
 
         Args:
-            clean: False leaves the store as a killed process would.
+            clean: False leaves the store in the state in which a killed process would leave it.
 
         Returns:
             The tasks that had not ended by themselves.
 
         Raises:
-            StoreError: the store did not take what the end of the tasks changes, or has no room for the records of
-                non-recoverable queues, which are in memory (StoreFull, which says how many they are): the region is
-                closed as one that failed, and its next start is an EMERGENCY one.
+            StoreError: the store could not record the end of the tasks, or has no room for the records of
+                non-recoverable queues, which are in memory until then (StoreFull, whose text says how many they are).
+                The region is then closed as failed, and its next start is an EMERGENCY start.
         """
         self.dispatcher.check_thread()
         return end(self, clean=clean)
 
     def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
-        """Start the transaction of a terminal's input, with the COMMAREA or channel that the one before has left."""
+        """Start the transaction for a terminal's input, with the COMMAREA or channel that the previous one passed."""
         self._check("start")
         entry = startable(self.transactions, transid, "")
         facility, level = self.terminal_control.defined(terminal), None
@@ -586,7 +589,7 @@ class Region(RegionCommands, RegionParts):
 def _opened(
     store: Path | str | Store | None, durability: Durability, limit_bytes: int | None, *, readonly: bool
 ) -> Store:
-    """The store in a directory, a temporary one, or the one that was handed in."""
+    """Open the store in a directory or make a temporary one; an open store is returned as it is."""
     if isinstance(store, Store):
         return store
     return Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly and store is not None)

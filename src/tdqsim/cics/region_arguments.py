@@ -1,4 +1,4 @@
-"""The arguments of a region: what may be given, what is made of it, and how region.yaml says the same."""
+"""The arguments of a region: their allowed values, their conversion, and their equivalents in region.yaml."""
 
 from __future__ import annotations
 
@@ -27,24 +27,24 @@ _FEWEST: Final = 2
 
 @cache
 def supplied() -> defs.Definitions:
-    """The supplied queues, made once."""
+    """The definitions of the supplied queues, made at the first call."""
     from tdqsim.definitions import supplied_definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
 
     return supplied_definitions()
 
 
 def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.Definitions:
-    """Definitions, or single resources put together."""
+    """Return definitions unchanged; collect single resources into Definitions."""
     from tdqsim.definitions import Definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
 
     return given if isinstance(given, Definitions) else Definitions.of(given)
 
 
 def check_arguments(**given: str) -> None:
-    """What a region cannot be started with.
+    """Refuse arguments of a region whose value is not among the allowed ones.
 
     Raises:
-        UsageError: the argument, its value and what is allowed.
+        UsageError: the text names the argument, its value and the allowed values.
     """
     for name, value in given.items():
         if value not in _ALLOWED[name]:
@@ -52,10 +52,10 @@ def check_arguments(**given: str) -> None:
 
 
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
-    """The size of a control interval and how many there are, from what was given and the defaults.
+    """The size of a control interval and the number of control intervals, as given or by default.
 
     Raises:
-        UsageError: the argument, its value and what is allowed.
+        UsageError: the text names the argument, its value and the allowed values.
     """
     names = ("ci_size", "control_intervals")
     for name in given:
@@ -80,7 +80,7 @@ def _access_list(given: Security, groups: Mapping[str, Collection[str]] | None) 
 
 
 _ASCII = "819"
-"""The code page of a region of GnuCOBOL programs, which write ASCII, where region.yaml names none."""
+"""The default code page of a region.yaml with GnuCOBOL programs, since these write ASCII."""
 
 
 def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
-"""The commands that need no task of the program's, each as a method that is a task of its own.
+"""The commands of the region itself: each call runs in a task of its own.
 
-The text below each is the first line of its docstring, for editors that do not run the code.
+The string below each assignment repeats the first line of the command's docstring, for editors that do not run the
+code.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 
 def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[RegionCommands, P], T]:
-    """A command as the region's method: a task of its own, with its syncpoint."""
+    """Make a method of the region from a command: it runs in a task of its own, which ends with a syncpoint."""
 
     @wraps(command)
     def alone(region: RegionCommands, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -48,8 +49,8 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
             _end(task)
             raise
         except BaseException:
-            tasks.unfinished[task] = None  # what cuts this short leaves the task to the next command
-            give_up(task)  # where even a call is too much, its locks are free all the same
+            tasks.unfinished[task] = None  # if an interrupt stops us here, the next command ends the task
+            give_up(task)  # frees the locks by assignments alone, which an interrupt cannot stop half-way
             tasks.finish_ends()
             raise
         if task._qzero or task._browses or region.enqueues:
@@ -64,7 +65,7 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
 
 
 def _end(task: Task) -> None:
-    """End a command's own task after a condition: the caller handles that, so what the command did is kept."""
+    """End a command's own task after a condition. The caller handles the condition, so the work is not backed out."""
     try:
         take_syncpoint(task)
     except BaseException:

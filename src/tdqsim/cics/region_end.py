@@ -1,7 +1,7 @@
-"""How a region ends: its links first, then its tasks in order, then what it holds.
+"""How a region ends: it closes its links first, then ends its tasks in order, then releases its store and data sets.
 
-A region that ends in order has its tasks end, and what they held undone; one that fails undoes nothing, since the next
-start does that. A start that fails leaves the store as it found it, as long as it has not changed it.
+A normal end ends the tasks and backs out their units of work. A region that fails backs out nothing, since its next
+start does that. A start that fails before it has changed the store leaves the store as it was.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
     if region.closed and not (region.failed and region.store.is_open):
         return ()
     try:
-        _end(region, clean=clean and not region.closed)  # what an exception cut short is only finished
-    except BaseException:  # the store is let go all the same; what was not undone is undone by the next start
+        # A region that is closed already had its end interrupted: finish it, without writing anything more.
+        _end(region, clean=clean and not region.closed)
+    except BaseException:  # close the store nevertheless; the next start backs out what is left
         region.failed = True
         let_go(region, clean=False)
         raise
@@ -34,11 +35,11 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
 
 
 def store_failed(region: RegionParts, error: StoreError) -> None:
-    """End a region whose store the system could not write or sync: what it commits from then on could not be kept.
+    """End a region because writing or syncing its store failed: later commits could not be made durable.
 
-    Its next start is an emergency one. Whoever is in a command gets the error; every later call gets RegionClosed.
+    The next start is an emergency restart. The command that met the error raises it; later calls raise RegionClosed.
     """
-    if region.closed:  # a close meets it too
+    if region.closed:  # the error may also come up while the region is being closed
         return
     region.log.error("store_failed", error=str(error))
     region.why_closed = f"has failed: {error}"
@@ -46,7 +47,11 @@ def store_failed(region: RegionParts, error: StoreError) -> None:
 
 
 def give_up(region: RegionParts) -> None:
-    """A start has failed. One that was over by then ends as any region; a warm one that was not is made again."""
+    """End a region whose start has failed.
+
+    If the start was complete, the region ends normally. If a warm start had committed nothing, the store remains marked
+    as closed cleanly, so that the next start is warm again.
+    """
     if hasattr(region, "hardening"):
         region.hardening.settle()
     if region.started:
@@ -58,7 +63,7 @@ def give_up(region: RegionParts) -> None:
 
 
 def _end(region: RegionParts, *, clean: bool) -> None:
-    if clean:  # a region that ends says so; one that fails is only missed
+    if clean:  # a normal end notifies the partners; after a failure they only notice that the region is gone
         _leave_links(region)
     region.closed = True
     _leave_links(region)
@@ -93,7 +98,7 @@ def _leave_links(region: RegionParts) -> None:
 
 
 def let_go(region: RegionParts, *, clean: bool) -> None:
-    """Let the store, the data sets and the threads go, at whatever point the region has come to."""
+    """Release the store, the data sets and the threads, however far the region's start or end has come."""
     region.closed = True
     region.starts.stop_timers()
     mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
@@ -104,7 +109,7 @@ def let_go(region: RegionParts, *, clean: bool) -> None:
     finally:
         try:
             region.store.close(clean=clean)
-        except BaseException:  # there was no room for records in memory: they are lost, as by a failure
+        except BaseException:  # no room for the records in memory: they are lost, as when a region fails
             region.failed = True
             raise
         finally:

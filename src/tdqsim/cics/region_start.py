@@ -1,7 +1,7 @@
 """How a region starts: what it takes over from the last run, and in which order.
 
-A start is INITIAL or COLD where nothing may be taken over or nothing is there, WARM after a run that ended in order,
-EMERGENCY after one that did not. A region that only looks takes over what the store shows, and changes nothing.
+A start is INITIAL or COLD when nothing is to be taken over, or there is no last run; WARM after a normal end;
+EMERGENCY after any other end. A read-only region takes over what it reads in the store, and changes nothing.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def begin(
     empty: bool,
     supplied: bool,
 ) -> None:
-    """Start a region: look at its store, start it anew, or go on where the last run ended."""
+    """Start a region: read its store only, start with nothing, or continue where the last run ended."""
     with _nothing_collected():
         _begin(region, definitions, start, empty=empty, supplied=supplied)
 
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """All that a start makes stays: of 100,000 definitions the collector would look at each again and again."""
+    """Disable garbage collection: a start creates no garbage, and each pass would scan up to 100,000 definitions."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -72,8 +72,10 @@ def _begin(
         restart.show_latches(region)
         return
     identity = None if store.created else store.durable.get_meta(_IDENTITY)
-    lost = identity is None and store.salvaged  # what damage has left is there, but the region's own record is not
-    if start != "AUTO" or (identity is None and not lost):  # without it, a start with empty queues was never finished
+    # A salvaged store may hold queues without the region's own record (its identity); such a store is not emptied.
+    lost = identity is None and store.salvaged
+    # In any other store, a missing identity means that a cold or initial start was interrupted: it is made again.
+    if start != "AUTO" or (identity is None and not lost):
         if start == "AUTO" and region.catalogue.kept:
             restart.check_nothing_kept(region)
         initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
@@ -104,14 +106,14 @@ def _begin(
     indoubt.resume(region)
     restart.begin_numbering(region)
     _resume_starts(region)
-    region.hardening.commit(party=_Started(region))  # all that a warm start changes on the store
+    region.hardening.commit(party=_Started(region))  # one commit holds all changes that a warm start makes to the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
 
 def _install_lost(
     region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool
 ) -> None:
-    """Install what is given and no longer in the catalogue of a salvaged store, so that the records can be reached."""
+    """Install given definitions that a salvaged store's catalogue has lost, so that their records can be read again."""
     given = as_definitions(definitions)
     every = [*supplied_definitions().tdqueues, *given.resources] if supplied else list(given.resources)
     found = {(resource.kind, resource.resource_name): resource for resource in every}
@@ -140,7 +142,7 @@ def _cold(region: RegionParts, definitions: defs.Definitions | Iterable[defs.Res
 
 
 class _Started:
-    """The commit with which a start is over: from then on the region ends as any other does."""
+    """The party of the commit that completes a start: from then on the region can end normally."""
 
     __slots__ = ("_region",)
 
@@ -152,7 +154,7 @@ class _Started:
 
 
 def _resume_starts(region: RegionParts) -> None:
-    """Go on with the cycles and STARTs of the last run, once the first command or ``run()`` lets tasks run."""
+    """Continue trigger cycles and STARTs of the last run as soon as a command or ``run()`` dispatches tasks."""
     due = [
         PendingStart(queue, queue.name, partial(_schedule, region, queue))
         for queue in restart.pending_triggers(region)

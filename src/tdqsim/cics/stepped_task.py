@@ -1,4 +1,4 @@
-"""A task that is stepped by hand: the facade once more, each command of which waits to be let go."""
+"""A task that is stepped by hand: a copy of the facade whose commands each wait until they are released."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class SteppedTask(Task):
-    """A task that stands before each of its commands until it is let go; see :class:`~tdqsim.core.stepping.Stepped`."""
+    """A task that stops before each command until it is released; see :class:`~tdqsim.core.stepping.Stepped`."""
 
     __slots__ = ("stepped",)
 

@@ -1,4 +1,4 @@
-"""Tasks and what surrounds a command: declaration, EIB, conditions, abends, handling, security, time; no queue kind."""
+"""Tasks and the handling of commands: declaration, EIB, conditions, abends, security, time. It knows no queue kinds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ABSTIME and what FORMATTIME makes of it.
+"""ABSTIME, and its conversion by FORMATTIME.
 
 ABSTIME is the number of milliseconds since 00:00 on 1 January 1900 in *local* time, truncated to the millisecond; a
 program receives it as 8 bytes packed decimal (PIC S9(15) COMP-3). So a region needs a time zone, and the same moment
@@ -141,7 +141,7 @@ class FormattedTime(NamedTuple):
 def format_abstime(
     value: int, *, datesep: str = "", timesep: str = "", zone: tzinfo = UTC, rfc3339: bool = False
 ) -> FormattedTime:
-    """What FORMATTIME returns for an ABSTIME.
+    """Convert an ABSTIME as FORMATTIME does.
 
     The time is rounded to the nearest second: IBM's own example formats 002837962864820 (19:01:04.820) as 19:01:05. The
     day is never rounded up, so that the last half second before midnight is 23:59:59. Source: FORMATTIME (IBM Docs).

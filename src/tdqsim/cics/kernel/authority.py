@@ -1,4 +1,4 @@
-"""What a task may do: the attributes of its transaction say what is checked, the region's policy answers."""
+"""Security checks: attributes of the task's transaction decide whether to check, the region's policy decides access."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NO_SURROGATE: Final = "surrogate"
 
 
 def _asked(task: TaskData, attribute: str) -> bool:
-    """Whether an attribute of the task's transaction, or the region for all, asks for checks."""
+    """Whether checks are on: by an attribute of the task's transaction, or for all transactions of the region."""
     region = task._region
     if getattr(region, attribute) == "ALWAYS":
         return True
@@ -36,7 +36,7 @@ def may_access(task: TaskData, queue: str, level: Access) -> bool:
 
 
 def why_not_for(task: TaskData, user: str) -> str:
-    """Why a task may not have other tasks run for a user; empty when it may. RESSEC and CMDSEC have no say in that."""
+    """Why a task may not start other tasks under a user id; empty if it may. RESSEC and CMDSEC do not affect this."""
     policy = task._region.security
     if policy is None:
         return ""

@@ -23,8 +23,8 @@ class Container:
     """One container.
 
     Attributes:
-        data: what it holds.
-        kind: BIT, or CHAR for text that a code page may concern.
+        data: its contents.
+        kind: BIT for binary data; CHAR for text, which may be converted between code pages.
     """
 
     __slots__ = ("data", "kind")
@@ -49,7 +49,7 @@ class Channel:
         self.containers = {} if containers is None else containers
 
     def copy(self) -> Channel:
-        """The same containers, apart."""
+        """Return a channel with copies of the containers."""
         made = {name: Container(each.data, each.kind) for name, each in self.containers.items()}
         return Channel(self.name, made)
 

@@ -1,14 +1,14 @@
 """The declaration of commands: each is written once, as a typed Python function whose first parameter is the task.
 
-``@command("ASSIGN", conditions="INVREQ")`` over a function that does the work alone registers it in :data:`COMMANDS`
-and gives the command back: the same function with what surrounds every command around it (see
-:mod:`~tdqsim.cics.kernel.issue`). ``@declared(...)`` registers a function that is the whole command already, as the
-three transient data requests are. :mod:`tdqsim.cics.commands` hangs them all on the task and the region.
+``@command("ASSIGN", conditions="INVREQ")`` decorates a function that only does the command's work. It registers the
+function in :data:`COMMANDS` and returns the complete command: the function wrapped in the steps that every command has
+(see :mod:`~tdqsim.cics.kernel.issue`). ``@declared(...)`` registers a function that is a complete command already, such
+as the three transient data requests. :mod:`tdqsim.cics.commands` makes methods of them.
 
-What the text form, the argument checks and the coverage table need is read from the signature when it is first asked
-for: a parameter ``queue`` is the option QUEUE, a trailing underscore (``from_``) is dropped, :class:`Opt` in an
-``Annotated`` hint gives kind and length. Options that a program receives are no parameters in Python (they are the
-return value); they are declared by ``receives``.
+The text form, the argument checks and the coverage table use the signature, which is read at first use: the parameter
+``queue`` is the option QUEUE, a trailing underscore (``from_``) is dropped, and :class:`Opt` in an ``Annotated`` hint
+gives kind and length. Options through which a program receives a value are not parameters in Python, where the command
+returns the value; ``receives`` declares them.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ keyword alone, a CVDA, a pointer, a callable."""
 
 
 class Opt(NamedTuple):
-    """What ``Annotated`` says of one parameter, or ``receives`` of one receiver.
+    """The properties of one option: in ``Annotated`` for a parameter, in ``receives`` for a receiver.
 
     Attributes:
         kind: what the option holds.
-        length: bytes of a name or area; 0 when it is free.
-        word: the vendor's word for it, when it is not the parameter's name in upper case.
+        length: the length in bytes of a name or area; 0 if it is not fixed.
+        word: the option's name in CICS, when it is not the parameter's name in upper case.
         required: for a receiver: whether the command must have it.
     """
 
@@ -91,7 +91,7 @@ class Opt(NamedTuple):
     required: bool = False
 
 
-# What the signatures of commands are written with; ``help()`` shows these names, and the task's docstring tells them.
+# Types for the signatures of commands. ``help()`` shows these names; the docstring of Task explains them.
 Name1 = Annotated[str, Opt("name", 1)]
 Name1OrNone = Annotated[str | None, Opt("name", 1)]
 Name4 = Annotated[str, Opt("name", 4)]
@@ -107,11 +107,11 @@ From = Annotated[bytes, Opt("data", word="FROM")]
 Flag = Annotated[bool, Opt("flag")]
 Cvda4 = Annotated[int, Opt("cvda", 4)]
 NOT_AN_OPTION: Final = Opt("value", word="-")
-"""For a parameter that Python alone has, such as the result of RETURN: the command has no such option."""
+"""For a parameter that exists only in Python, such as the result of RETURN: the CICS command has no such option."""
 
 
 def to_cvda(value: Any) -> Cvda | None:
-    """The CVDA that a name or number means; None when there is none."""
+    """The CVDA with this name or number; None if there is none."""
     if isinstance(value, str):
         return Cvda.__members__.get(value.strip().upper())
     try:
@@ -124,12 +124,12 @@ class CommandOption(NamedTuple):
     """One option of a command.
 
     Attributes:
-        word: the vendor's word, such as ``NOSUSPEND``.
+        word: its name in CICS, such as ``NOSUSPEND``.
         parameter: the Python parameter; empty for a receiver.
         kind: what it holds.
-        length: bytes; 0 when free.
+        length: the length in bytes; 0 if it is not fixed.
         required: whether the command must have it.
-        receiver: whether the program gets something through it.
+        receiver: whether the program receives a value through it.
     """
 
     word: str
@@ -145,8 +145,8 @@ class Command:
 
     Attributes:
         name: such as ``READQ TD``.
-        method: the function's name, and so that of the task's method, such as ``readq_td``.
-        function: the function, as it is written: of a command made by :func:`command` the work alone.
+        method: the name of the function and of the task's method, such as ``readq_td``.
+        function: the function as written; with :func:`command` it does only the work of the command.
         conditions: the conditions it can raise.
         receives: the receivers by word.
         spi: whether it is a system programming command; its EIBRCODE is then the RESP number.
@@ -167,7 +167,7 @@ class Command:
 
     @property
     def eibfn(self) -> bytes:
-        """The two bytes that EIBFN shows after it."""
+        """The two bytes of EIBFN after the command."""
         return EIBFN[self.name]
 
     @cached_property
@@ -189,7 +189,7 @@ class Command:
 
     @cached_property
     def options(self) -> tuple[CommandOption, ...]:
-        """Its options: parameters in order, then receivers. ``nohandle`` is the common NOHANDLE of every command."""
+        """Its options: parameters in order, then receivers. NOHANDLE, which is common to all commands, is included."""
         hints = get_type_hints(self.function, _names(self.function), include_extras=True)
         found = []
         for parameter in self.parameters:
@@ -215,7 +215,7 @@ _NOT_THERE: Final = (
 
 
 def _names(function: Callable[..., Any]) -> dict[str, Any]:
-    """The module's names for resolving hints; those imported for type checkers only mean nothing here."""
+    """The names of the function's module, for resolving type hints; names imported for type checkers only are Any."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     names = dict(getattr(function, "__func__", function).__globals__)
@@ -244,7 +244,7 @@ def _register(name: str, function: Callable[..., Any], conditions: str, receives
 
 
 def declared(name: str, conditions: str = "", receives: Mapping[str, Opt] | None = None) -> Callable[[F], F]:
-    """Declare a function that is a whole command: it sets the EIB itself, and ends a condition by ``respond``.
+    """Declare a function that is a complete command: it sets the EIB itself, and passes conditions to ``respond``.
 
     Args:
         name: the command as the manuals call it.
@@ -267,15 +267,15 @@ def command(
     resource: str = "",
     otherwise: Any = None,
 ) -> Callable[[Callable[Concatenate[S, P], T]], Callable[Concatenate[S, P], T]]:
-    """Declare a function that does the work of a command, and make the command of it.
+    """Declare a function that does the work of a command, and make the complete command from it.
 
     Args:
         name: the command as the manuals call it.
         conditions: names of the conditions it can raise, separated by blanks.
         receives: the options through which a program receives something, by word.
-        resource: the parameter, the first after the task, that EIBRSRCE shows; none for most commands.
-        otherwise: what the command returns after a condition that is not raised; a function is asked for it, with the
-            command's positional arguments.
+        resource: the parameter, the first after the task, whose value EIBRSRCE shows; most commands have none.
+        otherwise: what the command returns after a condition that is not raised; if it is a function, the result of
+            calling it with the command's positional arguments.
     """
 
     def declare(work: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:

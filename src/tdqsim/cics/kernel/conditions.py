@@ -1,7 +1,7 @@
-"""What a CICS program can meet: conditions, abends, and the way a program returns.
+"""The exceptional ends of a command or program: conditions, abends, and RETURN.
 
-There is one condition value inside. A task sees it as a raised :class:`Condition`, or, under NOHANDLE or RESP, as the
-response in the EIB. A condition that leaves a program unhandled is an :class:`Abend` with its AExx code.
+A condition is always a :class:`Condition` object. A command raises it or, under NOHANDLE or RESP, puts its response
+into the EIB. A condition that leaves a program unhandled becomes an :class:`Abend` with the condition's AExx code.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tdqsim.facts import ABEND_CODES, Resp
 __all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
 
 AREAS: Final = (bytes, bytearray, memoryview)
-"""What a program may send. (A union that is written out where it is asked for is made anew each time.)"""
+"""The types of data that a program may send. A constant, because an inline union would be built at each check."""
 
 
 class Condition(TdqError):
-    """An exceptional condition of a command. What few of them have is a default of the class.
+    """An exceptional condition of a command. Attributes that few conditions set have defaults in the class.
 
     Attributes:
         resp: its number, as EIBRESP shows it.
@@ -28,9 +28,9 @@ class Condition(TdqError):
         resource: the resource it was issued for, such as a queue's name.
         data: with LENGERR of READQ TD: the truncated record.
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
-        brings: what a program gets all the same, by option, where that is more than the record of READQ TD.
-        taken_by: who takes it before any HANDLE CONDITION: a label of HANDLE AID.
-        detail: the same in words, for people.
+        brings: values that the program receives despite the condition, by option, beyond the record of READQ TD.
+        taken_by: the label of HANDLE AID that handles it, in preference to any HANDLE CONDITION.
+        detail: an explanation for people.
     """
 
     command = ""
@@ -103,10 +103,10 @@ class Abend(TdqError):
 
 
 class TaskReturn(BaseException):
-    """How RETURN leaves a program; not an Exception, so that ``except Exception`` in a program does not stop it.
+    """Raised by RETURN to leave a program. It is not an Exception, so ``except Exception`` does not catch it.
 
     Attributes:
-        value: what becomes the task's result.
+        value: the result of the task.
     """
 
     def __init__(self, value: object = None) -> None:
@@ -115,12 +115,12 @@ class TaskReturn(BaseException):
 
 
 def abend_code(condition: Condition) -> str:
-    """The code of the abend that an unhandled condition is; empty for a condition that CICS ignores by default."""
+    """The abend code of an unhandled condition; empty for a condition that CICS ignores by default."""
     return ABEND_CODES.get(condition.resp, "")
 
 
 def check_sent(data: object, length: int | None, word: str = "LENGTH", area: str = "FROM") -> None:
-    """Refuse a length beyond the data that is sent: no storage lies behind a Python value, which CICS would read.
+    """Refuse a length beyond the data to be sent. CICS would send the storage behind it; a Python value has none.
 
     Raises:
         UsageError: there are fewer bytes or characters; nothing was done.

@@ -42,7 +42,7 @@ AssignOption = Literal[
     "scrnht", "SCRNWD", "scrnwd", "DEFSCRNHT", "defscrnht", "DEFSCRNWD", "defscrnwd", "ALTSCRNHT", "altscrnht",
     "ALTSCRNWD", "altscrnwd", "COLOR", "color", "EXTDS", "extds", "HILIGHT", "hilight",
 ]  # fmt: skip
-"""The options of ASSIGN, for type checkers; a test sees that they are those of :data:`ASSIGN_OPTIONS`."""
+"""The options of ASSIGN, for type checkers; a test checks that they are the same as in :data:`ASSIGN_OPTIONS`."""
 
 _SCREEN_SIZES: Final = {row["name"]: int(row["value"]) for row in table("terminal") if row["kind"] == "assign"}
 _SCREEN_FLAGS: Final = ("COLOR", "EXTDS", "HILIGHT")
@@ -111,7 +111,7 @@ def abend(
     abcode: Name4 = "????",
     *,
     cancel: Flag = False,
-    nodump: Flag = False,  # there are no dumps; accepted for what it is
+    nodump: Flag = False,  # accepted and ignored: no dump is ever written
 ) -> NoReturn:
     """End the task abnormally.
 
@@ -256,7 +256,7 @@ def _fci(task: TaskBase) -> bytes:
 
 
 def _terminal(value: Callable[[TaskBase], object]) -> Callable[[TaskBase], object]:
-    """The value of an option that only a task with a terminal has."""
+    """Make the reader of an option that only a task with a terminal has; for others it raises INVREQ 5."""
 
     def get(task: TaskBase) -> object:
         check_subset(task)
@@ -272,7 +272,7 @@ def _given(value: object, _task: TaskBase) -> object:
 
 
 def _level(task: TaskBase, name: str, otherwise: object) -> object:
-    """What the program's level has; a task without levels is at the top."""
+    """An attribute of the program's level, or ``otherwise`` for a task without levels, which is at the top."""
     return otherwise if task._level is None else getattr(task._level, name)
 
 

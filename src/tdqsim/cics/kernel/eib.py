@@ -1,8 +1,8 @@
-"""The EXEC interface block, kept as CICS keeps it.
+"""The EXEC interface block (EIB).
 
-Every command ends by putting one :class:`Completion` into the block: what it was, what it was issued for and how it
-ended. The block's other fields belong to the task and change rarely. :meth:`Eib.image` lays the 85 bytes of DFHEIBLK
-out in the region's code page; numbers are big-endian, dates and times packed decimal.
+Every command ends by putting one :class:`Completion` into the block: the command, its resource and its response. The
+other fields belong to the task and change rarely. :meth:`Eib.image` returns the 85 bytes of DFHEIBLK in the region's
+code page; numbers are big-endian, dates and times packed decimal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_AID = bytes(1)
 _NO_RCODE = bytes(6)
 _COMPLETIONS_KEPT = 10_000
 SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRACT"})
-"""What the names of system programming commands begin with."""
+"""The verbs of system programming commands, each the first word of the command's name."""
 
 
 class Completion(NamedTuple):
@@ -55,7 +55,7 @@ def completion(name: str, resource: str = "") -> Completion:
 
 
 def failure(condition: Condition) -> Completion:
-    """The end of the condition's command with the condition.
+    """The completion of a command that ended with a condition.
 
     EIBRCODE of a system programming command is the RESP number as a fullword; that of a transient data command is a
     code of its own in the first byte; elsewhere it stays zero.

@@ -9,7 +9,7 @@ __all__ = ["encode"]
 
 
 def encode(page: CodePage, text: str) -> bytes:
-    """Text in a code page; what it cannot express becomes a question mark."""
+    """Encode text in a code page; characters that the code page does not have become question marks."""
     try:
         return page.encode(text)
     except ConversionError:

@@ -1,10 +1,11 @@
 """ENQ and DEQ: exclusive use of a name that programs have agreed on.
 
-It is the only way to keep a non-recoverable or extrapartition queue to oneself over several requests. A name belongs to
-a task, which may get it several times, for its unit of work or, with the TASK option, for itself; it gives it up as
-often, or it is free when the unit of work and the task have ended. A DEQ undoes an ENQ of the same lifetime only. Names
-are always given with their length here, so each is a string (enqueue pool EXECSTRN), never an address. Sources: ENQ,
-DEQ (IBM Docs); ENQUEUE_TYPE of the XPI's ENQUEUE function for the pool; that the lifetimes count apart: choice.
+ENQ is the only way for a program to have a non-recoverable or extrapartition queue to itself for several requests. The
+owner of a name is a task. The task may ENQ the name several times, each time for its unit of work or, with the option
+TASK, for the task itself. The name is free after as many DEQs, or when the unit of work and the task have ended. A DEQ
+undoes only an ENQ of the same lifetime; that the two lifetimes are counted separately is a choice. Names always have a
+length here, so each is a string (enqueue pool EXECSTRN), never an address. Sources: ENQ, DEQ (IBM Docs); ENQUEUE_TYPE
+of the XPI's ENQUEUE function for the pool.
 """
 
 from __future__ import annotations
@@ -41,19 +42,19 @@ def _name(task: TaskData, resource: object, length: int | None) -> bytes:
 
 
 def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool, length: int | None = None) -> None:
-    """Get a name for the task or its unit of work.
+    """Acquire a name for the task or its unit of work.
 
     Args:
-        task: who wants it.
+        task: the task that issues ENQ.
         resource: the name; text is encoded in the region's code page.
-        for_task: for the task rather than for its unit of work.
-        nosuspend: ENQBUSY instead of waiting.
+        for_task: hold it for the task rather than for its unit of work.
+        nosuspend: raise ENQBUSY instead of waiting.
         length: how many bytes of ``resource`` are the name; all when not given.
 
     Raises:
         UsageError: ``length`` goes beyond the name.
-        Condition: ENQBUSY: another has it and NOSUSPEND was given; LENGERR.
-        Abend: the wait for it came to an end, by DTIMOUT or a purge.
+        Condition: ENQBUSY: another task has it and NOSUSPEND was given; LENGERR.
+        Abend: the wait was ended by DTIMOUT or a purge.
     """
     name = _name(task, resource, length)
     region = task._region
@@ -85,7 +86,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
 
 
 def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | None = None) -> None:
-    """Give a name up once; one that was not got for this lifetime is left as it is.
+    """Undo one ENQ of a name; without an ENQ of this lifetime nothing happens.
 
     Raises:
         UsageError, Condition: as :func:`acquire`.
@@ -118,8 +119,8 @@ def _free(region: RegionData, enqueue: Enqueue) -> None:
 
 
 def release_all(region: RegionData, holder: object) -> None:
-    """A unit of work or a task has ended, or was shunted: what it holds is free."""
+    """Free all names that a unit of work or task holds: it has ended, or was shunted."""
     for enqueue in tuple(region.enqueued.get(holder, {}).values()):
-        if holder in enqueue.holds:  # an interrupt may have come before it was held, or after it was let go
+        if holder in enqueue.holds:  # it is not, if an interrupt came before the hold or after the release
             _let_go(region, enqueue, holder)
     region.enqueued.pop(holder, None)

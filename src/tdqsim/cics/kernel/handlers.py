@@ -5,10 +5,10 @@ the region's program table. LINK and XCTL find programs in the same table, and t
 
 A handler is called with its task: ``def payp(task): ...``. It is registered under a transaction id by decorator
 (``@region.transaction("PAYP")``), by call (``region.register("PAYP", payp)``) or by the import path in the
-TRANSACTION definition (``handler: payments:payp``), which is imported only when the region is told to load handlers.
-``handler: PREFIX:NAME`` is a program that is written in something else, found by the entry point PREFIX of the group
-``tdqsim.handlers``; where the region has settings for PREFIX, such a program is also that of a TRANSACTION which names
-it in PROGRAM and has no handler.
+TRANSACTION definition (``handler: payments:payp``), which is imported only when the region loads handlers.
+``handler: PREFIX:NAME`` names a program in another language; the entry point PREFIX of the group ``tdqsim.handlers``
+looks it up. If the region has settings for PREFIX, the entry point also looks up the PROGRAM of a TRANSACTION without
+a handler.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def undefined(transid: str) -> Transaction:
 
 
 class Resolver(Protocol):
-    """What an entry point of the group ``tdqsim.handlers`` gives: programs that are written in something else."""
+    """The object behind an entry point of the group ``tdqsim.handlers``: it looks up programs in another language."""
 
     def handler(self, region: RegionData, name: str) -> Handler:
         """The program that ``handler: PREFIX:NAME`` names; an error says why there is none."""
@@ -97,7 +97,7 @@ def import_handler(path: str, transid: str, region: RegionData) -> Handler:
 
 
 def _not_imported(module: str, error: Exception) -> str:
-    """Why a module cannot be imported, with the user's file and line where one of his raised it."""
+    """Why a module cannot be imported, with the file and line in the user's code that raised the error, if any."""
     from traceback import extract_tb  # noqa: PLC0415  (only who fails needs it)
 
     here = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith("<frozen")]
@@ -132,7 +132,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
 
 
 def own_name(program: Handler) -> str:
-    """The transaction id that a function gets by its Python name; PROG where that makes none."""
+    """The transaction id made from a function's Python name; PROG if the name gives no valid id."""
     name = getattr(program, "__name__", "").upper()[:_LONGEST_TRANSID]
     return name if name.isalnum() else "PROG"
 
@@ -157,7 +157,7 @@ def program_of_transaction(transactions: Mapping[str, TransactionEntry], name: s
 
 
 def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
-    """Refuse what a region could not register, before there is anything of the region.
+    """Refuse handlers that a region could not register, before any part of the region is made.
 
     Raises:
         DefinitionError, UsageError: a key is no transaction id, or its handler cannot be called.

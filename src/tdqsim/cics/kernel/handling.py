@@ -2,9 +2,9 @@
 
 On an exceptional condition CICS decides in this order: NOHANDLE or RESP on the command; an active HANDLE for the
 condition; IGNORE; where the default action is an abend, HANDLE or IGNORE for ERROR; else the default action, which is
-an abend, or to go on for the few conditions that have no abend code. A HANDLE without label is a wish for the default
-action, and so comes before one for ERROR. A HANDLE's label is a callable here: it is called with the condition, and
-what it returns is what the command returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
+an abend, or to go on for the few conditions that have no abend code. A HANDLE without a label requests the default
+action, and therefore takes precedence over a HANDLE for ERROR. A label is a callable here: it is called with the
+condition, and the command returns what it returns. Source: HANDLE CONDITION, IGNORE CONDITION (IBM Docs).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _condition(name: str) -> Resp:
 
 
 def _take_default(condition: Condition) -> NoReturn:
-    """The label of a HANDLE CONDITION that names none: the default action, which here is an abend."""
+    """The label that stands for HANDLE CONDITION without a label: take the default action, which here is an abend."""
     raise condition
 
 

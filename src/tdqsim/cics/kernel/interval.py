@@ -175,10 +175,10 @@ class StartTime(NamedTuple):
 
 
 class StartOrder(NamedTuple):
-    """A START as its task gives it to the region that has the transaction.
+    """A START as the issuing task passes it to the region that has the transaction.
 
     Attributes:
-        request: the request; its name is empty where none was given, its user where it is the task's.
+        request: the request; its name is empty if none was given, its user is empty if it is the task's user.
         when: when it expires.
         protect: PROTECT.
     """
@@ -188,16 +188,16 @@ class StartOrder(NamedTuple):
     protect: bool
 
     def to_bytes(self) -> bytes:
-        """Its form in a message to another region."""
+        """Encode it for a message to another region."""
         order = {"when": self.when, "protect": self.protect, "request": str(self.request.image(), "utf-8")}
         return json.dumps(order).encode()
 
     @classmethod
     def from_bytes(cls, data: bytes) -> StartOrder:
-        """The START of a message.
+        """Decode a START from a message.
 
         Raises:
-            Condition: ISCINVREQ: it is none.
+            Condition: ISCINVREQ: the message holds no valid START.
         """
         try:
             order = json.loads(data)
@@ -213,7 +213,7 @@ class StartOrder(NamedTuple):
 
 
 def _where(region: RegionData, transid: str, sysid: str | None) -> tuple[str, str]:
-    """The system in which a START is done, empty for this one, and the transaction's name there."""
+    """The system that processes a START (empty for this one), and the transaction's name there."""
     if sysid is not None:
         return ("" if sysid == region.sysid else sysid), transid
     entry = region.transactions.get(transid)
@@ -234,7 +234,7 @@ def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool
 
 
 def take_start(task: TaskBase, order: StartOrder) -> str:
-    """Do a START in the region of a task.
+    """Process a START in the region of a task.
 
     Returns:
         The request's name.
@@ -307,7 +307,7 @@ def retrieve(
 
 
 def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
-    """The START whose data RETRIEVE gives next: the task's own, then those that have expired for its terminal."""
+    """The START whose data RETRIEVE returns next: first the task's own, then those that expired for its terminal."""
     starts = task._region.starts
     if not task._startcode.startswith("S"):
         raise Condition(Resp.ENDDATA, detail="the task was not started by START")
@@ -410,7 +410,7 @@ def delay(
 
 
 def _wait(task: TaskBase, pause: int, reqid: str) -> None:
-    """Wait, but no longer than to the CANCEL of this name."""
+    """Wait until the time is over or a CANCEL names this request id."""
     queue, over, waits = WaitQueue("DELAY"), False, task._region.starts.waits
 
     def end() -> bool:
@@ -433,9 +433,10 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
 
 
 def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
-    """The moment of a time of the day: now for one that is past by up to six hours, today's or yesterday's.
+    """The moment that a time of the day stands for.
 
-    A time that is further in the past is tomorrow's; hours beyond 23 are those of a following day.
+    A time that passed up to six hours ago, today or yesterday, stands for now; one that passed earlier stands for
+    tomorrow. Hours beyond 23 belong to a following day.
     """
     moment = local_time(abstime(now_ns, task._region.zone))
     since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS

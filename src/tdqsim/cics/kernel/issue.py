@@ -1,9 +1,14 @@
-"""What surrounds the work of every command: who may issue it, who looks at it, and how it ends.
+"""The steps around the work of every command: checks, hooks and recorder, the EIB, and the turn of other tasks.
 
-The order is: the command is refused without effect when the task or the region has ended, or another thread issues it;
-a hook is told and may break it; the work is done; its end is put into the EIB, a condition by way of NOHANDLE, HANDLE
-and IGNORE (:mod:`~tdqsim.cics.kernel.handling`); whoever looks on is told; and, where it is the program outside that
-issues commands, tasks that are ready get their turn.
+The order of the steps is:
+
+1. The command is refused without effect when the task or the region has ended, or another thread issues it.
+2. A hook is called, which may raise the command's outcome.
+3. The work is done.
+4. The outcome is put into the EIB; a condition is handled as NOHANDLE, HANDLE and IGNORE say
+   (:mod:`~tdqsim.cics.kernel.handling`).
+5. The hook and the recorder are notified.
+6. If the program outside the dispatcher issues the command, tasks that are ready get their turn.
 
 READQ TD, WRITEQ TD and DELETEQ TD keep the same order, each in a function of its own.
 """
@@ -33,20 +38,20 @@ T = TypeVar("T")
 
 
 def check_flag(name: str, word: str, value: object) -> None:
-    """Refuse what is neither True nor False for an option that is there or not: a word such as ``"NO"`` would be true.
+    """Refuse a value other than True and False for an option without a value: a text such as ``"NO"`` would be true.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the value is neither True nor False.
     """
     if value is not True and value is not False:
         raise UsageError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
 
 
 def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> None:
-    """Refuse a word that is no option of a command.
+    """Refuse a word that is not an option of a command.
 
     Raises:
-        UsageError: it says which are allowed.
+        UsageError: a word is not an option; the text lists the allowed ones.
     """
     for word in words:
         if word not in allowed:
@@ -68,7 +73,7 @@ def issued(
     flags = frozenset(each for each, hint in work.__annotations__.items() if hint in {"Flag", "bool"})
 
     def arguments(task: S, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
-        """What the program gave, by parameter, for those who look on."""
+        """The arguments of the call by parameter name, for hook and recorder."""
         bound = _signature(work).bind(task, *args, **kwargs).arguments
         return {each: value for each, value in list(bound.items())[1:] if each != "nohandle"}
 

@@ -1,9 +1,9 @@
 """The levels on which the programs of a task run.
 
-A *level* is what LINK begins and RETURN ends: it has its program's name, COMMAREA and channel. XCTL puts another
-program on the same level. HANDLE, IGNORE and their stack belong to a level: a linked program starts with none and its
-caller's are active again when it is over. An abend exit is searched from the level of the abend upwards. Source: LINK,
-XCTL, RETURN, Abnormal termination recovery (IBM Docs).
+LINK begins a *level* and RETURN ends it. A level has a program name, a COMMAREA and a channel. XCTL puts another
+program on the same level. HANDLE, IGNORE and their stack belong to a level: a linked program starts without any, and
+its caller's are active again when it ends. The search for an abend exit goes from the level of the abend upwards.
+Source: LINK, XCTL, RETURN, Abnormal termination recovery (IBM Docs).
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ _OUTSIDE_SUBSET: Final = 200
 
 
 def level_of(task: TaskData) -> ProgramLevel:
-    """The level of the program that runs; at the top it is made when it is first asked for."""
+    """The level of the running program; the top level is made at the first call."""
     if task._level is None:
         task._level = ProgramLevel(task._program, None, None)
     return task._level
 
 
 def program_of(task: TaskData) -> str:
-    """The name of the program that runs."""
+    """The name of the running program."""
     return task._program if task._level is None else task._level.program
 
 
 def check_subset(task: TaskData, *, syncpoint: bool = False) -> None:
-    """Refuse a command that a program may not issue which a distributed program link runs.
+    """Refuse a command that is not allowed in a program which a distributed program link runs.
 
     Args:
-        task: who issues it.
-        syncpoint: whether it takes a syncpoint, which it may with SYNCONRETURN; else it needs a terminal.
+        task: the task that issues the command.
+        syncpoint: whether the command takes a syncpoint, which SYNCONRETURN allows; otherwise it needs a terminal.
 
     Raises:
         Condition: INVREQ 200.
@@ -50,27 +50,27 @@ def check_subset(task: TaskData, *, syncpoint: bool = False) -> None:
 
 
 def is_outside_subset(error: BaseException) -> bool:
-    """Whether a condition is that of :func:`check_subset`."""
+    """Whether an exception is the condition that :func:`check_subset` raises."""
     return isinstance(error, Condition) and error.resp is Resp.INVREQ and error.resp2 == _OUTSIDE_SUBSET
 
 
 def note_failure(task: TaskData, error: BaseException, program: str = "") -> str:
-    """Note with an exception the program that it left first, which outer levels do not change; that program.
+    """Record in an exception the first program that it left, and return that program; outer levels do not change it.
 
     Args:
         task: the task.
         error: the exception.
-        program: a program of another region that it has left; the one that runs here when not given.
+        program: a program of another region that the exception has left; the running program when not given.
     """
     first: str = vars(error).setdefault("cics_program", program or program_of(task))
     return first
 
 
 def passed(task: TaskData, channel: str | None) -> Channel | None:
-    """The channel that LINK, XCTL, START or RETURN names; one that is not there is made, without containers.
+    """The channel that LINK, XCTL, START or RETURN names; if it does not exist, an empty one is made.
 
     Raises:
-        Condition: CHANNELERR 1: that is no name.
+        Condition: CHANNELERR 1: the name is not valid.
     """
     if channel is None:
         return None

@@ -1,4 +1,4 @@
-"""What a region says to whoever runs it: events through the standard library's logging."""
+"""The log of a region: events through the standard library's logging."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["RegionLog"]
 
 
 class RegionLog:
-    """The region's logger: structlog's events through the standard library, and so silent until that is configured.
+    """The region's logger: structlog events through the standard library, and so silent until logging is configured.
 
-    structlog is imported with the first event that anybody listens for: it costs more than the rest of a small command.
-    Nobody listens who has not imported logging.
+    structlog is imported with the first event that has a handler, since the import costs more than the rest of a small
+    command. As long as nothing has imported ``logging``, there is no handler.
     """
 
     __slots__ = ("_applid", "_structured")
@@ -27,15 +27,15 @@ class RegionLog:
         self._structured: BoundLogger | None = None
 
     def info(self, event: str, **values: object) -> None:
-        """Something that happened as it should."""
+        """Log an expected event."""
         self._say("INFO", event, values)
 
     def warning(self, event: str, **values: object) -> None:
-        """Something that a test may want to know of."""
+        """Log an event that a test may want to know about."""
         self._say("WARNING", event, values)
 
     def error(self, event: str, **values: object) -> None:
-        """Something that went wrong in the region itself."""
+        """Log an error in the region itself."""
         self._say("ERROR", event, values)
 
     def _say(self, level: str, event: str, values: dict[str, object]) -> None:

@@ -1,9 +1,9 @@
-"""Security: questions that a policy answers; a region asks none unless it was given a policy.
+"""Security: the checks that a region makes by calling its policy. A region without a policy checks nothing.
 
-Command and resource security are asked about only for transactions whose definition says CMDSEC(YES) and RESSEC(YES);
-both are NO by default, as in CICS, so that a test can find out that a definition lacks them. ``Region(cmdsec="ALWAYS",
-ressec="ALWAYS")`` (the system initialisation parameters CMDSEC and RESSEC) asks for every transaction. Surrogate users
-and unknown user ids are always asked about.
+Command and resource security are checked only for transactions whose definition says CMDSEC(YES) and RESSEC(YES); both
+are NO by default, as in CICS, so that a test can detect a definition that lacks them. ``Region(cmdsec="ALWAYS",
+ressec="ALWAYS")`` (the system initialisation parameters CMDSEC and RESSEC) checks every transaction. Surrogate users
+and unknown user ids are always checked.
 
 ==================  ============================================  =======================  =======================
 Check               Commands                                      Asks                     Refused with
@@ -53,7 +53,7 @@ class Access(IntEnum):
 
 
 class SecurityPolicy:
-    """Answers of the security manager. This base class allows everything; override what your policy refuses.
+    """The decisions of the security manager. This base class allows everything; override the checks that may refuse.
 
     With any policy given to a region, security is *active*: ATIUSERID then shows the definition's user id.
     """
@@ -78,16 +78,16 @@ class SecurityPolicy:
 class AccessList(SecurityPolicy):
     """A policy made of lists, enough for most tests.
 
-    Names of queues and resource types may be patterns with ``*`` and ``?``; the first pattern that fits decides, and
-    what no pattern fits is refused. Where a user is asked for, a group may be named: it speaks for those of its users
-    whose own entry does not. Users and groups have one space of names, so none may be called like another.
+    Names of queues and resource types may be patterns with ``*`` and ``?``. The first matching pattern decides; a name
+    that matches no pattern is refused. A group may stand in place of a user: its entry applies to members that have no
+    matching entry of their own. Users and groups share one name space, so no group may have the name of a user.
 
     Args:
         queues: user or group -> {queue pattern: level}.
         commands: user or group -> {resource type pattern: level}; None leaves command security off.
         surrogates: user or group -> the user ids it may name; a user may always name itself.
         users: the user ids that exist; None for any.
-        groups: user -> the groups that it is in, looked up at every question; such as ``region.groups``.
+        groups: user -> the groups of which it is a member, such as ``region.groups``; looked up at every check.
     """
 
     def __init__(
@@ -135,15 +135,15 @@ def _entry(levels: Mapping[str, Access], name: str) -> Access | None:
 
 
 def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
-    """A user id that comes from the program outside, or from the arguments of a region.
+    """Check a user id that was given by Python code, such as an argument of a region.
 
     Raises:
-        UsageError: the policy does not know it.
+        UsageError: the policy does not know the user id.
     """
     if policy is not None and not policy.knows_user(user):
         raise UsageError(f"{what} {user!r}: the security policy does not know this user id")
 
 
 def link_user(policy: SecurityPolicy | None, securityname: str) -> str:
-    """The user of a link: SECURITYNAME; blank, which stands for the default user, where that is not known."""
+    """The user of a link: SECURITYNAME; if the policy does not know it, blank, which stands for the default user."""
     return securityname if policy is None or policy.knows_user(securityname) else ""

@@ -1,9 +1,9 @@
 """The resource signature: who defined, changed and installed a resource, when, and by which agent.
 
-What goes into each field depends on the way the resource came into the region. The table ``facts/signature.tsv`` says
-so, one row a way and field, after "Summary of the resource signature field values" (IBM Docs). A definition that came
-from a file carries no field by itself: the agent is then CSDBATCH, its times are those of the installation and its user
-is the region's, never the date or the owner of the file.
+The value of each field depends on how the resource was installed. The table ``facts/signature.tsv`` has a row for each
+way and field, after "Summary of the resource signature field values" (IBM Docs). A definition from a file has no
+signature of its own: its change agent is CSDBATCH, its times are the time of installation, and its user is the region
+user, never the date or the owner of the file.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _Origin = Callable[["Tdqueue", Installer], str | int]
 
 def _own_time(name: str) -> _Origin:
     def read(definition: Tdqueue, who: Installer) -> int:
-        # never changed: the change is the definition; and a definition is not younger than its change
+        # Without a change time, a definition shows its definition time there, and the other way round.
         stamp = getattr(definition, name) or definition.definetime or definition.changetime
         return who.now if stamp is None else abstime_of(stamp)
 
@@ -111,7 +111,7 @@ def _origin(field: str, word: str) -> _Origin:
 
 @cache
 def _plan(way: str) -> tuple[_Origin, ...]:
-    """One reader for each field of :class:`Signature`, in its order."""
+    """For each field of :class:`Signature`, in order, the function that computes it."""
     rows = {row["field"]: row["origin"] for row in table("signature") if row["way"] == way}
     return tuple(_origin(field.upper(), rows[field.upper()]) for field in Signature._fields)
 
@@ -124,10 +124,10 @@ def _agent(name: object) -> Cvda:
 
 
 def sign(way: Way, definition: Tdqueue, who: Installer) -> Signature:
-    """The signature of a definition that is installed now.
+    """Make the signature of a definition at its installation.
 
     Args:
-        way: how it comes in; see :data:`Way`.
+        way: how it is installed; see :data:`Way`.
         definition: the definition.
         who: who installs it, and when.
     """

@@ -1,25 +1,26 @@
 """START requests: from the command to the task, over restarts.
 
-A request waits for its time, and at a terminal then for the terminal. After that it is given to a task:
+A request waits for its time and then, if it names a terminal, for the terminal. After that a task takes it:
 
-* without a terminal, to a task of its own, whose RETRIEVE gives its data only;
-* at a terminal, to the next task of its transaction there. All requests with data that have expired for one transaction
-  and one terminal stand in one line. The task that the first of them starts can retrieve the others too, also those
-  that expire while it runs. What it leaves in the line starts the next task.
+* without a terminal, a task of its own, whose RETRIEVE returns the data of this request only;
+* at a terminal, the next task of its transaction there. All expired requests with data for one transaction and one
+  terminal form one queue, called a *line* here. The task that the first of them starts can retrieve the others too,
+  including those that expire while it runs. A request that it leaves in the line starts the next task.
 
-What survives the region's end (Recovery and Restart Guide, "Start requests"; START, RETRIEVE):
+Which requests survive the end of the region (Recovery and Restart Guide, "Start requests"; START, RETRIEVE):
 
 =====================================  ==================  =====================  ============
 request                                warm start          emergency restart      cold start
 =====================================  ==================  =====================  ============
-its data is recoverable                there               there                  gone
-any other                              there               gone                   gone
-PROTECT, in a unit of work in doubt    there, when that unit of work is committed gone
+its data is recoverable                kept                kept                   lost
+any other                              kept                lost                   lost
+PROTECT, in a unit of work in doubt    kept, when that unit of work is committed  lost
 =====================================  ==================  =====================  ============
 
-The data of a request is a temporary storage queue named by its REQID, so a TSMODEL says whether it is recoverable. Of a
-request that is there again, one whose time has come is processed at once. A recoverable request leaves the store in the
-commit of the first unit of work of the task that takes it: a region that fails before starts that task again.
+The data of a request is a temporary storage queue named by its REQID, so a TSMODEL decides whether it is recoverable.
+After a restart, requests whose time has come are processed at once. A recoverable request is removed from the store by
+the commit of the first unit of work of the task that takes it; if the region fails before that, its next start starts
+the task again.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _REQIDS: Final = 16**6
 
 
 def attachable(region: RegionData, transid: str) -> TransactionEntry | None:
-    """The transaction, if a task of it can be attached; else None, after the message that says why not."""
+    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written."""
     entry = region.transactions.get(transid)
     why = "DFHAC2001" if entry is None else entry.why_not()
     if why is None:
@@ -59,7 +60,7 @@ def attachable(region: RegionData, transid: str) -> TransactionEntry | None:
 
 
 class _UnitStarts(NamedTuple):
-    """What one unit of work has done with requests.
+    """The START requests that one unit of work has issued or taken.
 
     Attributes:
         issued: its STARTs PROTECT.
@@ -70,26 +71,26 @@ class _UnitStarts(NamedTuple):
     consumed: list[StartRequest]
 
     def changes(self) -> Meta:
-        """What its commit changes on the store."""
+        """The changes to the store that its commit must include."""
         kept: Meta = {request.key: request.image() for request in self.issued if request.key}
         return kept | dict.fromkeys((request.key for request in self.consumed), None)
 
     def image(self) -> dict[str, Any]:
-        """What is kept of it while it is in doubt."""
+        """The record that the store keeps while the unit of work is in doubt."""
         issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in self.issued]
         return {"issued": issued, "consumed": [request.key.hex() for request in self.consumed]}
 
 
 class Starts:
-    """The STARTs of one region that have not begun their tasks.
+    """The START requests of one region that have not started their tasks.
 
     Attributes:
-        requests: those that have not expired, by name (REQID).
-        lines: those with data that have expired at a terminal, by transaction and terminal, in the order of expiry.
-        waiting: where tasks wait in RETRIEVE WAIT.
-        waits: what CANCEL ends otherwise: a DELAY or POST by its name, and the POST of a task by the task. Each says
-            whether anybody was waiting still, and takes itself out.
-        quiesced: whether the region is ending: no further request expires, and nobody waits for one.
+        requests: the requests that have not expired, by name (REQID).
+        lines: expired requests with data for a terminal, by transaction and terminal, in the order of expiry.
+        waiting: the tasks that wait in RETRIEVE WAIT.
+        waits: functions by which CANCEL ends a DELAY or POST, by request name, and the POST of a task by the task. Each
+            returns whether a task was still waiting, and removes itself.
+        quiesced: whether the region is ending: no further request expires, and no task waits for one.
     """
 
     def __init__(self, region: RegionData) -> None:
@@ -106,7 +107,7 @@ class Starts:
         self._units: dict[UnitOfWork, _UnitStarts] = {}
 
     def next_reqid(self) -> str:
-        """A name for a START that was given none: DF and six digits to the base 16, which no request has."""
+        """Make a unique name for a START without REQID: DF and six hexadecimal digits."""
         while True:
             self._names = (self._names + 1) % _REQIDS
             name = f"DF{self._names:06X}"
@@ -116,7 +117,7 @@ class Starts:
     # -- from the command to the deadline -----------------------------------------------------------------------------
 
     def take(self, request: StartRequest, uow: UnitOfWork | None) -> None:
-        """Have a START done when its time comes; with PROTECT (``uow``), once that unit of work has committed."""
+        """Schedule a START for its time; with PROTECT (``uow``), not before that unit of work has committed."""
         if request.data is not None and self._region.ts.recoverable(request.reqid):
             self._keys += 1
             request.key = _RECOVERABLE + self._keys.to_bytes(8, "big")
@@ -133,7 +134,7 @@ class Starts:
         self.requests[request.reqid] = request
 
     def _unit(self, uow: UnitOfWork) -> _UnitStarts:
-        """What a unit of work has done with recoverable or protected requests; its end includes it."""
+        """The recoverable or protected requests of a unit of work; the first call makes them part of its end."""
         found = self._units.get(uow)
         if found is None:
             found = self._units[uow] = _UnitStarts([], [])
@@ -143,7 +144,7 @@ class Starts:
         return found
 
     def _unit_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
-        """A unit of work has ended: its requests count, or are dropped. May be called again."""
+        """Called at the end of a unit of work: schedule its requests, or drop them. May be called again."""
         found = self._units.get(uow)
         if found is None:
             return
@@ -155,7 +156,7 @@ class Starts:
         self._units.pop(uow, None)
 
     def _settle(self, request: StartRequest, *, committed: bool) -> None:
-        """The unit of work that issued a START PROTECT has ended. May be called again."""
+        """Called when the unit of work that issued a START PROTECT has ended. May be called again."""
         request.committed = committed
         if committed:
             self._wait(request)
@@ -167,8 +168,8 @@ class Starts:
             del self.requests[request.reqid]
 
     def _wait(self, request: StartRequest) -> None:
-        """Have a request expire at its time. May be called again."""
-        if request.taken:  # and an exception came before it left the list
+        """Set the timer of a request. May be called again."""
+        if request.taken:  # an exception interrupted its removal from the list
             self._unlist(request)
             return
         if request.timer is not None:
@@ -181,7 +182,7 @@ class Starts:
             self.requests[request.reqid] = request  # what comes before this has no effect by itself
 
     def cancel(self, request: StartRequest) -> None:
-        """Take a request back."""
+        """Cancel a request."""
         if request.key:
             self._region.hardening.note(request.key, None)
         del self.requests[request.reqid]
@@ -189,7 +190,7 @@ class Starts:
             request.timer.cancel()
 
     def _expire(self, request: StartRequest) -> None:
-        """The interval is over. May be called again; a request that was taken back, or is done, is left alone."""
+        """Called when the interval is over; may be called again. It ignores a request that was cancelled or is done."""
         listed = self.requests.get(request.reqid) is request
         if listed or request.timer is None:
             self._begin(request)
@@ -199,7 +200,7 @@ class Starts:
     # -- from the deadline to the task --------------------------------------------------------------------------------
 
     def _begin(self, request: StartRequest) -> None:
-        """Make the task, or wait for the terminal."""
+        """Attach the task, or wait for the terminal."""
         if not request.termid:
             self._attach(request, None)
             return
@@ -210,7 +211,7 @@ class Starts:
         self._region.terminal_control.when_free(request.termid, partial(self._attach, request))
 
     def _attach(self, request: StartRequest, facility: Facility | None) -> None:
-        """Make the task of a request, which is made once. What an interrupt cuts short is done by the next call."""
+        """Attach the task of a request, once only. If an interrupt stops this, the next call completes it."""
         if request.taken or self._region.closed:
             return
         region = self._region
@@ -256,7 +257,7 @@ class Starts:
         return next(iter(line), None) if line else None
 
     def retrieved(self, request: StartRequest, task: TaskData) -> None:
-        """A RETRIEVE has the data of a request of the line, so that it starts no task."""
+        """Remove a request from its line, because RETRIEVE has returned its data: it will start no task."""
         if not request.taken:
             self._leave_line(request)
             request.taken = True
@@ -264,7 +265,7 @@ class Starts:
                 self.consumed(request, task._uow)
 
     def consumed(self, request: StartRequest, uow: UnitOfWork) -> None:
-        """A recoverable request leaves the store with the unit of work that has taken it, however that ends."""
+        """Remove a recoverable request from the store when the unit of work that took it ends, however it ends."""
         self._unit(uow).consumed.append(request)
 
     def _forget(self, request: StartRequest) -> None:
@@ -274,13 +275,13 @@ class Starts:
     # -- the end of a region and the next start -----------------------------------------------------------------------
 
     def quiesce(self) -> None:
-        """The region ends in order: nothing expires any more, and RETRIEVE WAIT gives ENDDATA."""
+        """Prepare for a normal end of the region: nothing expires any more, and RETRIEVE WAIT ends with ENDDATA."""
         self.quiesced = True
         self.stop_timers()
         self.waiting.wake_all()
 
     def stop_timers(self) -> None:
-        """No request expires any more: other regions of the same clock go on."""
+        """Stop the timers of all requests; needed because the clock may go on for other regions."""
         for request in self.requests.values():
             if request.timer is not None:
                 request.timer.cancel()
@@ -291,7 +292,7 @@ class Starts:
         yield from self._expired
 
     def save(self) -> None:
-        """The region ends in order: write out the requests that are not on the store."""
+        """At a normal end of the region, write the requests that are not in the store to it."""
         gone: Meta = dict.fromkeys((key for key, _ in self._region.hardening.metas(_WRITTEN_OUT)), None)
         left = [request.image() for request in self._left() if not request.key and not request.taken]
         now = {_WRITTEN_OUT + number.to_bytes(8, "big"): image for number, image in enumerate(left)}
@@ -299,7 +300,7 @@ class Starts:
             self._region.hardening.commit(meta={**gone, **now})
 
     def resume(self, *, clean: bool) -> None:
-        """Read the requests of an earlier run; ``clean`` says whether that ended in order."""
+        """Read the requests of an earlier run; ``clean`` says whether that run ended normally."""
         hardening = self._region.hardening
         for key, image in hardening.metas(_RECOVERABLE):
             self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
@@ -318,7 +319,7 @@ class Starts:
         return request
 
     def restore(self, uow: UnitOfWork, image: Mapping[str, Any]) -> None:
-        """A unit of work in doubt of an earlier run has issued STARTs PROTECT, or taken requests: it has so again."""
+        """Restore the STARTs PROTECT and taken requests of a unit of work in doubt from an earlier run."""
         for key, request in image["issued"]:
             place = bytes.fromhex(key)
             self._keys = max(self._keys, int.from_bytes(place[len(_RECOVERABLE) :], "big"))
@@ -330,10 +331,10 @@ class Starts:
                 self.consumed(each, uow)
 
     def go_on(self) -> list[StartRequest]:
-        """Have the requests of an earlier run wait for their time, once its units of work are there again.
+        """Set the timers of the requests of an earlier run, after its units of work have been restored.
 
         Returns:
-            Those whose time has come, in the order of expiry: :meth:`process` begins them.
+            The requests whose time has come, in the order of expiry; pass them to :meth:`process`.
         """
         resumed, self._resumed = sorted(self._resumed, key=attrgetter("deadline_ns")), []
         now, due = self._region.clock.time_ns(), []
@@ -348,5 +349,5 @@ class Starts:
         return due
 
     def process(self, request: StartRequest) -> None:
-        """Begin a request of an earlier run whose time has come."""
+        """Process a request of an earlier run whose time has come."""
         self._begin(request)

@@ -1,18 +1,20 @@
 """A task: one run of a program, its EIB, its unit of work, and what happens when it ends.
 
-A task that runs as a strand of the dispatcher may wait inside a command and others go on. The program outside may use a
-task too (``with region.task() as t:``); then ready tasks get their turn after each command.
+A task that runs as a *strand* of the dispatcher (see :mod:`tdqsim.core.dispatch`) may wait inside a command while other
+tasks run. Python code outside the dispatcher, the *program outside*, may use a task too (``with region.task() as t:``);
+ready tasks then get their turn after each of its commands.
 
 How a program ends, and what becomes of it:
 
 ==============================  ===============================================================================
 it returns, or issues RETURN    syncpoint: the unit of work is committed
-an abend, a condition that      the active HANDLE ABEND exit is called, if there is one, and the task then ends
-nobody handled, an exception    normally; else dynamic backout, message DFHAC2236, and the Abend is its result
+an abend, an unhandled          the active HANDLE ABEND exit is called, if there is one, and the task then ends
+condition, an exception         normally; else dynamic backout, message DFHAC2236, and the Abend is its result
 the region closes               its waits raise RegionClosed; backout
 ==============================  ===============================================================================
 
-A condition that leaves the program is the abend of its AExx code; any other exception is ASRA, with it as the cause.
+A condition that leaves the program becomes an abend with its AExx code; any other exception becomes an ASRA abend with
+the exception as its cause.
 """
 
 from __future__ import annotations
@@ -105,14 +107,14 @@ class TaskBase(TaskData):
                 abnormal_end(self, abend)
                 raise abend from abend.cause
             return value  # noqa: TRY300  (an exception on this line counts as well)
-        except BaseException:  # an interrupt belongs to the program outside; the task is over all the same
+        except BaseException:  # an interrupt such as KeyboardInterrupt is raised outside; the task ends nevertheless
             self.end(normal=False)
             raise
 
     def _exit(self, error: Exception) -> object:
-        """Call the active abend exit, and the one that it has named or reset itself when it abends too.
+        """Call the active abend exit; if it abends too, call the exit that it has itself activated by then.
 
-        Without one the error goes on.
+        Without an active exit the error is raised again.
         """
         while True:
             handles = self._handles
@@ -128,9 +130,9 @@ class TaskBase(TaskData):
                 error = again
 
     def end(self, *, normal: bool = False) -> None:
-        """The task is over: what is left of its unit of work is backed out, its queues' cycles go on or end.
+        """End the task: back out what is left of its unit of work, and continue or end its queues' trigger cycles.
 
-        What an exception cuts short is done when it is called again; the region's tasks do so, whoever comes next.
+        If an exception interrupts this, the next command or the dispatcher calls it again, which completes it.
         """
         try:
             dispatcher = self._region.dispatcher
@@ -155,10 +157,10 @@ class TaskBase(TaskData):
             self._leave_region(normal=normal)
             self._settled = self._unit is None
             if self._request is not None:
-                self._strand = None  # no one has its handle, and it refers to the task: both can go now
+                self._strand = None  # a triggered task: no caller has the handle, so break the reference cycle
 
     def _leave_region(self, *, normal: bool) -> None:
-        """Its unit of work is settled: its QZEROs, its ENQs, its queue's cycle and its facility are so too."""
+        """After the end of its unit of work: apply QZEROs, free ENQs and the facility, continue the trigger cycle."""
         region = self._region
         region.tasks.pop(self.number, None)
         if region.failed:
@@ -219,7 +221,7 @@ class TaskBase(TaskData):
 
 
 def refuse(task: TaskData, name: str) -> None:
-    """Raise what a command gets that may not be issued: RegionClosed, WrongThread, or TdqError."""
+    """Raise the error of a command that may not be issued: RegionClosed, WrongThread or UsageError."""
     region = task._region
     region.dispatcher.check_thread()
     if region.closed:
@@ -229,13 +231,13 @@ def refuse(task: TaskData, name: str) -> None:
 
 
 def respond(task: TaskData, condition: Condition, name: str, resource: str, *, nohandle: bool, otherwise: T) -> T:
-    """End a command with a condition, in the order of decision of :mod:`~tdqsim.cics.kernel.handling`.
+    """End a command with a condition, in the order given in :mod:`~tdqsim.cics.kernel.handling`.
 
     Returns:
         What the active HANDLE returns, or ``otherwise``; for LENGERR of READQ TD the truncated record.
 
     Raises:
-        Condition: nobody handles it and CICS does not ignore it.
+        Condition: it is not handled, and CICS does not ignore it by default.
     """
     dispatcher = task._region.dispatcher
     if dispatcher.thread != get_ident():
@@ -267,14 +269,14 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
 
 
 def let_others_run(task: TaskData) -> None:
-    """Give ready tasks their turn, when it is the program outside that issues commands."""
+    """Give ready tasks their turn, if the command was issued outside the dispatcher."""
     dispatcher = task._region.dispatcher
     if dispatcher.ready or dispatcher.deadlines:
         dispatcher.run_ready()
 
 
 def open_browses(task: TaskData) -> dict[str, Any]:
-    """The browses of whoever issues the command: the task, or the region for commands outside a task."""
+    """The open browses of the issuer of the command: the task, or the region for commands outside a task."""
     task._region.dispatcher.check_thread()
     if task._implicit:
         found: dict[str, Any] = task._region.browses
@@ -289,7 +291,7 @@ def take_syncpoint(task: TaskData) -> None:
     """Commit the unit of work.
 
     Raises:
-        Condition: ROLLEDBACK: a participant refused or the store could not take it; it was backed out.
+        Condition: ROLLEDBACK: a participant refused or the store failed; the unit of work was backed out.
     """
     region, uow = task._region, task._unit
     if region.dispatcher.thread != get_ident():
@@ -317,7 +319,7 @@ def take_last_syncpoint(task: TaskData) -> None:
     """Commit what is left when the program returns.
 
     Raises:
-        Abend: ASPN: a region that takes part has gone away, and the program has not backed out.
+        Abend: ASPN: a participating region was lost, and the program has not backed out.
         Condition: as :func:`take_syncpoint` does.
     """
     unit = task._unit
@@ -340,7 +342,10 @@ def take_rollback(task: TaskData) -> None:
 
 
 def give_up(task: TaskData) -> None:
-    """Free what the unit of work holds, by assignments alone; the end of the task does what follows from that."""
+    """Free the locks of the unit of work, by assignments alone, so that an interrupt cannot stop it half-way.
+
+    The end of the task does the rest.
+    """
     uow = task._unit
     if uow is not None and not uow.ended and not uow.participants and uow.state is Cvda.INFLIGHT:
         durable = task._region.store.durable
@@ -349,7 +354,7 @@ def give_up(task: TaskData) -> None:
 
 
 def to_abend(task: TaskData, error: BaseException) -> Abend:
-    """The abend that an exception leaving the program is; ABCODE and ABPROGRAM are of this one from now on."""
+    """Convert an exception that has left the program to an abend, and set ABCODE and ABPROGRAM from it."""
     task._abprogram = note_failure(task, error)
     if isinstance(error, Abend):
         abend = error

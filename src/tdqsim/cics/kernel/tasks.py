@@ -1,9 +1,9 @@
-"""The tasks of a region: which there are, how one is made, and what follows its end.
+"""The tasks of a region: the list of tasks, how a task is made, and what follows its end.
 
 A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
-of the dispatcher; the program outside opens one as a block (``with region.task() as t:``); or a command outside any
-task is a task of its own, with a syncpoint. The last is so common in tests that its task is used again as long as
-nothing is left of it (:mod:`~tdqsim.cics.region_commands`).
+of the dispatcher; Python code outside the dispatcher opens one as a block (``with region.task() as t:``); or a command
+issued on the region itself runs in a task of its own, with a syncpoint. The last is so common in tests that one task
+object is reused, as long as the previous command has left nothing behind (:mod:`~tdqsim.cics.region_commands`).
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Tasks(Generic[K]):
         self.unfinished: dict[TaskData, None] = {}
 
     def next_number(self) -> int:
-        """The number of the next task: 1 to 99999, then 1 again, but for those of tasks that have not ended.
+        """The number of the next task: 1 to 99999, then from 1 again, without numbers of tasks that have not ended.
 
         Raises:
-            UsageError: every number is a task's.
+            UsageError: every number is in use.
         """
         number = self._last % _LAST + 1
         if number in self.known:
@@ -71,7 +71,7 @@ class Tasks(Generic[K]):
         return number
 
     def user_for(self, userid: str) -> str:
-        """The user of a task that the program outside begins: as it says, the default user when it does not.
+        """The user of a task that is begun outside the dispatcher: ``userid``, or the default user if it is empty.
 
         Raises:
             UsageError: the security policy does not know the user.
@@ -90,17 +90,17 @@ class Tasks(Generic[K]):
         entry = region.transactions.get(task.transid)
         if entry is not None:
             task._dtimout_ns = entry.dtimout_ns
-        # In one step: a task that is listed and that nobody has would never end.
+        # List and return it in one step: if an interrupt came in between, the caller would not have the task to end it.
         return self.known.setdefault(task.number, task)  # type: ignore[return-value]
 
     def system(self) -> K:
-        """A task of the region's own, for its messages; it is not listed."""
+        """Make a task for the region itself, for writing messages; it is not listed."""
         task = self._make(self._region, self.next_number(), _SYSTEM, self._region.default_user)
         task._implicit = True
         return task
 
     def alone(self) -> K:
-        """A task for commands outside any task: one after the other, as long as nothing is left of it."""
+        """Make the task for a command outside any task; later commands reuse it while nothing is left of it."""
         task = self._make(self._region, 0, _OUTSIDE, self._region.default_user)
         task._implicit = True
         return task
@@ -121,9 +121,9 @@ class Tasks(Generic[K]):
     ) -> Strand:
         """Make a task for a transaction that can be attached; it runs when it is dispatched.
 
-        Whatever is raised here, there is no such task.
+        If this raises, no task was made.
         """
-        program = entry.handler or entry.program  # a handler is an attribute, PROGRAM is looked up
+        program = entry.handler or entry.program  # the property `program` is slower: it looks up PROGRAM
         assert program is not None, entry
         region = self._region
         dispatcher = region.dispatcher
@@ -163,10 +163,10 @@ class Tasks(Generic[K]):
         return strand is not None and strand.cancel(Abend(code, detail="the task was purged"))
 
     def finish_ends(self) -> None:
-        """Complete the ends that exceptions cut short."""
+        """Complete the ends of tasks that exceptions have interrupted."""
         for task in tuple(self.unfinished):
             try:
                 task.end(normal=False)
-            except StoreError as error:  # it is backed out all the same, as a restart would do
+            except StoreError as error:  # the task was backed out nevertheless, as a restart would do
                 self._region.log.warning("backout_not_recorded", task=task.number, reason=str(error))
             self.unfinished.pop(task, None)

@@ -1,4 +1,4 @@
-"""How a task waits inside a command. INQUIRE TASK and the like show what it waits for."""
+"""Waiting inside a command. INQUIRE TASK and other commands show what a task waits for."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TIMED_OUT: Final = "AKCS"
 
 
 def wait(task: TaskData, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
-    """Wait inside a command, no longer than DTIMOUT of the transaction says; for the arguments see :func:`park`.
+    """Wait inside a command, at most for DTIMOUT of the transaction; for the arguments see :func:`park`.
 
     Raises:
-        Abend: AKCS: DTIMOUT is over; AEXY and the like: the task was purged.
+        Abend: AKCS: DTIMOUT is over; AEXY or the code of another purge: the task was purged.
     """
     try:
         return park(task, attempt, queue, kind, name, task._dtimout_ns)
@@ -37,11 +37,11 @@ def park(
     name: str,
     timeout_ns: int | None = None,
 ) -> T:
-    """Wait; INQUIRE TASK shows for what meanwhile.
+    """Wait until an attempt succeeds; INQUIRE TASK shows the wait meanwhile.
 
     Args:
-        attempt: what is tried, again and again.
-        queue: where to wait.
+        attempt: called again each time the task is woken, until it returns something other than WAIT.
+        queue: the wait queue in which the task waits.
         kind: the wait's resource type as INQUIRE TASK shows it, such as ``TD_READ``.
         name: its resource name.
         timeout_ns: how long at most; None for no limit.
@@ -83,7 +83,7 @@ def _unpark(task: TaskData, strand: Strand, before: object) -> None:
 
 
 def _unit_waits(task: TaskData, before: Cvda, after: Cvda) -> None:
-    """Its unit of work goes from one wait state to another; one that was shunted stays so."""
+    """Change the wait state of the task's unit of work, unless the unit of work was shunted."""
     uow = task._unit
     if uow is not None and uow.waitstate is before:
         uow.waitstate, uow.since_ns = after, task._region.clock.time_ns()
