@@ -1,8 +1,8 @@
 """Starts of the last run that wait for the handler of their transaction.
 
-A region that is started again has its definitions at once, but the Python functions of its transactions only when the
-program has registered them. A trigger cycle that was on when the last run ended, and a START whose time has come
-meanwhile, go on when their transaction has a program.
+A restarted region has its definitions at once, but it has the Python functions of its transactions only after the
+program has registered them. A trigger cycle that was on when the last run ended, and a START whose time has come since
+then, continue when their transaction has a program.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["AwaitingHandlers", "PendingStart"]
 class _Start(Protocol):
     @property
     def transid(self) -> str:
-        """The transaction; that of a queue can be changed while it waits."""
+        """The transaction. It is looked up at each use, since SET TDQUEUE may change it while the start waits."""
 
 
 class PendingStart(NamedTuple):
@@ -36,14 +36,14 @@ class PendingStart(NamedTuple):
 
 
 class AwaitingHandlers:
-    """The starts of one region that wait so."""
+    """The starts of one region that wait for a handler."""
 
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self._pending: list[PendingStart] = []
 
     def begin(self, due: Iterable[PendingStart]) -> None:
-        """Go on with starts of the last run, those that can."""
+        """Continue those starts of the last run whose transaction has a program; the others wait."""
         for start in due:
             if self._waits(start):
                 self._pending.append(start)
@@ -56,7 +56,7 @@ class AwaitingHandlers:
         return entry is None or (entry.program is None and entry.enabled)
 
     def look_again(self) -> None:
-        """A handler was registered: go on with the starts that waited for it."""
+        """Called when a handler was registered: continue the starts that waited for it."""
         pending, self._pending = self._pending, []
         for start in pending:
             if self._waits(start):

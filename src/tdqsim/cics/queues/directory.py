@@ -1,9 +1,9 @@
 """How a request finds its queue.
 
-Tasks look a name up in one dictionary, :attr:`Directory.queues`, and what is found there says all: it has bound what it
-does to a request. Whatever is not there is found by :meth:`Directory.find`: names with blanks, SYSID, queues that are
-not installed. While somebody looks on (a hook, a recorder, a security manager) the dictionary holds no queue at all,
-and `find` hands out what looks on for each request, so that a request that nobody looks at asks for none of them.
+Tasks look a name up in one dictionary, :attr:`Directory.queues`. Its values have ``read``, ``write`` and ``delete``
+bound for their current state. :meth:`Directory.find` resolves everything else: names with blanks, SYSID, queues that
+are not installed. While the region has a hook, a recorder or a security policy, the dictionary is empty, and ``find``
+returns an object that calls these for each request. So a request in a region without them never checks for them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _QZERO: Final = Resp.QZERO  # a member costs more when it is looked up in its cl
 
 
 def fit(record: bytes, length: int | None) -> bytes:
-    """The record, when the program's area holds it; LENGERR otherwise, the record being gone all the same."""
+    """Return the record if it fits the program's area; else raise LENGERR. The record has left the queue anyway."""
     if length is None or length >= len(record):
         return record
     raise Condition(
@@ -42,7 +42,7 @@ def _is_negative(length: int | None) -> TypeGuard[int]:
 
 
 def empty(name: str) -> Condition:
-    """QZERO."""
+    """The condition QZERO for a queue."""
     return Condition(_QZERO, 0, f"queue {name} is empty")
 
 
@@ -51,8 +51,8 @@ class Directory:
 
     Attributes:
         installed: the installed queues by name, in the order of installation.
-        queues: what tasks look a name up in.
-        watched: whether somebody looks on.
+        queues: the dictionary in which tasks look names up; empty while ``watched`` is true.
+        watched: whether there is a hook, a recorder or a security policy.
     """
 
     def __init__(self, region: RegionData) -> None:
@@ -62,35 +62,35 @@ class Directory:
         self._look_around()
 
     def put_in(self, queue: TdQueue) -> None:
-        """A queue is installed, in the place of one of its name. May be done again."""
-        self.queues.pop(queue.name, None)  # it is found anew
+        """Add an installed queue, replacing one of the same name. May be called again."""
+        self.queues.pop(queue.name, None)  # the next request calls find()
         self.installed[queue.name] = queue
 
     def take_out(self, queue: TdQueue) -> None:
-        """A queue is not installed any more. May be done again."""
+        """Remove a queue that is no longer installed. May be called again."""
         self.queues.pop(queue.name, None)
         self.installed.pop(queue.name, None)
 
     def refresh(self, queue: TdQueue) -> None:
-        """A queue was changed or removed: bind what it does to requests anew."""
+        """Bind the requests of a queue again after it was changed or removed."""
         bind(queue)
         self.show(queue)
 
     def show(self, queue: TdQueue) -> None:
-        """Let tasks find a queue that was installed, replaced, changed or removed."""
+        """Update :attr:`queues` for a queue that was installed, replaced, changed or removed."""
         self.queues.pop(queue.name, None)
         if not self.watched and not self._region.closed and self.installed.get(queue.name) is queue:
             self.queues[queue.name] = queue
 
     def refresh_all(self) -> None:
-        """Who looks on has changed, or the region was closed."""
+        """Rebuild :attr:`queues` after a change of hook, recorder or security policy, or the close of the region."""
         self._look_around()
         self.queues.clear()
         if not self.watched and not self._region.closed:
             self.queues.update(self.installed)
 
     def settle_disable(self, queue: TdQueue) -> None:
-        """DISABLING becomes DISABLED when nobody holds or waits for the queue any more."""
+        """Change DISABLING to DISABLED when no task or unit of work holds the queue or waits for it any more."""
         if queue.enablestatus is not Cvda.DISABLING:
             return
         if isinstance(queue, IntraTdQueue) and any(lock.in_use for lock in queue.locks):
@@ -103,7 +103,7 @@ class Directory:
         self.watched = region.hook is not None or region.security is not None or region.recorder is not None
 
     def find(self, name: object, sysid: str | None) -> RequestTarget:
-        """What does a request that the dictionary does not know.
+        """Return the target of a request whose name is not in the dictionary.
 
         Raises:
             Condition: QIDERR, SYSIDERR.
@@ -126,7 +126,7 @@ class Directory:
         return Watched(self, name, sysid)
 
     def resolve(self, name: str, sysid: str | None) -> RequestTarget:
-        """The queue that a name stands for, or the way to another system.
+        """Return the queue of a name, or the link to a queue of another system.
 
         Raises:
             Condition: QIDERR, SYSIDERR.
@@ -140,7 +140,7 @@ class Directory:
         return queue
 
     def final(self, task: TaskData, name: str, sysid: str | None) -> tuple[RequestTarget, RequestTarget]:
-        """What a request is for, as it was named and as it is in the end, when the task may access it.
+        """Return the named target of a request and its final target after aliases, if the task may access the latter.
 
         Raises:
             Condition: QIDERR, SYSIDERR, NOTAUTH.
@@ -179,14 +179,14 @@ class _There:
 
 
 def _is_traced(queue: RequestTarget | None) -> TypeGuard[IntraTdQueue]:
-    """Whether a recorder that wants it is told of the queue's requests by a tuple."""
+    """Whether the recorder gets the queue's requests as tuples, as it has requested."""
     return isinstance(queue, IntraTdQueue) and queue.recovstatus != "PHYSICAL"
 
 
 class Recorded:
-    """A queue that is only recorded: one tuple for each request that goes well.
+    """A queue that is recorded and not otherwise watched: one tuple for each successful request.
 
-    What the tuple has is said by :class:`~tdqsim.cics.kernel.issue.Recorder`.
+    :class:`~tdqsim.cics.model.region.Recorder` describes the tuple.
 
     Attributes:
         name: the queue's.
@@ -210,8 +210,8 @@ class Recorded:
         return self._queue.delete_ok
 
     def note(self, task: TaskData, command: str, data: bytes) -> None:
-        """Write a request down that went well."""
-        trace, now = self._trace, self._now  # what an attribute holds costs more when it is called by its name
+        """Record a successful request."""
+        trace, now = self._trace, self._now  # calling a local is faster than calling an attribute
         assert trace is not None  # a queue is recorded only for a recorder that wants this
         if self._logical:
             assert task._unit is not None
@@ -259,7 +259,7 @@ class Recorded:
 
 
 class Watched:
-    """A name as somebody who looks on sees it: told before and after each request, whatever becomes of it."""
+    """A name whose requests are watched: hook and recorder are called before and after each, whatever its outcome."""
 
     __slots__ = ("_directory", "_name", "_sysid", "read_ok", "write_ok")
 
@@ -293,7 +293,7 @@ class Watched:
             region.recorder.command(task, command, arguments, outcome)
 
     def _trace(self, task: TaskData, command: str, target: RequestTarget, data: bytes) -> bool:
-        """Tell a recorder that wants no more of a request that went well."""
+        """Record a successful request as a tuple, if the recorder wants no more than that."""
         region = task._region
         if region.hook is not None or region.recorder is None or region.recorder.trace is None:
             return region.hook is None and region.recorder is None

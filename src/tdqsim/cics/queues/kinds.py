@@ -1,8 +1,9 @@
-"""What the four kinds of transient data queue do to requests, and how each queue has it bound.
+"""What the four kinds of transient data queue do for each request, and how this is bound to a queue.
 
-A request does not ask its queue what it is and how it stands: the queue has bound what it does. :func:`bind` binds
-``read``, ``write`` and ``delete`` anew whenever something changes that matters, by two tables: what the state means
-(:func:`~tdqsim.cics.queues.checks.decide`) and, where that lets a request go on, what the kind and its recovery do::
+A request does not check the kind and state of its queue; it calls the function that is bound to the queue.
+:func:`bind` binds ``read``, ``write`` and ``delete`` again after each change that affects them, by two tables: the
+outcome of the state (:func:`~tdqsim.cics.queues.checks.decide`) and, if that lets the request go on, the function for
+the queue's kind and recovery::
 
     kind               READQ                  WRITEQ                  DELETEQ
     INTRA NO           volatile.read          volatile.write          volatile.clear

@@ -1,7 +1,7 @@
 """Requests to a physically recoverable queue: each is a commit of its own.
 
-With it goes whatever must not be without it: the trigger cycle that a WRITEQ begins, and of a READQ the record itself,
-which is given back if the region fails before the reader's unit of work ends.
+The commit includes what must be atomic with the request: for WRITEQ the trigger cycle that it begins; for READQ a copy
+of the record, which the next start puts back if the region fails before the reader's unit of work ends.
 """
 
 from __future__ import annotations

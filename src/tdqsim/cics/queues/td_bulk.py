@@ -1,8 +1,8 @@
-"""READQ TD and WRITEQ TD over and over: all records of a queue, or many records to one.
+"""READQ TD and WRITEQ TD in bulk: read all records of a queue, or write many records to it.
 
-Each record is a request as if it had been issued by itself: it is counted, it shows in the EIB, and whatever changes
-between two records (the queue is disabled, closed, watched) counts for the next one. Only on an open data set are many
-records one turn of Python, which makes them as cheap as a plain loop over the file.
+Each record is a request of its own: it is counted, it shows in the EIB, and a change between two records (the queue is
+disabled, closed or watched) applies to the next one. On an open data set many records are processed in one loop, which
+is as fast as a plain loop over the file.
 """
 
 from __future__ import annotations

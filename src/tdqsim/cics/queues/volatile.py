@@ -1,8 +1,8 @@
-"""Requests to a non-recoverable queue: its records are in memory, and are the only truth.
+"""Requests to a non-recoverable queue, whose records are in memory only.
 
-``ci_left`` and ``taken`` are the account of control intervals, which is looked at once a control interval (see
-:mod:`~tdqsim.cics.model.space`); a length that is wrong shows there too. An exception leaves the record written or
-not, read or not.
+``ci_left`` and ``taken`` belong to the account of control intervals, which is updated once per control interval (see
+:mod:`~tdqsim.cics.model.space`); the same check detects a wrong length. After an exception, such as an interrupt, the
+request was either made completely or not at all.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
 
 
 def emptied(queue: IntraTdQueue, task: TaskData) -> None:
-    """QZERO: the cycle is over, and the queue has no control interval any more."""
+    """Handle QZERO: end the trigger cycle, and free the queue's control intervals."""
     if queue.latched is not None:
         task._region.ati.emptied(queue)
     if queue.bounds:
