@@ -1,9 +1,9 @@
-"""Unmodified COBOL CICS programs under GnuCOBOL as tasks of a region.
+"""Run unmodified COBOL CICS programs, compiled by GnuCOBOL, as tasks of a region.
 
 Sources are expanded and compiled by ``cobc``; every EXEC CICS command is answered by the region
 (:mod:`~tdqsim.cobol.translate`, :mod:`~tdqsim.cobol.level`). :class:`CobolPrograms` ties a folder of sources to a
-region: its programs can be linked to, and be the handlers of transactions. Each name is loaded when it is first used,
-because pytest imports the package for its option alone.
+region: other programs can LINK to its programs, and transactions can have them as handlers. Each name of the package is
+loaded at its first use, because pytest imports the package only for the command-line option.
 """
 
 from __future__ import annotations

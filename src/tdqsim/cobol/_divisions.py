@@ -1,4 +1,4 @@
-"""Where the parts of a program are: its divisions and sections, the programs of a file, the options of a command."""
+"""Find the parts of a program: its divisions and sections, the programs of a file, the options of a command."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["Divisions", "options_of_command", "programs_of"]
 
 
 _IN_PROCEDURE: Final = ("PROGRAM-ID", "PROCEDURE", "END")
-"""The words behind a PROCEDURE DIVISION that begin a program, its body, or the end of DECLARATIVES."""
+"""The only words that matter after PROCEDURE DIVISION: they begin a program or its body, or end DECLARATIVES."""
 
 
 def programs_of(found: list[Word]) -> Iterator[tuple[int, int]]:
-    """The programs of a file that stand one behind the other: from which word to which, those inside them included."""
+    """Give the first word and the end of each program of a file; a program contains its nested programs."""
     begin = depth = 0
     ends = [at for at, word in enumerate(found) if word.text.upper() in ("PROGRAM-ID", "END")]
     for at in ends:
@@ -33,7 +33,7 @@ def programs_of(found: list[Word]) -> Iterator[tuple[int, int]]:
 
 
 class Divisions:
-    """Where the parts of a program are that the translator adds to."""
+    """The positions of those parts of a program to which the translator adds text."""
 
     def __init__(self, found: list[Word]) -> None:
         self.program = ""

@@ -48,11 +48,11 @@ CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
  02 DFHEI-LOCAL USAGE POINTER.
  02 DFHEI-LABEL PIC S9(9) COMP-5 VALUE 0.
 """
-"""The control area: the number of a command goes in, the number of a label comes back, with RESP and RESP2; pointers
-for ADDRESS OF, and where the LOCAL-STORAGE of the program is, which each of its commands says anew;
-the label that DFHEI-BRANCH goes to."""
+"""The control area. The program passes the number of a command; it gets back the number of a label, RESP and RESP2. The
+area also has the pointers for ADDRESS OF, the address of the program's LOCAL-STORAGE (set before each command), and the
+number of the label that DFHEI-BRANCH goes to."""
 LOCAL: Final = " 01 DFHEI-LOCAL-BASE PIC X(16).\n"
-"""What is put before all else in LOCAL-STORAGE."""
+"""The first item of LOCAL-STORAGE; its address is the address of the section."""
 DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).

@@ -1,8 +1,8 @@
-"""libcob in this process: loaded once, with the shim between it and Python.
+"""Load libcob, the run-time of GnuCOBOL, into this process, with the shim between it and Python.
 
-All of libcob's state is the process's, so one thread uses it: the one that owns the regions. The shim keeps tasks that
-wait inside a command apart. libcob changes signal handlers and the locale when it is loaded; both are restored. A
-program that asks to end the process ends only its run.
+libcob has one state for the process, so only one thread may use it: the one that owns the regions. The shim separates
+the tasks that wait inside a command. libcob changes signal handlers and the locale when it is loaded; both are
+restored. A program that asks to end the process ends only its own run.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ RUNAWAY: Final = 6
 HEADING: Final = 4
 _TABLE: Final = 64 * 5 + HEADING
 _SHIM: Final = ("_shim.c", "_instead.c")
-"""The text of the shim, and what it includes."""
+"""The source text of the shim and of the files that it includes."""
 _LINE_BITS: Final = 20
-"""The compiler marks a statement by a number: the file in the bits above these, the line in these."""
+"""The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
 
 
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
@@ -70,45 +70,45 @@ _MOMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 
 
 class Callbacks(Protocol):
-    """The functions of Python that the run-time calls."""
+    """The Python functions that the run-time calls."""
 
     def command(self, number: int) -> int:
-        """A command, by its number; its arguments are in the table.
+        """Do the command of this number; its arguments are in the table.
 
-        The number is negative where the level's command before it was another program's, or there was none. Gives one
+        The number is negative when another program of the level issued the previous command, or none did. Returns one
         more than the number of the label to go to, 1 to go on, or -LEFT when the level is over.
         """
 
     def call(self, name: bytes) -> int:
-        """The address of a program that is CALLed; 0 when libcob is to find it, -1 when the level is over."""
+        """Return the address of a CALLed program; 0 when libcob has to look for it, -1 when the level is over."""
 
     def failure(self) -> int:
-        """The level's program has failed; 1 when it is entered again, at the label of its abend exit."""
+        """Handle the failure of the level's program; returns 1 to enter it again, at the label of its abend exit."""
 
     def statement(self, module: int, name: bytes, where: int) -> int:
-        """A statement begins; gives DONE or LEFT."""
+        """Take note that a statement begins; returns DONE or LEFT."""
 
     def convert(self, national: int, data: int, size: int, ccsid: int, to: int, room: int) -> int:
-        """NATIONAL-OF (1) or DISPLAY-OF (0) of some bytes, put into so much room; gives how many there are.
+        """Do NATIONAL-OF (1) or DISPLAY-OF (0); the result goes into a buffer of the given size. Returns its length.
 
-        CCSID 0 stands for the characters in which programs run here; -1 says that the level is over.
+        CCSID 0 stands for the code page in which programs run here. The result -1 means that the level is over.
         """
 
     def warned(self, module: int, text: bytes) -> int:
-        """A check whose policy is ``warn`` has found something in a program; gives DONE or LEFT."""
+        """Issue the warning of a check whose policy is ``warn``; returns DONE or LEFT."""
 
     def named(self, data: int, size: int, kind: int, to: int, room: int) -> int:
-        """Put the name of the item with this storage into so much room, ended by a zero byte; gives DONE or LEFT.
+        """Put the name of the item at an address into a buffer; returns DONE or LEFT.
 
-        The compiler's own name for it is there already, or nothing. ``kind`` is libcob's type, with the flags above 16
-        bits.
+        The buffer holds the name that the compiler knows, or is empty; a zero byte ends it. ``kind`` is libcob's type,
+        with the flags above 16 bits.
         """
 
     def displayed(self, data: int, size: int, newline: int) -> int:
-        """DISPLAY of some text, with the end of the line or without; gives DONE or LEFT."""
+        """Do DISPLAY of a text, with or without the end of the line; returns DONE or LEFT."""
 
     def moment(self, to: int) -> int:
-        """Put CURRENT-DATE, the day of the year and that of the week there, ended by a zero byte; DONE or LEFT."""
+        """Put CURRENT-DATE and the days of year and week into a buffer, with a zero byte; returns DONE or LEFT."""
 
 
 class Libcob:
@@ -154,7 +154,8 @@ class Libcob:
         )
         library.dfh_instead(*self._instead)
         library.dfh_characters(_ebcdic())
-        locale.setlocale(locale.LC_ALL, spoken)  # else files are read in ASCII from here on
+        # libcob has set the locale from the environment, by which Python would decode the files that it opens
+        locale.setlocale(locale.LC_ALL, spoken)
         self.run: Callable[[int, int, int | None, int, bytes, int, int], int] = library.dfh_run
         self.number: Callable[[int], int] = library.dfh_number
         library.dfh_number.argtypes = (ctypes.c_void_p,)
@@ -168,17 +169,17 @@ class Libcob:
 
     @property
     def message(self) -> str:
-        """What the run-time said of its last error."""
+        """The run-time's message about its last error."""
         return bytes(self._library.dfh_message()).decode("utf-8", "replace").strip()
 
     @property
     def failed_at(self) -> str:
-        """Where the program was that ended a level other than normally: file and line; empty when that is unknown."""
+        """The file and line at which a program ended a level abnormally; empty when unknown."""
         source = bytes(self._library.dfh_failing_source()).decode("utf-8", "surrogateescape")
         return self._place(source, int(self._library.dfh_failing_at()))
 
     def place(self, module: int, statement: int | None = None) -> str:
-        """The file and line of a statement, of the one at hand when none is given; empty when that is unknown."""
+        """The file and line of a statement, by default of the current one; empty when unknown."""
         where = int(self._library.dfh_statement_of(module)) if statement is None else statement
         return self._place(self.module_source(module, where >> _LINE_BITS) if where else "", where)
 
@@ -187,19 +188,19 @@ class Libcob:
         return f"{source}:{where & ((1 << _LINE_BITS) - 1)}" if source else ""
 
     def module_name(self, module: int) -> str:
-        """The PROGRAM-ID of a program that runs."""
+        """The PROGRAM-ID of a running program."""
         return bytes(self._library.dfh_module_name(module)).decode("latin-1")
 
     def is_active(self, module: int, program: str) -> bool:
-        """Whether a program is this one, or has CALLed it on some way."""
+        """Whether a program is this one, or has CALLed it directly or through other programs."""
         return bool(self._library.dfh_active(module, program.encode("latin-1")))
 
     def module_source(self, module: int, at: int) -> str:
-        """The name of one of the files that a program was made of."""
+        """The name of one of the source files of a program."""
         return bytes(self._library.dfh_module_source(module, at) or b"").decode("utf-8", "surrogateescape")
 
     def reached(self, program: str) -> list[int]:
-        """The statements of a program that were reached while that was watched, as the compiler marks them."""
+        """The compiler's marks of the statements that a program has reached since ``watch`` was called."""
         name = program.encode("latin-1")
         count = self._library.dfh_reached(name, None, 0)
         lines = (ctypes.c_uint * count)()
@@ -208,7 +209,7 @@ class Libcob:
 
 
 def _ebcdic() -> bytes:
-    """The EBCDIC byte for each byte of a program, by which the zones of its digits are known."""
+    """The EBCDIC byte for each byte of a program; the zones of digits are checked by it."""
     page = codepage(37)
     return b"".join(page.encode(chr(byte)) for byte in range(256))
 
@@ -221,7 +222,7 @@ def libcob(callbacks: Callbacks) -> Libcob:
         callbacks: the functions it calls; there is one object for the process.
 
     Raises:
-        CobolMissing: there is no compiler, or GnuCOBOL's headers are not there.
+        CobolMissing: the compiler or GnuCOBOL's headers are not installed.
     """
     return Libcob(_shim(), callbacks)
 
@@ -229,7 +230,7 @@ def libcob(callbacks: Callbacks) -> Libcob:
 def _shim() -> Path:
     """The shim, compiled once for this user, this release of GnuCOBOL and this machine; see :func:`private_folder`.
 
-    It is made under another name and then renamed, so that two processes may make it at once.
+    It is written under a temporary name and then renamed, so that two processes can compile it at the same time.
     """
     folder_of_c = resources.files("tdqsim.cobol")
     texts = {name: folder_of_c.joinpath(name).read_bytes() for name in _SHIM}

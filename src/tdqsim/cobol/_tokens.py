@@ -1,8 +1,8 @@
-"""COBOL text as ``cobc -E`` leaves it, cut into the words that a translator must know of.
+"""Split COBOL text that ``cobc -E`` has expanded into words for the translator.
 
 The preprocessor has expanded COPY and REPLACE, joined continued literals and dropped comments and both margins; what is
 left is free text with ``#line`` marks. A word here is a literal, a COBOL word, a number, a full stop or one other
-character; the marks say from which file and line it came.
+character; the marks give the file and line that it comes from.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Word(NamedTuple):
     place: WordPlace
 
     def is_word(self, *names: str) -> bool:
-        """Whether it is one of these words, given in upper case."""
+        """Whether the word is one of these, which are given in upper case."""
         return self.kind == "word" and self.text.upper() in names
 
 
@@ -73,7 +73,7 @@ def words(text: str, file: str) -> Iterator[Word]:
             place = WordPlace(place.file, place.line + 1)
         elif kind == "mark":
             mark = _MARK.match(match.group())
-            if mark:  # the line that follows the mark has the number, and its own end is counted first
+            if mark:  # the number is that of the next line, and the end of the mark's own line is counted before it
                 place = WordPlace(mark.group(2), int(mark.group(1)) - 1)
         elif kind not in ("blank", "pseudo"):
             yield Word(kind, match[0], match.start(), match.end(), place)

@@ -1,11 +1,12 @@
-"""From a command of a program to the command of the task: values in by the option's kind, values out likewise.
+"""Turn a command of a program into a command of the task, and its results into values of the program's items.
 
 The words of a command are resolved once by :mod:`tdqsim.cics.text`, which gives for each argument the kind of its
 option and the direction; a :class:`Plan` keeps that and makes a call of the task's method from it. Some commands need
 the program itself and are in :mod:`~tdqsim.cobol.program_commands`. The stubs of a test and its functions for verbs
-are asked first; a verb that neither they nor the simulator have stops the task with verb, program and line.
+come first; a verb that neither they nor the simulator answer stops the task with an error that names verb, program and
+line.
 
-CICS reads and writes as many bytes as LENGTH says, whatever the size of the area. The same holds here up to the end of
+CICS reads and writes as many bytes as LENGTH gives, whatever the size of the area. The same holds here up to the end of
 the 01 that contains the area. The storage behind it cannot be the same as on the mainframe: it is read as binary zeros
 and not written, and a warning is issued.
 """
@@ -58,22 +59,22 @@ _HALF: Final = 0x8000
 _HALFWORD: Final = 2
 _FULLWORD: Final = 4
 _LONGEST: Final = 200
-"""A longer reason is cut."""
+"""The greatest length of a reason in a message, in characters; a longer one is cut."""
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
 Issue = Callable[["Level", Sequence[int]], None]
-"""Does a command for a level; takes the numbers of its arguments, five for each."""
+"""A function that does a command for a level; it takes five numbers for each argument of the command."""
 
 
 class Plan:
-    """How one command of a program is done; made once for each command.
+    """How to do one command of a program; made once for each command.
 
     Attributes:
         declared: the command.
-        issue: does it, for a level and the numbers of its arguments.
-        names: its first two words, and the first.
-        plain: whether it changes nothing in the EIB but the fields about the last command.
-        rows: takes the numbers of its arguments from a table of them.
+        issue: does the command, for a level and the numbers of its arguments.
+        names: its first two words, and its first word.
+        plain: whether it changes only those fields of the EIB that describe the last command.
+        rows: takes the numbers of its arguments from the run-time's table.
     """
 
     __slots__ = ("declared", "issue", "names", "plain", "rows")
@@ -100,7 +101,7 @@ class Plan:
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
-    """RETURN without options: no exception is needed to leave, unless the region is watched."""
+    """Do RETURN without options: no exception is needed to end the level, unless the region is watched."""
     del rows
     task = level.task
     region = task.region
@@ -114,11 +115,11 @@ def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
     return [Plan(declared) for declared in commands]
 
 
-# -- a command that the task has -------------------------------------------------------------------------------------
+# -- a command that the task answers ---------------------------------------------------------------------------------
 
 
 class _Call:
-    """A resolved command: where its values come from and where they go."""
+    """A resolved command: the arguments that its values come from and go to."""
 
     def __init__(self, declared: ExecCommand, resolved: Resolved) -> None:
         command = resolved.command
@@ -127,7 +128,7 @@ class _Call:
         self.constants: dict[str, Any] = {each.parameter: cvda for each, cvda in resolved.keywords}
         self.values: list[tuple[str, int, Callable[[Area], str | int]]] = []
         self.numbers: list[tuple[str, int]] = []
-        self.lengths: list[tuple[str, int]] = []  # halfwords that are areas: read, and written afterwards
+        self.lengths: list[tuple[str, int]] = []  # halfwords that the command reads first and writes afterwards
         self.data: list[tuple[str, int, str, str]] = []
         parameters = {option.parameter for option in command.options}
         if resolved.common and "nohandle" in parameters:
@@ -138,7 +139,7 @@ class _Call:
         for each, option in resolved.sends:
             if each.kind == "flag":
                 self.constants[each.parameter] = True
-            elif isinstance(option.argument, TextLiteral):  # what an option without argument stands for
+            elif isinstance(option.argument, TextLiteral):  # the value of an option without argument
                 self.constants[each.parameter] = _constant(str(option.argument.value), each.kind, each.length)
             elif each.kind == "data":
                 self.data.append((each.parameter, _at(option), each.word, _companion(each.word, given)))
@@ -192,7 +193,7 @@ class _Call:
             result = getattr(task, self.method)(*positional, **keywords)
         except Condition as condition:
             self._deliver(level, self._areas(level, rows), brought(condition), pages)
-            if abend_code(condition):  # the others are ignored, as CICS does, and the program looks at its EIB
+            if abend_code(condition):  # CICS ignores the other conditions; the program looks at its EIB
                 raise
             return
         if self.record is not None and result.__class__ is bytes and pages is None and task.condition is None:
@@ -202,7 +203,7 @@ class _Call:
             self._deliver(level, self._areas(level, rows), result if met is None else brought(met), pages)
 
     def _values(self, level: Level, rows: Sequence[int]) -> dict[str, Any]:
-        """The keyword arguments that are no data areas."""
+        """The keyword arguments that are not data areas."""
         keywords = self.constants.copy()
         for parameter, at in self.numbers:
             number = rows[at * 5 + 4]
@@ -211,7 +212,7 @@ class _Call:
             keywords[parameter] = number if -_HALF <= number < _HALF else (number + _HALF) % (2 * _HALF) - _HALF
         for parameter, at in self.lengths:
             number = rows[at * 5 + 4]
-            if rows[at * 5 + 1] != _HALFWORD or not -_HALF <= number < _HALF:  # NO_VALUE neither
+            if rows[at * 5 + 1] != _HALFWORD or not -_HALF <= number < _HALF:  # NO_VALUE is no halfword either
                 number = self._areas(level, rows)[at].taken(_HALFWORD)
             keywords[parameter] = number
         for parameter, at, read in self.values:
@@ -224,7 +225,7 @@ class _Call:
         return Areas(level.libcob, rows, self.declared.written)
 
     def _deliver_record(self, level: Level, rows: Sequence[int], data: bytes) -> None:
-        """A record and its length: INTO and LENGTH, as most commands that read have them."""
+        """Deliver a record to INTO and its length to LENGTH, which most commands that read have."""
         at, length_at = self.record or (0, -1)
         size = len(data)
         if size <= rows[at * 5 + 1] and rows[at * 5] >= FLOOR:
@@ -245,7 +246,8 @@ class _Call:
         if result is None:
             return
         values = self._received(result)
-        image = getattr(result, "image", None) if self.sets else None  # a control block, as of EXTRACT STATISTICS
+        # a control block, such as that of EXTRACT STATISTICS
+        image = getattr(result, "image", None) if self.sets else None
         if image is not None:
             values = {**values, "SET": image(level.task.region.screens.codepage)}  # that of programs
         for at, word, store in self.receivers:
@@ -285,7 +287,7 @@ class _Call:
 
 
 def _record(receivers: Sequence[tuple[int, str, object]], *, plain: bool) -> tuple[int, int] | None:
-    """The places of INTO and LENGTH (else -1) for a command that returns a record and nothing else; None for others."""
+    """The positions of INTO and LENGTH (-1 for none) of a command that returns only a record; None for others."""
     words = {word: at for at, word, _store in receivers}
     if not plain or "INTO" not in words or words.keys() - {"INTO", "LENGTH"}:
         return None
@@ -293,22 +295,22 @@ def _record(receivers: Sequence[tuple[int, str, object]], *, plain: bool) -> tup
 
 
 def _words(declared: ExecCommand) -> tuple[str, str]:
-    """The first two words of a command, and the first."""
+    """The first two words of a command, and the first one alone."""
     words = declared.text.replace("(", " (").split()
     return " ".join(words[:2]), words[0]
 
 
 @lru_cache(_WORDS_KEPT)
 def _all_words(declared: ExecCommand) -> frozenset[str]:
-    """The words of a command's options, and of its name: READQ without TD is READQ TS."""
+    """The words of a command's name and options; READQ without TD is READQ TS."""
     words = {part.partition("(")[0] for part in declared.text.split()}
-    with suppress(TranslationError):  # a command that the simulator does not have
+    with suppress(TranslationError):  # the simulator does not have the command
         words.update(resolve(declared.text).command.name.split())
     return frozenset(words)
 
 
 def unserved(declared: ExecCommand) -> str:
-    """Why a command is answered by nothing but a function of the test's, and what that is called; else empty."""
+    """The reason why only a function of the test can answer a command, with the name of that function; else empty."""
     if declared.verb in _LANGUAGES:
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
     if own := program_command_name(declared):
@@ -322,13 +324,13 @@ def unserved(declared: ExecCommand) -> str:
 
 
 def _needed(declared: ExecCommand, reason: str) -> str:
-    """What is wrong with a command, and the function that would answer it."""
+    """The problem with a command, and the function that could answer it."""
     two, one = _words(declared)
     what = re.sub(r"^column \d+: ", "", reason)
     option = what.partition(" is no option ")[0] if " is no option " in what else ""
     common = two.split()[-1] in COMMON_OPTIONS
     name = one if "(" in two or common or (option and two != f"{one} {option}") else two
-    if len(what) > _LONGEST:  # a list of all that a verb may be
+    if len(what) > _LONGEST:  # a list of all possible verbs would follow
         what = what.partition(";")[0]
     return f'{what} (a function may answer it: programs.verbs["{name}"])'
 
@@ -345,7 +347,7 @@ def _served(declared: ExecCommand) -> Issue:
 
 
 def _of_the_user(declared: ExecCommand, reason: str) -> Issue:
-    """A command that the simulator does not have, or not with these options: only :func:`answers` does it."""
+    """A command that the simulator does not have, or not with these options; only :func:`answers` can do it."""
     needed = _needed(declared, reason)
 
     def issue(level: Level, rows: Sequence[int]) -> None:
@@ -356,7 +358,7 @@ def _of_the_user(declared: ExecCommand, reason: str) -> Issue:
 
 
 def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The parameters before ``*options`` and the words that go there; None for a command without them."""
+    """The parameters before ``*options`` and the words that they take; None for a command without ``*options``."""
     parameters = resolved.command.parameters
     own = resolved.command.name.split()
     wanted = tuple(each.word for each, _option in resolved.receives if each.word not in own)
@@ -366,7 +368,7 @@ def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, 
 
 
 def _companion(word: str, given: set[str]) -> str:
-    """The parameter that says how long an area is."""
+    """The parameter for the length of an area."""
     if word == "RIDFLD":
         return "keylength" if "keylength" in given else ""
     if word == "ROUTECODES":
@@ -375,12 +377,12 @@ def _companion(word: str, given: set[str]) -> str:
 
 
 def _fixed(declared: ExecCommand, at: int) -> bool:
-    """Whether an argument is a value and no area, such as ``LENGTH(80)`` or ``LENGTH(LENGTH OF REC)``."""
+    """Whether an argument is a value and not an area, such as ``LENGTH(80)`` or ``LENGTH(LENGTH OF REC)``."""
     return _VALUE.match(declared.written[at]) is not None
 
 
 def _at(option: Option) -> int:
-    """Which argument an option of the resolved text names: A3 is the third."""
+    """The number of the argument that an option of the resolved text names: A3 is the third."""
     argument = option.argument
     reference = argument.reference if isinstance(argument, AddressOf | LengthOf) else argument
     assert isinstance(reference, Reference), option
@@ -391,7 +393,7 @@ def _at(option: Option) -> int:
 
 
 def _literal(written: str, kind: str, length: int) -> str | int | None:
-    """The value of an argument that is a plain literal; None for others."""
+    """The value of an argument that is a plain literal; None for other arguments."""
     if kind == "name" and len(written) > 1 and written[0] in "'\"" and written[-1] == written[0]:
         text = written[1:-1].replace(written[0] * 2, written[0])
         return text[:length].rstrip(" ") if length else text
@@ -407,7 +409,7 @@ def _constant(text: str, kind: str, length: int) -> str | int:
 def _reader(kind: str, length: int) -> Callable[[Area], str | int]:
     if kind == "name" and length:
         return lambda area: area.read(min(area.size, length)).decode("latin-1").rstrip(" ")
-    if kind == "name":  # a text, of which another option says how long it is
+    if kind == "name":  # a text whose length is given by another option
         return lambda area: area.read().decode("latin-1")
     if kind == "abstime":
         return _abstime
@@ -419,13 +421,13 @@ def _reader(kind: str, length: int) -> Callable[[Area], str | int]:
 
 
 def _abstime(area: Area) -> int:
-    """ABSTIME: eight bytes of packed digits, whatever the program declares there; -1 for other bytes."""
+    """Read an ABSTIME: eight bytes of packed digits, whatever the program declares; -1 for other bytes."""
     text = area.read(8).hex()
     return int(text[:-1]) if text[:-1].isdigit() and text[-1] in "cfae" else -1
 
 
 def _writer(kind: str, length: int) -> Callable[[Area, Any], None] | None:
-    """How a value goes into an area; None for bytes."""
+    """The function that puts a value of a kind into an area; None for bytes."""
     if kind == "abstime":
         return lambda area, value: area.fill(bytes.fromhex(f"{int(value):015d}C"))
     if kind in _SIZES:
@@ -442,17 +444,17 @@ def _name(value: str | bytes, length: int) -> bytes:
 
 
 def _addressed(value: Any) -> bytes:
-    """What a pointer leads to: a record, or a list of task numbers (packed, four bytes each) or of transaction ids."""
+    """The bytes to which a pointer leads: a record, or task numbers (packed, four bytes each) or transaction ids."""
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     return b"".join(bytes.fromhex(f"{each:07d}C") if isinstance(each, int) else _name(each, _TRANSID) for each in value)
 
 
-# -- what the user answers -------------------------------------------------------------------------------------------
+# -- commands that the user's functions answer -----------------------------------------------------------------------
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
-    """EXEC SQL or EXEC DLI: call the user's function with the host variables A1, A2, ... of the statement."""
+    """Do EXEC SQL or EXEC DLI: call the user's function with the host variables A1, A2, ... of the statement."""
     language, _, text = declared.text.partition(" ")
     function = level.verbs.get(language)
     if function is None:
@@ -466,7 +468,7 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     """Let a stub or a function of ``verbs`` answer a command.
 
     Returns:
-        False where the region is to do it.
+        False when the region has to do the command.
     """
     declared = plan.declared
     if declared.verb in _LANGUAGES:
@@ -474,7 +476,8 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     settings = level.settings
     options = options_of(declared, Areas(level.libcob, rows, declared.written))
     words = _all_words(declared) if settings.stubs else frozenset()
-    taking = [each for each in settings.stubs if each.takes(level, words, options)]  # each counts what it fits
+    # every stub is asked, because each counts the commands that it fits
+    taking = [each for each in settings.stubs if each.takes(level, words, options)]
     answer: object = NotImplemented
     for stub in taking:
         stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})

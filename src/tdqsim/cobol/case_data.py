@@ -1,6 +1,6 @@
-"""Records of case files: from what is written to bytes, and compared with bytes.
+"""Records of case files: encode them, and compare them with the bytes of records.
 
-A text stands for its bytes in the code page of its queue or file; elsewhere for those that programs have. Texts are
+A text is encoded in the code page of its queue or file; elsewhere in the code page of programs. Texts are
 compared without trailing blanks. A record with a layout is compared field by field.
 """
 
@@ -25,12 +25,12 @@ _TEXTS: Final = (FieldType.TEXT, FieldType.EDITED)
 
 
 class CaseDifference(NamedTuple):
-    """Something that is not as expected.
+    """A difference between an expected and an actual value.
 
     Attributes:
-        place: what it is, such as ``queues.OUTQ[1].PAY-AMOUNT``.
-        expected: what was expected.
-        found: what was found.
+        place: the value compared, such as ``queues.OUTQ[1].PAY-AMOUNT``.
+        expected: the expected value.
+        found: the actual value.
     """
 
     place: str
@@ -53,10 +53,10 @@ class CaseRecords:
         self._layouts: dict[tuple[str, str, str], Layout] = {}
 
     def encode(self, data: CaseData, page: CodePage) -> bytes:
-        """The bytes of a record that is given.
+        """Give the bytes of an input record.
 
         Raises:
-            UsageError: it is a pattern. TdqError: a layout cannot be read, or a value does not fit its field.
+            UsageError: the record is a pattern. TdqError: a layout cannot be read, or a value does not fit its field.
         """
         if isinstance(data, str):
             return page.encode(data)
@@ -69,7 +69,7 @@ class CaseRecords:
         return layout.encode(values, base=_initial(layout, page))
 
     def compare(self, place: str, expected: CaseData, found: bytes, page: CodePage) -> list[CaseDifference]:
-        """What is not as expected in a record."""
+        """Give the differences between an expected record and its bytes."""
         if isinstance(expected, CaseRecord) and expected.layout:
             layout = self._layout(expected, page)
             differences = []
@@ -85,7 +85,7 @@ class CaseRecords:
         return [] if _agrees(expected, text) else [CaseDifference(place, _shown(expected), _readable(text, found))]
 
     def written(self, expected: CaseData | None, found: bytes, page: CodePage) -> Any:
-        """A record as a case file has it, in the form of what was expected there; for updates."""
+        """Give a record as a case file writes it, in the form of the expected record; for updates."""
         if expected is not None and not self.compare("", expected, found, page):
             return expected if isinstance(expected, str) else expected.model_dump(exclude_defaults=True)
         if isinstance(expected, CaseRecord) and expected.layout:

@@ -305,14 +305,14 @@ def load_case_file(path: Path) -> CaseFile:
     if not isinstance(root, MapNode):
         raise DefinitionError([Problem(str(path), 1, "", "", "", "must be a mapping with the key cases")])
     try:
-        found = CaseFile.model_validate(_plain(root))
+        case_file = CaseFile.model_validate(_plain(root))
     except ValidationError as error:
         problems = [_problem(str(path), root, each) for each in error.errors(include_url=False)]
         raise DefinitionError(list(dict.fromkeys(problems))) from None
-    names = [case.name for case in found.cases]
+    names = [case.name for case in case_file.cases]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DefinitionError([Problem(str(path), 1, "", "name", twice[0], "is the name of several cases")])
-    return found.model_copy(update={"region": str(_region_of(path, found.region))})
+    return case_file.model_copy(update={"region": str(_region_of(path, case_file.region))})
 
 
 def _region_of(path: Path, given: str) -> Path:

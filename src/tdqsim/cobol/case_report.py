@@ -1,7 +1,7 @@
-"""What became of cases: as JUnit XML for build servers, and written back into the case file.
+"""Report the results of cases as JUnit XML for build servers, or write them back into the case file.
 
-An update replaces the ``then`` of a case that has differences, and nothing else of the file: comments and the order of
-other keys stay. An expectation that was met stays as it is written, patterns included.
+An update replaces only the ``then`` of cases that have differences: comments and the order of other keys stay. An
+expectation that was met stays as it is written, patterns included.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _xml(text: str) -> str:
 
 
 def update_case_file(path: Path, results: Iterable[CaseResult]) -> int:
-    """Write what was found into the ``then`` of the cases that have differences; returns how many there are."""
+    """Write the actual results into the ``then`` of the cases that have differences; returns their number."""
     changed = {each.name: each.found for each in results if each.differences and not each.error}
     lines = path.read_text("utf-8").split("\n")
     root = read_yaml(read_text(path), str(path), longest=32767)
@@ -67,7 +67,7 @@ def update_case_file(path: Path, results: Iterable[CaseResult]) -> int:
 
 
 def _replace(lines: list[str], case: MapNode, found: object) -> None:
-    """Replace the lines of ``then`` of a case; they come at its end where there are none."""
+    """Replace the lines of ``then`` of a case; if it has none, they are added at its end."""
     column = _column(lines[case.lines["name"] - 1], "name")
     text = yaml.safe_dump({"then": found}, sort_keys=False, width=_WIDTH, allow_unicode=True, default_flow_style=None)
     block = [f"{' ' * column}{line}" for line in text.rstrip("\n").split("\n")]
@@ -82,12 +82,12 @@ def _replace(lines: list[str], case: MapNode, found: object) -> None:
 
 
 def _column(line: str, key: str) -> int:
-    """Where a key begins in its line, behind dashes."""
+    """The column at which a key begins in its line, after any dashes."""
     return line.index(key) if key in line else len(line) - len(line.lstrip())
 
 
 def _end(lines: list[str], start: int, column: int) -> int:
-    """The line behind what belongs to the key in a line: the next one that is not indented more."""
+    """The line after the value of the key in a line: the next one that is not indented more."""
     end = start + 1
     last = end
     while end < len(lines):

@@ -1,4 +1,4 @@
-"""Cases run: each in a region of its own, made from the region directory with a fresh store and a clock that stands.
+"""Run cases: each in a region of its own, made from the region directory with a fresh store and a frozen clock.
 
 Data sets are never written where region.yaml has them: each DD card is a copy in a folder of the run, and the data set
 directory is an empty one.
@@ -37,15 +37,15 @@ _LATIN: Final = codepage(819)
 
 @dataclass(slots=True)
 class CaseResult:
-    """How a case has ended.
+    """The result of a case.
 
     Attributes:
         file: its file.
         name: its name.
-        differences: what is not as expected.
-        error: why it could not be run; empty when it could.
-        reasons: why tasks have ended abnormally, for reading.
-        found: what ``then`` would have to be; for updates.
+        differences: the differences between expected and actual values.
+        error: why the case could not be run; empty when it was run.
+        reasons: the reasons of abnormal ends of tasks, as text for people.
+        found: the actual results, in the form of ``then``; for updates.
     """
 
     file: Path
@@ -57,7 +57,7 @@ class CaseResult:
 
     @property
     def passed(self) -> bool:
-        """Whether all was as expected."""
+        """Whether the case was run and has no differences."""
         return not self.differences and not self.error
 
     def __str__(self) -> str:
@@ -66,15 +66,15 @@ class CaseResult:
 
 
 def run_cases(path: Path, only: str = "") -> Iterator[CaseResult]:
-    """Run the cases of a file, or the one of a name.
+    """Run the cases of a file, or only the case with a name.
 
     Raises:
         DefinitionError: the file is wrong.
     """
-    found = load_case_file(path)
-    for case in found.cases:
+    case_file = load_case_file(path)
+    for case in case_file.cases:
         if not only or case.name == only:
-            yield run_case(path, found, case)
+            yield run_case(path, case_file, case)
 
 
 def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
@@ -90,7 +90,7 @@ def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
 
 @contextmanager
 def covered(folder: Path | None) -> Iterator[None]:
-    """Write statement coverage of what runs meanwhile: ``lcov.info`` and HTML pages in a folder; None for nothing."""
+    """Write statement coverage of what runs meanwhile, as ``lcov.info`` and HTML pages; None for no coverage."""
     if folder is None:
         yield
         return
@@ -111,7 +111,7 @@ def _region(directory: Path, clock: str) -> Iterator[Region]:
 
 
 def _with_copies(file: RegionFile, folder: Path) -> RegionFile:
-    """The region file with DD cards that name copies."""
+    """The region file with DD cards that name copies of the data sets."""
     cards = dict(file.dd)
     for name, card in file.dd.items():
         if card.path:
@@ -153,7 +153,7 @@ class _Run:
         _Check(self, watched).check(case.then)
 
     def page(self, name: str = "") -> CodePage:
-        """The code page of a queue or file; without a name that of programs."""
+        """The code page of a queue or file; for an empty name that of programs."""
         conversion = self.programs.settings.pages.of(name) if name else None
         if conversion is not None:
             return conversion.page
@@ -217,12 +217,12 @@ class _Run:
 
 
 def _contents(task: Task, name: str) -> bytes:
-    """What a container of the case's channel holds; empty where there is none."""
+    """The contents of a container of the case's channel; empty when there is no such container."""
     try:
-        found = task.get_container(name, channel=_CHANNEL)
+        container = task.get_container(name, channel=_CHANNEL)
     except Condition:
         return b""
-    return found if isinstance(found, bytes) else found.data or b""
+    return container if isinstance(container, bytes) else container.data or b""
 
 
 def _stub(given: Any, run: _Run) -> Stub:
@@ -248,7 +248,7 @@ def _option(data: CaseData, run: _Run) -> str | bytes:
 
 
 class _Check:
-    """The comparison of what is there with what is expected; collects what is there too."""
+    """Compares the state after a run with ``then``, and collects that state for updates."""
 
     def __init__(self, run: _Run, watched: Mapping[str, Stub]) -> None:
         self._run = run

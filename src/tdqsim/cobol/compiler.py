@@ -1,8 +1,8 @@
-"""From a COBOL source to a module that a task can run, kept by content.
+"""Compile a COBOL source to a module that a task can run; modules are cached by content.
 
-``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` answers its commands, ``cobc -m`` compiles the rest. All
-three depend on nothing but the source, its copybooks and the options, so a module is kept under the hash of the
-expanded text: a second compile costs one run of the preprocessor. Errors name the user's file and line.
+``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` replaces its commands by CALLs, ``cobc -m`` compiles the
+result. All three depend only on the source, its copybooks and the options, so the cache has a module under the hash of
+its expanded text: a second compile costs one run of the preprocessor. Errors name the user's file and line.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "18"
 _LONGEST: Final = 600
-"""Seconds: a compiler that has crashed may hang, and hears no SIGTERM."""
+"""The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
 _INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
@@ -52,7 +52,7 @@ _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
 _COMPARISON: Final = re.compile(r"^cob_cmp_packed_int \(const cob_field \*f, [^)]*\)\s*\{", re.MULTILINE)
 _DOUBLEWORD: Final = 8
 _SHELVES: Final = 64
-"""Lists of copybooks that are kept."""
+"""The number of lists of copybooks that are cached."""
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -86,8 +86,8 @@ class Module:
         labels: its labels by number, from 1.
         symbols: its items and statements.
         headers: places of statements that the translator added.
-        following: the programs behind it in its file, which its CALLs find.
-        plans: how its commands are done; empty before it has run.
+        following: the programs that follow it in its file, which it can CALL.
+        plans: how to do its commands; empty before its first run.
     """
 
     program: str
@@ -106,12 +106,12 @@ def _own_copybooks() -> Path:
 
 
 def compile_program(source: Path, options: Options, cache: Path) -> Module:
-    """Compile a program, or find it compiled.
+    """Compile a program, or take the module from the cache.
 
     Args:
         source: the COBOL source.
-        options: how.
-        cache: the folder for compiled modules; it is made.
+        options: the compiler's options.
+        cache: the folder for compiled modules; it is created if needed.
 
     Raises:
         CobolError: it cannot be read, translated or compiled.
@@ -127,12 +127,12 @@ def compile_program(source: Path, options: Options, cache: Path) -> Module:
 
 
 _KNOWN: Final[dict[tuple[Path, Options, Path], tuple[tuple[object, ...], Module]]] = {}
-"""What was compiled or found in this process, each with how its files were: a region that uses it again asks no
-compiler, and shares the loaded copies."""
+"""The modules that this process has compiled or taken from the cache, each with the state of its files: a region that
+uses one again runs no compiler, and shares its loaded copies."""
 
 
 def _stamps(module: Module, options: Options) -> tuple[object, ...]:
-    """The state of the files that a module was made of, and of the folders in which others would be found."""
+    """The state of the files of a module, and of the folders where a new file could take the place of one."""
     places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
     found: list[tuple[object, ...]] = []
     for place in sorted(places - {""}):
@@ -149,7 +149,8 @@ def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
     made_by = (_FORMAT, compiler_release(), *options.arguments())
     key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
-    place = cache.absolute() / key.hexdigest()[:32]  # the compiler works in a folder of its own
+    # the compiler runs in a temporary folder, so its paths must be absolute
+    place = cache.absolute() / key.hexdigest()[:32]
     kept = place / "program.json"
     if not kept.is_file():
         _make(translate(text, str(source)), source, options, place)
@@ -168,7 +169,8 @@ def expand(source: Path, options: Options) -> str:
     except OSError as error:
         raise CobolError([f"{source}: cannot be read: {error.strerror}"]) from error
     with tempfile.TemporaryDirectory(prefix="tdqsim-cobol-") as folder:
-        prepared = Path(folder) / "source" / source.name  # where COPY does not look: a copybook may have its name
+        # in a folder that COPY does not search, because a copybook may have the same name
+        prepared = Path(folder) / "source" / source.name
         prepared.parent.mkdir()
         text = _without_options(text)
         prepared.write_bytes(text)
@@ -177,7 +179,7 @@ def expand(source: Path, options: Options) -> str:
         done = _run(command, folder)
 
     def named(text: str) -> str:
-        """With the user's files in place of the copies for the preprocessor."""
+        """Replace the names of the preprocessor's copies in a text by those of the user's files."""
         text = text.replace(str(prepared), str(source))
         pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
         return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
@@ -189,11 +191,11 @@ def expand(source: Path, options: Options) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shelf:
-    """What COPY finds in some folders.
+    """The files that COPY can name in a list of folders.
 
     Attributes:
-        copybooks: the file for each name, whatever the case of its own and its suffix.
-        maps: BMS sources, each the symbolic map of its name.
+        copybooks: the file for each name, in any case and with any suffix of copybooks or programs.
+        maps: BMS sources; each stands for the symbolic map of its name.
     """
 
     copybooks: Mapping[str, Path]
@@ -214,9 +216,9 @@ def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
 
 
 def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, dict[str, str]]:
-    """One folder in which COPY finds what the text and its copybooks name: links to the files.
+    """Make one folder with links to all files that COPY statements of the text and its copybooks name.
 
-    A BMS source beside them is its symbolic map, unless that is there too. The user's file is given for each name.
+    A BMS source beside them becomes its symbolic map, unless a copybook has its name. Returns the user's file by name.
     """
     library = folder / "copybooks"
     library.mkdir()
@@ -233,9 +235,9 @@ def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, 
 
 
 def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
-    """The copybooks and maps that a text names, and those that they name.
+    """The copybooks and maps that a text names, directly or through other copybooks.
 
-    Any word that is the name of a copybook may stand behind a COPY; a map must.
+    Any word that is the name of a copybook counts, because it may follow a COPY; a map counts only after a COPY.
     """
     found: dict[str, None] = {}
     texts = [text]
@@ -250,9 +252,9 @@ def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
 
 
 def _without_options(text: bytes) -> bytes:
-    """The text without margins, leading CBL and PROCESS statements, and with EXEC SQL INCLUDE as the COPY it means.
+    """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
-    No line is added or taken away.
+    The number of lines does not change.
     """
     lines = [within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
     for at, line in enumerate(lines):
@@ -262,8 +264,8 @@ def _without_options(text: bytes) -> bytes:
     return _INCLUDE.sub(_copied, b"\n".join(lines))
 
 
-def _copied(found: re.Match[bytes]) -> bytes:
-    return b"COPY " + found[1] + b"." + b"\n" * found[0].count(b"\n")
+def _copied(include: re.Match[bytes]) -> bytes:
+    return b"COPY " + include[1] + b"." + b"\n" * include[0].count(b"\n")
 
 
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
@@ -291,7 +293,7 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
         try:
             ready.rename(place)
         except OSError:
-            if not (place / "program.json").is_file():  # else another process was first, with the same
+            if not (place / "program.json").is_file():  # another process has stored the same module first
                 raise
 
 
@@ -302,7 +304,7 @@ def _make_one(
     stem = translation.program
     unit = folder / f"{stem}.i"
     unit.write_text(translation.text, "utf-8", errors="surrogateescape")
-    # without the source, over which the compiler crashes, or hangs, when a program is long
+    # the listing leaves the source out: with it the compiler crashes or hangs on a long program
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
     _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
     _prepare(folder, stem)
@@ -325,12 +327,12 @@ def _step(command: Sequence[str], unit: Path, source: Path) -> None:
 
 
 def _prepare(folder: Path, stem: str) -> None:
-    """Change what the compiler has written: storage on whole doublewords, and packed items checked when compared.
+    """Change the compiler's C text: round storage up to whole doublewords, and check packed items in comparisons.
 
-    Each 01 and 77 has whole doublewords, as in Enterprise COBOL. CICS writes eight bytes where a program has declared a
-    fullword for an ABSTIME, and programs live by the slack bytes behind it; the C compiler puts variables of its own
-    there. The comparison of a packed item with a number is a function of the program's own, so it cannot be replaced
-    like the others in ``_instead.c``.
+    Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
+    program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
+    other variables there. The function that compares a packed item with a number is part of the program, so
+    it cannot be replaced like those of libcob in ``_instead.c``.
     """
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
@@ -338,18 +340,18 @@ def _prepare(folder: Path, stem: str) -> None:
         path.write_text(text, "utf-8", "surrogateescape")
 
 
-def _widened(found: re.Match[str]) -> str:
-    return f"{found[1]}[{-(-int(found[2]) // _DOUBLEWORD) * _DOUBLEWORD}]"
+def _widened(declaration: re.Match[str]) -> str:
+    return f"{declaration[1]}[{-(-int(declaration[2]) // _DOUBLEWORD) * _DOUBLEWORD}]"
 
 
 def entry_symbol(program: str) -> str:
-    """The name of a program's entry in its module: what C cannot have is written as hexadecimal by the compiler."""
+    """The C name of a program's entry in its module: characters that C does not allow become hexadecimal."""
     name = "".join(c if c.isalnum() or c == "_" else "__" if c == "-" else f"_{ord(c):02X}" for c in program)
     return f"_{name}" if name[:1].isdigit() else name
 
 
 def _load(kept: list[dict[str, Any]], place: Path, source: Path) -> Module:
-    """The first program of a file, with those behind it."""
+    """Load the first program of a file, with those that follow it."""
     first, *following = (_load_one(each, place, source) for each in kept)
     return replace(first, following=tuple(following))
 

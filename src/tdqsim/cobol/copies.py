@@ -1,7 +1,7 @@
 """The loaded copies of compiled programs.
 
-libcob refuses to enter an active program again and keeps one storage a module, so each run of a program has a copy of
-the module under a name of its own. When the run is over the copy is used again: its storage is made anew with the next.
+libcob refuses to enter an active program again and has one storage for each module. So each run of a program takes a
+copy of the module under a name of its own. After the run the copy is reused; the next run gets fresh storage.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["Copies", "copies_of", "loaded_modules"]
 
 
 class Copies:
-    """The loaded copies of one module; a copy that no level runs is reused."""
+    """The loaded copies of one module; a copy that no level uses is reused."""
 
     def __init__(self, module: Module) -> None:
         self._module = module
@@ -32,7 +32,7 @@ class Copies:
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
 
     def take(self) -> int:
-        """The address of a copy that no level runs."""
+        """Return the address of a copy that no level uses."""
         return self._free.pop() if self._free else self._load()
 
     def _load(self) -> int:
@@ -53,10 +53,10 @@ _LOADED: Final[dict[Module, Copies]] = {}
 
 def copies_of(module: Module) -> Copies:
     """The copies of a module in this process."""
-    found = _LOADED.get(module)
-    if found is None:
-        found = _LOADED[module] = Copies(module)
-    return found
+    copies = _LOADED.get(module)
+    if copies is None:
+        copies = _LOADED[module] = Copies(module)
+    return copies
 
 
 def loaded_modules() -> Iterator[Module]:

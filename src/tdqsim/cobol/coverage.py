@@ -1,7 +1,7 @@
 """Statement coverage of COBOL programs: which lines with statements were reached, as lcov and as HTML pages.
 
-The compiler marks every statement; while coverage is on, the run-time keeps the marks that were reached. In a pytest
-run ``--tdq-cobol-coverage=DIR`` switches it on and leaves ``lcov.info`` and ``index.html`` in DIR; the results of
+The compiler marks every statement; while coverage is on, the run-time records the marks that were reached. In a pytest
+run ``--tdq-cobol-coverage=DIR`` switches it on and writes ``lcov.info`` and ``index.html`` to DIR; the results of
 pytest-xdist's processes are merged.
 """
 
@@ -31,15 +31,15 @@ def begin() -> None:
 
 
 def collected() -> dict[str, dict[int, bool]]:
-    """The coverage of each program that was loaded since."""
-    found: dict[str, dict[int, bool]] = {}
+    """The coverage of each program that has been loaded since :func:`begin`."""
+    coverage: dict[str, dict[int, bool]] = {}
     for module, reached in reached_statements():
         for mark in module.symbols.statements:
             file = module.symbols.sources[mark >> _LINE_BITS]
-            lines = found.setdefault(file, {})
+            lines = coverage.setdefault(file, {})
             line = mark & ((1 << _LINE_BITS) - 1)
             lines[line] = lines.get(line, False) or mark in reached
-    return found
+    return coverage
 
 
 def leave_part(folder: Path) -> None:
@@ -51,14 +51,14 @@ def leave_part(folder: Path) -> None:
 
 def merged(folder: Path) -> dict[str, dict[int, bool]]:
     """The coverage of all processes that wrote to a folder; their files are removed."""
-    found: dict[str, dict[int, bool]] = {}
+    coverage: dict[str, dict[int, bool]] = {}
     for part in sorted(folder.glob(_PART)):
         for file, lines in json.loads(part.read_text("utf-8")).items():
-            known = found.setdefault(file, {})
+            known = coverage.setdefault(file, {})
             for line, hit in lines.items():
                 known[int(line)] = known.get(int(line), False) or hit
         part.unlink()
-    return found
+    return coverage
 
 
 def write(coverage: Coverage, folder: Path) -> None:
@@ -96,7 +96,7 @@ def _lcov(file: str, lines: Mapping[int, bool]) -> str:
 def _page(file: str, lines: Mapping[int, bool]) -> str:
     try:
         source = Path(file).read_text("utf-8", "replace").splitlines()
-    except OSError:  # it was there when the program was compiled
+    except OSError:  # the source was deleted after the program was compiled
         source = []
     kinds = {True: "hit", False: "missed", None: ""}
     rows = [

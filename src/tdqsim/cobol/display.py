@@ -1,9 +1,9 @@
-"""What programs take from and give to their surroundings without a command: the date, and the lines of DISPLAY.
+"""The statements that need no EXEC CICS command: ACCEPT and CURRENT-DATE for the date, and DISPLAY.
 
 DISPLAY writes to the queue CESE, as Language Environment does under CICS. Each record has a carriage control character
 (a blank here), the terminal (4 characters), the transaction (4), a blank, the local time (14 digits), a blank, and at
-most 132 characters of text; a longer line takes several records. It is no command: the EIB does not change, and a unit
-of work that is backed out leaves it there. Where CESE is missing or not open for output, the line goes to
+most 132 characters of text; a longer line takes several records. DISPLAY is not a command: it does not change the EIB,
+and backout does not remove its records. Where CESE is missing or not open for output, the line goes to
 ``sys.stdout``. Source: Message handling under CICS (Language Environment Programming Guide).
 
 ACCEPT FROM DATE and the like, and FUNCTION CURRENT-DATE, show the local time of the region, simulated or not.
@@ -48,13 +48,13 @@ class DisplayLines:
         self._open = b""
 
     def display(self, data: bytes, *, end: bool) -> None:
-        """Add to the line; write it where it ends. WITH NO ADVANCING the next DISPLAY goes on with it."""
+        """Add to the line, and write it at its end. After WITH NO ADVANCING the next DISPLAY continues the line."""
         self._open += data
         if end:
             self.finish()
 
     def finish(self) -> None:
-        """Write the line that has not ended."""
+        """Write a line that has not been ended."""
         text, self._open = self._open.decode(_LATIN), b""
         task = self._task
         prefix = f" {task.eib.eibtrmid:<4.4}{task.eib.eibtrnid:<4.4} {_local(task):%Y%m%d%H%M%S} "
@@ -63,6 +63,6 @@ class DisplayLines:
                 sys.stdout.write(f"{text[start : start + _WIDTH]}\n")
 
     def close(self) -> None:
-        """The task ends."""
+        """Write the last line at the end of the task."""
         if self._open:
             self.finish()

@@ -1,7 +1,8 @@
 """DFHEIBLK as a program has it: the task's EIB as 85 bytes of storage, in the characters that programs run in.
 
-The area of a level is filled anew for each task and then kept up with the task's EIB. How a command has ended changes
-with nearly every one, so that the bytes of each end are made once; the other fields change rarely.
+The area of a level is filled for each new task and then updated with the task's EIB. Nearly every command changes the
+fields about its end (EIBFN, EIBRCODE, EIBRESP, ...), so the bytes for each kind of end are made once and cached. The
+other fields change rarely.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ class EibArea:
     """The storage of one EIB.
 
     Attributes:
-        address: where it is.
-        last: how the command ended that it shows.
-        marked: whether a stub has set indicators, which the region leaves alone.
+        address: its address.
+        last: the end of the last command that the area shows.
+        marked: whether a stub has set indicators; the region never sets them.
     """
 
     __slots__ = ("_blank", "_buffer", "_fields", "_key", "_shown", "address", "last", "marked")
@@ -51,13 +52,13 @@ class EibArea:
         self.marked = True
 
     def unmark(self) -> None:
-        """Set all indicators to X'00', as the region leaves them."""
+        """Set all indicators to X'00', their value in the region."""
         start, end = _INDICATORS
         self._shown[start:end] = bytes(end - start)
         self.marked = False
 
     def begin(self, eib: Eib) -> bytes:
-        """The EIB of a task as a program finds it, but for EIBTASKN; the run-time copies it to the area."""
+        """Return the EIB of a new task, without EIBTASKN; the run-time copies it to the area."""
         second = eib.moment_ns // _NS
         key = (eib.eibtrnid, second, eib.eibtrmid, eib.eibcposn, eib.eibcalen, eib.eibaid, eib.eibds, eib.eibreqid)
         if key != self._key:
@@ -71,7 +72,7 @@ class EibArea:
         return bytes(blank)
 
     def show(self, eib: Eib) -> None:
-        """Show what a command may have changed."""
+        """Update the fields that a command may have changed."""
         fields = _fields(eib)
         if fields != self._fields:
             self._fields = fields
@@ -83,7 +84,7 @@ class EibArea:
             self.show_last(eib.last)
 
     def show_last(self, last: Completion) -> None:
-        """Show the end of a command."""
+        """Update the fields about the end of a command."""
         self.last = last
         known = _COMPLETED.get(id(last))
         if known is None or known[0] is not last:
@@ -95,11 +96,11 @@ class EibArea:
 
 
 _COMPLETED: Final[dict[int, tuple[Completion, bytes, bytes, bytes]]] = {}
-"""How commands have ended, as bytes, by the identity of the end."""
+"""The bytes for ends of commands, by the identity of the end object."""
 
 
 def _fields(eib: Eib) -> tuple[object, ...]:
-    """What commands rarely change."""
+    """The fields that commands rarely change."""
     return eib.moment_ns, eib.eibcalen, eib.eibaid, eib.eibcposn, eib.eibds, eib.eibreqid, eib.eibtrmid
 
 

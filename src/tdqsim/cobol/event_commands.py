@@ -1,14 +1,14 @@
 """The commands that give a program an address that other tasks share: POST and WAIT EVENT, LOAD and RELEASE.
 
-POST gives a timer-event control area of four bytes, binary zeros until its time has come; then it is X'40008000', and
-the tasks that wait for it go on. A task has one at a time: another POST replaces the first. CANCEL without a name
-takes back the task's own, and the area is zeros again; with the REQID of one its time has come at once. WAIT EVENT
-waits for any such area to be posted (bit 1 of byte 0); one that a program posts itself is seen when the next POST
-expires.
+POST returns a timer-event control area of four bytes. It is binary zeros until the time expires; then it becomes
+X'40008000', and the tasks that wait for it continue. A task has one such area at a time: another POST replaces the
+first. CANCEL without a name cancels the task's own POST and clears the area; CANCEL with its REQID makes it expire at
+once. WAIT EVENT waits until any such area is posted (bit 1 of byte 0); an area that a program posts by itself is
+noticed when the next POST expires.
 
-LOAD gives the address of a table that was defined by ``region.programs.define_table``: one copy for all tasks,
-so a program that changes it changes it for all. It stays to the task's end or RELEASE, with HOLD to RELEASE by
-any task. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), as remembered.
+LOAD returns the address of a table that ``region.programs.define_table`` has defined. All tasks share one copy, so a
+change by one program is a change for all. The table stays loaded until RELEASE or the end of the task; with HOLD until
+RELEASE by any task. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), from memory.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _Options = dict[str, Area | None]
 
 
 def quiet(options: Container[str]) -> bool:
-    """Whether a condition of the command is not raised."""
+    """Whether a condition of the command is not raised: it has RESP or NOHANDLE."""
     return any(word in options for word in COMMON_OPTIONS)
 
 
@@ -56,7 +56,7 @@ def _number(options: _Options, word: str) -> int:
 
 
 def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
-    """POST: an area that is posted when an interval is over, or at a time of the day."""
+    """POST: give an area that is posted when an interval has expired, or at a time of day."""
     del declared
     task = level.task
     try:
@@ -79,9 +79,9 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
             if waits.get(key) in (expire, take_back):
                 del waits[key]
         ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
-        if storage.timer is not None:  # an interrupted end may be done again
+        if storage.timer is not None:  # it is None when this function was interrupted and runs again
             storage.timer.cancel()
-        storage.timer = None  # which keeps the storage until now
+        storage.timer = None  # last, because the timer keeps the storage alive
         events.wake_all()
         return True
 
@@ -100,10 +100,10 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
 
 
 def _moment(task: Task, options: _Options) -> int:
-    """When it is to be posted.
+    """Return the time at which the area is to be posted.
 
     Raises:
-        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: it is past.
+        Condition: INVREQ 4, 5, 6: hours, minutes, seconds are out of range. EXPIRED: the time has passed.
     """
     of_day = "TIME" in options or "AT" in options
     whole = _number(options, "TIME") if "TIME" in options else _number(options, "INTERVAL")
@@ -119,7 +119,7 @@ def _moment(task: Task, options: _Options) -> int:
 
 
 def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
-    """WAIT EVENT: until the area is posted."""
+    """WAIT EVENT: wait until the area is posted."""
     del declared
     task = level.task
     pointer, named = options.get("ECADDR"), options.get("NAME")
@@ -139,7 +139,7 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
 
 
 def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
-    """LOAD: the address and the length of a table."""
+    """LOAD: return the address and the length of a table."""
     del declared
     task = level.task
     name = _program(options)
@@ -174,7 +174,7 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
 
 
 def _release(level: Level, options: _Options, declared: ExecCommand) -> None:
-    """RELEASE: the table is not needed any more."""
+    """RELEASE: end the use of a table."""
     del declared
     name = _program(options)
     owner = level.storage.loaded if name in level.storage.loaded else level.settings.held

@@ -1,9 +1,9 @@
-"""The arguments of a command: COBOL items, read and filled by what the option is, never by what the item is.
+"""The arguments of a command: COBOL items that are read and filled by the type of the option, not of the item.
 
-CICS knows addresses. A data area is so many bytes, a halfword two, an ABSTIME eight, whatever the program declared
-there; so a name is read as characters, a record as bytes, and LENGTH of READQ, which is read and written, a halfword;
-only a data *value* (LENGTH of WRITEQ, SECONDS) is converted by the item's usage, since a translator moves it to a work
-field first. RESP and RESP2 are moved likewise.
+CICS knows only addresses. A data area has the size that its option asks for (a halfword two bytes, an ABSTIME eight),
+whatever the program has declared there. So a name is read as characters, a record as bytes, and LENGTH of READQ, which
+is read and written, as a halfword. Only a data *value* (LENGTH of WRITEQ, SECONDS) is converted by the item's usage,
+because a translator moves it to a work field first. RESP and RESP2 are moved in the same way.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from tdqsim.facts import table
 __all__ = ["FLOOR", "NO_VALUE", "Area", "Areas"]
 
 FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
-"""Below it there is no storage of a program."""
+"""The lowest address that can be storage of a program."""
 _NUMERIC: Final = range(0x10, 0x20)
 _BINARY: Final = (0x11, 0x1B)
 _PACKED: Final = 0x12
 _SIGNED: Final = 0x01
 _SWAPPED: Final = 0x20
 NO_VALUE: Final = -(2**63)
-"""Stands for the value of an argument that is no binary number without a scale."""
+"""Replaces the value of an argument that is not a binary integer."""
 _ASRA: Final = "ASRA"
 _ZONE: Final = 0xF0
-"""Of a digit in EBCDIC."""
+"""The zone of a digit in EBCDIC."""
 
 
 class Area:
-    """One argument of the command at hand; it is good until the command ends.
+    """One argument of the current command; it is valid until the command ends.
 
     Attributes:
         size: bytes that the program declares.
@@ -53,7 +53,7 @@ class Area:
         """Where it is.
 
         Raises:
-            Abend: ASRA: it is no storage, such as an item of a COMMAREA that was not passed.
+            Abend: ASRA: the address is not storage, such as an item of a COMMAREA that was not passed.
         """
         address = self._address
         if address < FLOOR:
@@ -61,11 +61,11 @@ class Area:
         return address
 
     def read(self, size: int | None = None) -> bytes:
-        """Its bytes, or so many from its beginning."""
+        """Its bytes, or the given number of bytes from its beginning."""
         return ctypes.string_at(self.address, self.size if size is None else size)
 
     def view(self, size: int | None = None) -> memoryview:
-        """Its storage itself, to be read and written."""
+        """A view of its storage, for reading and writing."""
         wanted = self.size if size is None else size
         return memoryview((ctypes.c_char * wanted).from_address(self.address)).cast("B")
 
@@ -75,16 +75,16 @@ class Area:
         return int.from_bytes(self.read(8), "little")
 
     def point(self, address: int) -> None:
-        """Let it hold an address."""
+        """Store an address in it."""
         self.fill(address.to_bytes(8, "little"))
 
     def fill(self, data: bytes) -> None:
-        """Put bytes at its beginning; the rest stays."""
+        """Put bytes at its beginning; the rest does not change."""
         ctypes.memmove(self.address, data, len(data))
 
     @property
     def type(self) -> int:
-        """What the program declares, as libcob numbers it."""
+        """The type that the program declares, as libcob's number."""
         return self._kind & 0xFFFF
 
     @property
@@ -115,17 +115,17 @@ class Area:
             order: Literal["big", "little"] = "big" if kind >> 16 & _SWAPPED else "little"
             return int.from_bytes(self.read(), order, signed=bool(kind >> 16 & _SIGNED))
         if kind & 0xFFFF in _NUMERIC:
-            _ = self.address  # raises for an area that is not there
+            _ = self.address  # raises ASRA for an area without storage
             return int(self._libcob.number(self._item))
         return int.from_bytes(self.read(), "big", signed=True)
 
     def store(self, value: int, size: int) -> None:
-        """Put a number of CICS's there: ``size`` bytes, big-endian unless the item is a native binary of that size."""
+        """Store a number as CICS does: ``size`` bytes, big-endian unless the item is a native binary of that size."""
         native = self.binary and self.size == size and not self._kind >> 16 & _SWAPPED
         self.fill(value.to_bytes(size, "little" if native else "big", signed=value < 0))
 
     def taken(self, size: int) -> int:
-        """The number that CICS takes from there: the first ``size`` bytes, as they would stand on the mainframe."""
+        """The number as CICS reads it: the first ``size`` bytes, in the order in which the mainframe has them."""
         data = self.read()
         if self.binary:
             data = data if self._kind >> 16 & _SWAPPED else data[::-1]
@@ -135,7 +135,7 @@ class Area:
 
 
 class Areas:
-    """The arguments of the command at hand; each is an :class:`Area` when it is asked for.
+    """The arguments of the current command; each becomes an :class:`Area` when it is read.
 
     Attributes:
         rows: five numbers for each: address, size, type, item, value of a binary number or NO_VALUE.

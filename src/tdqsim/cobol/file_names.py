@@ -1,7 +1,7 @@
-"""By which endings of their names COBOL programs, copybooks and maps are found.
+"""The suffixes of the files of COBOL programs, copybooks and maps.
 
-A copybook may have an ending of programs too, so a folder may hold a copybook and a program of one name; the file with
-an ending of copybooks alone is the copybook then.
+A copybook may also have a suffix of programs. When a folder has two files of one name, the file with a suffix that only
+copybooks have is the copybook.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Final
 __all__ = ["COPYBOOKS", "MAPS", "PROGRAMS"]
 
 PROGRAMS: Final = (".cbl", ".cob", ".cobol", ".ccp")
-"""The endings of programs, in the order in which a program is looked for; capitals make no difference."""
+"""The suffixes of programs, in the order in which they are searched, in any case."""
 COPYBOOKS: Final = ("", ".cpy", ".copy", ".inc", ".dcl")
-"""The endings of copybooks alone; ``.dcl`` is what DCLGEN writes."""
+"""The suffixes that only copybooks have; DCLGEN writes ``.dcl``."""
 MAPS: Final = ".bms"
-"""The ending of BMS sources."""
+"""The suffix of BMS sources."""

@@ -1,6 +1,6 @@
-"""``handler: cobol:PROGRAM`` in a TRANSACTION, and PROGRAM of one without handler: how a region finds COBOL programs.
+"""Find the COBOL program of a TRANSACTION, by ``handler: cobol:PROGRAM``, or by its PROGRAM if it has no handler.
 
-The region's settings say where they are; in region.yaml::
+The region's settings name the folders; in region.yaml::
 
     cobol:
       sources: [cobol]
@@ -8,7 +8,7 @@ The region's settings say where they are; in region.yaml::
       code_pages: {PAYQ: "037"}
       layouts: {PAYQ: copy/PAYREC.cpy}
 
-Paths are relative to the directory of region.yaml. Without ``cache`` compiled programs are in the user's cache folder.
+Paths are relative to the directory of region.yaml. Without ``cache``, compiled programs go to the user's cache folder.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CobolResolver:
         """The handler of a transaction with ``handler: cobol:PROGRAM``.
 
         Raises:
-            DefinitionError: the region's settings do not say where its COBOL programs are.
+            DefinitionError: the region's settings do not name the folders of its COBOL programs.
             CobolError: there is no source of that name, or it cannot be compiled.
         """
         return self.programs(region).handler(name)
@@ -56,12 +56,12 @@ class CobolResolver:
         """The COBOL programs of a region.
 
         Raises:
-            DefinitionError: its settings do not say where they are.
+            DefinitionError: the region's settings do not name their folders.
         """
-        found = self._programs.get(region)
-        if found is None:
-            found = self._programs[region] = _described(region, region.settings.get("cobol"))
-        return found
+        programs = self._programs.get(region)
+        if programs is None:
+            programs = self._programs[region] = _described(region, region.settings.get("cobol"))
+        return programs
 
 
 COBOL: Final = CobolResolver()
@@ -94,7 +94,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
 
 
 def _install_maps(region: Region, path: Path) -> None:
-    """Install the maps of a BMS source; one that cannot be read is warned of, and only its programs miss it."""
+    """Install the maps of a BMS source; warn if it cannot be read, since only programs with its maps fail."""
     try:
         region.screens.install(_mapset(path, path.stat().st_mtime_ns))
     except (DefinitionError, OSError) as error:

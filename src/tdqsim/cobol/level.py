@@ -1,10 +1,10 @@
-"""Running COBOL programs as a task's programs: link levels, commands, labels, and what ends them.
+"""Run COBOL programs as a task's programs: link levels, commands, labels, and the ends of programs.
 
 A *level* is one run of one program, with the programs that it CALLs. libcob refuses to enter an active program again
 and has one storage for each module, so each level runs copies of the modules under names of their own; at the end of
-the level its programs are cancelled, so that the next level finds fresh storage, and the copies are used again.
+the level its programs are cancelled, so that the next level gets fresh storage, and the copies are reused.
 
-A command's CALL reaches :meth:`Level.command`. Its outcomes:
+The CALL of a command reaches :meth:`Level.command`. Its outcomes:
 
 ================================  =====================================================================
 the command ends, or a condition  DFHEI-NUMBER is 0 and the program goes on
@@ -13,9 +13,9 @@ RETURN, ABEND, a condition        the level is left by longjmp; the exception is
 without a handler                 when the level is over (no exception may pass COBOL's frames)
 ================================  =====================================================================
 
-A HANDLE ABEND label is searched from the level of the abend upwards. Where the run-time itself has ended the program
-(bad data, a bad address), the program is entered again, its storage as it is, and goes to the label at once. A CALLed
-program has HANDLEs of its own, as if PUSH HANDLE were issued before and POP HANDLE behind it. Sources: LINK, XCTL,
+A HANDLE ABEND label is searched from the level of the abend upwards. If the run-time has ended the program (bad data, a
+bad address), the program is entered again with its storage unchanged, and goes to the label at once. A CALLed program
+has HANDLEs of its own, as if PUSH HANDLE were issued before the CALL and POP HANDLE after it. Sources: LINK, XCTL,
 RETURN, HANDLE ABEND (IBM Docs), CBLPSHPOP (Language Environment).
 """
 
@@ -48,7 +48,7 @@ from tdqsim.errors import TdqError
 __all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements"]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
-"""What libcob puts before its messages; the line in it is not always the statement's."""
+"""The prefix of libcob's messages. It is removed because its line is not always that of the statement."""
 _GENERATED: Final = ("MOVE", "CALL", "GO TO", "SET", "IF")
 _WELL: Final = (DONE, LEFT)
 _TYPE: Final = 0xFFFF
@@ -58,11 +58,11 @@ _SIGNED: Final = 0x01
 _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
 _NO_TASK: Final[Any] = None
-"""The task and storage of a level that no task runs."""
+"""The task and the storage of a level while no task runs it."""
 
 
 class CobolFailure(TdqError):
-    """libcob found an error in a program, such as bad packed digits or a program that is not there.
+    """libcob has detected an error in a program, such as bad packed digits or a missing program.
 
     Attributes:
         message: in libcob's words, with the user's file and line.
@@ -77,7 +77,7 @@ _COVERAGE: Final[dict[str, bool]] = {}
 
 
 def begin_coverage() -> None:
-    """Forget which statements were reached, and keep that from now on."""
+    """Clear the record of the statements that were reached, and start recording."""
     _COVERAGE["on"] = True
     if any(loaded_modules()):
         libcob(_CALLBACKS).forget_reached()
@@ -90,7 +90,7 @@ def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
 
 
 class AbendLabel:
-    """A label of HANDLE ABEND: an abend exit that only its own level can branch to.
+    """A label of HANDLE ABEND: an abend exit to which only its own level can branch.
 
     Attributes:
         run: the number of the run of the level that the label belongs to.
@@ -106,16 +106,16 @@ class AbendLabel:
         self.control = control
 
     def __call__(self, abend: Abend) -> None:
-        """Its level has ended, so the abend goes on."""
+        """Raise the abend again: the level of the label has ended."""
         raise abend
 
 
 _Frame = tuple[int, Handles]
-"""A program of a level that has issued a command, by its number, and the handlers that were in force before it."""
+"""The number of a program of a level that has issued a command, and the handlers in force before it."""
 
 
 class _Current:
-    """The level that runs now; None while none does."""
+    """The level that runs now; None while no level runs."""
 
     __slots__ = ("level",)
 
@@ -130,7 +130,7 @@ class Level:
     """One run of one program, with the programs that it CALLs; the object is reused for the next run.
 
     Attributes:
-        task: the task it runs for.
+        task: the task for which it runs.
         module: the program.
         settings: how programs run here.
         statement: the current EXEC SQL or EXEC DLI, its host variables called A1, A2, ...
@@ -220,7 +220,7 @@ class Level:
         """Run the program for a task, to its end.
 
         Raises:
-            TaskReturn: RETURN, XCTL. Abend, Condition: it ended so. CobolFailure comes as the cause of ASRA and AICA.
+            TaskReturn: RETURN or XCTL. Abend, Condition: its end; CobolFailure is the cause of ASRA and AICA.
         """
         storage = storage_of(task)
         self.task, self.storage, self.run_number = task, storage, next(_RUNS)
@@ -256,7 +256,7 @@ class Level:
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
 
     def _ended_by(self, why: int) -> BaseException:
-        """The exception for a level that did not end by its program."""
+        """The exception for a level that its program has not ended normally."""
         if why == INTERRUPTED:
             return KeyboardInterrupt(f"program {self.module.program} was interrupted at {self.libcob.failed_at}")
         message = _PLACE.sub("", self.libcob.message)
@@ -316,9 +316,9 @@ class Level:
         return self.module if found is None else found[0]  # a program inside this one
 
     def _enter(self, library: Libcob) -> None:
-        """Another program of the level issues a command: a CALLed one begins without HANDLEs, as after a PUSH HANDLE.
+        """Switch to another program of the level, which issues a command: a CALLed one has no HANDLEs yet.
 
-        Those of its caller are in force again when it is over.
+        The HANDLEs of its caller are in force again when it has ended.
         """
         table = library.table
         self._active, serial = table[1], table[2]
@@ -345,7 +345,7 @@ class Level:
                 set_handles(task, NO_HANDLES)
 
     def _handles(self, error: Abend | Condition) -> bool:
-        """Whether a HANDLE ABEND label of this level takes it."""
+        """Whether a HANDLE ABEND label of this level handles an exception."""
         label = self._abend_label()
         if label is None or (isinstance(error, Condition) and not abend_code(error)):
             return False
@@ -358,13 +358,13 @@ class Level:
         return label if isinstance(label, AbendLabel) and label.run == self.run_number else None
 
     def _disarm(self, error: BaseException) -> None:
-        """The abend exit is out of action from here on."""
+        """Deactivate the abend exit, as CICS does when it enters one."""
         handles = handles_of(self.task)
         set_handles(self.task, handles._replace(abend=None, cancelled=handles.abend))
         self.task.abcode = to_abend(self.task, error).code
 
     def failure(self) -> bool:
-        """The program at the top of the level has failed: whether it goes on at the label of its abend exit."""
+        """Handle a failure of the program at the top of the level; returns whether it continues at its abend exit."""
         while len(self._frames) > 1:
             set_handles(self.task, self._frames.pop()[1])
         label = self._abend_label()
@@ -375,21 +375,21 @@ class Level:
         return True
 
     def call(self, name: str) -> int:
-        """The address of a program that is CALLed: a copy for this level; 0 when the region has none of that name."""
-        found = self.called.get(name)
-        if found is None:
+        """Return the address of a CALLed program: a copy for this level; 0 when the region has no such program."""
+        loaded = self.called.get(name)
+        if loaded is None:
             module = self.settings.modules(name)
             if module is None:
                 return 0
-            found = self.called[name] = module, copies_of(module).take()
-        return found[1]
+            loaded = self.called[name] = module, copies_of(module).take()
+        return loaded[1]
 
     def abend_exit(self, label: int) -> AbendLabel:
-        """The exit for HANDLE ABEND LABEL: the program that issues the current command goes on at that label."""
+        """Return the exit for HANDLE ABEND LABEL: the program of the current command continues at that label."""
         return AbendLabel(self.run_number, label, self.libcob.table[HEADING - 1])
 
     def take_aid(self, label: int) -> Callable[[Any], Any]:
-        """The function for HANDLE AID: the program goes on at a label after the input has been received."""
+        """Return the function for HANDLE AID: the program continues at a label after the input has been received."""
 
         def branch(received: Any) -> Any:
             self.branch = label
@@ -399,30 +399,30 @@ class Level:
 
     @property
     def twa_address(self) -> int | None:
-        """Where the task's work area is; None for none."""
+        """The address of the task's work area; None when there is none."""
         return self.storage.twa(self.task.assign("TWALENG"))
 
     def name_at(self, address: int, size: int, given: str, kind: int) -> str:
         """The name of the number with this storage, with its subscripts.
 
         Args:
-            address: where it is.
-            size: its bytes.
-            given: its name as far as the compiler has told it.
+            address: the address of the item.
+            size: its length in bytes.
+            given: its name without subscripts, as the compiler gives it; empty if unknown.
             kind: libcob's type, with the flags above 16 bits.
         """
         packed, signed = kind & _TYPE == _PACKED, bool(kind >> _FLAGS & _SIGNED)
         for program in self.programs():
-            found = program.numbers_at(address, size)
+            items = program.numbers_at(address, size)
             if given:
-                found = {name: item for name, item in found.items() if item.name == given.upper()}
-            for name, item in found.items():
+                items = {name: item for name, item in items.items() if item.name == given.upper()}
+            for name, item in items.items():
                 if item.is_packed is packed and item.is_signed is signed:
                     return name
         return given or "a number"
 
     def generated(self, verb: str, place: str) -> bool:
-        """Whether a statement is one of those that stand for a command."""
+        """Whether a statement is one that the translator generated for a command."""
         if self._commands is None:
             programs = (self.module, *(module for module, _entry in self.called.values()))
             self._commands = {str(each.place) for module in programs for each in module.commands}
@@ -430,7 +430,7 @@ class Level:
         return verb in _GENERATED and place in self._commands
 
     def take_branch(self, label: int) -> Callable[[Condition], None]:
-        """What HANDLE CONDITION calls: the program goes on at a label."""
+        """Let the program continue at a label; HANDLE CONDITION calls this."""
 
         def branch(_condition: Condition) -> None:
             self.branch = label
@@ -439,7 +439,7 @@ class Level:
 
 
 class _Callbacks:
-    """The callbacks of the run-time, for the current level. No exception may pass COBOL's frames: it is kept."""
+    """The callbacks of the run-time, for the current level. Exceptions are kept, since none may pass COBOL's frames."""
 
     def command(self, number: int) -> int:
         level = _CURRENT.level

@@ -50,15 +50,15 @@ def differences(text: str, file: str) -> list[PortabilityDifference]:
     return sorted({*_words(found), *_signs(found)}, key=lambda each: (each.place, each.kind, each.text))
 
 
-def _words(found: list[Word]) -> Iterator[PortabilityDifference]:
-    for at, word in enumerate(found):
-        after = found[at + 1] if at + 1 < len(found) else word
+def _words(program_words: list[Word]) -> Iterator[PortabilityDifference]:
+    for at, word in enumerate(program_words):
+        after = program_words[at + 1] if at + 1 < len(program_words) else word
         if word.kind == "literal" and word.text[:1] in "Xx" and re.search("[1-9A-Fa-f]", word.text[2:]):
             yield PortabilityDifference(
                 word.place, "hexadecimal", f"{word.text} is a byte of the mainframe, no character here"
             )
         elif word.text in _ORDER or word.is_word(*_ORDER):
-            yield from _order(word, after, found[at - 1] if at else word)
+            yield from _order(word, after, program_words[at - 1] if at else word)
         elif word.is_word("SORT", "MERGE"):
             yield PortabilityDifference(
                 word.place, "collation", f"{word.text.upper()}: digits come before letters here, behind there"
@@ -82,15 +82,15 @@ def _order(word: Word, after: Word, before: Word) -> Iterator[PortabilityDiffere
             return
 
 
-def _signs(found: list[Word]) -> Iterator[PortabilityDifference]:
+def _signs(program_words: list[Word]) -> Iterator[PortabilityDifference]:
     """Signed DISPLAY items: their last digit is a letter with the sign."""
-    for at, word in enumerate(found):
+    for at, word in enumerate(program_words):
         if not word.is_word("PIC", "PICTURE"):
             continue
-        start = next((i for i in range(at - 1, -1, -1) if found[i].kind == "stop"), -1) + 1
-        end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), len(found))
-        picture = "".join(each.text for each in found[at + 1 : end] if not each.is_word("IS"))
-        if _SIGNED.match(picture) and not any(each.is_word(*_USAGES, "SEPARATE") for each in found[start:end]):
-            name = found[start + 1].text if start + 1 < at else "FILLER"
+        start = next((i for i in range(at - 1, -1, -1) if program_words[i].kind == "stop"), -1) + 1
+        end = next((i for i in range(at, len(program_words)) if program_words[i].kind == "stop"), len(program_words))
+        picture = "".join(each.text for each in program_words[at + 1 : end] if not each.is_word("IS"))
+        if _SIGNED.match(picture) and not any(each.is_word(*_USAGES, "SEPARATE") for each in program_words[start:end]):
+            name = program_words[start + 1].text if start + 1 < at else "FILLER"
             text = f"{name}: the sign is a letter over the last digit, as there, but an ASCII one"
             yield PortabilityDifference(word.place, "sign", text)

@@ -53,12 +53,12 @@ class Unserved(TdqError):
 
 def _words(declared: ExecCommand) -> list[tuple[str, int]]:
     """The options of a command, each with the place of its argument; -1 for one that has none or is not passed."""
-    found = []
+    options = []
     for part in declared.text.split():
         word, _, argument = part.partition("(")
         at = int(argument[1:-1]) - 1 if argument else -1
-        found.append((word, at if at < declared.passed else -1))
-    return found
+        options.append((word, at if at < declared.passed else -1))
+    return options
 
 
 def options_of(declared: ExecCommand, areas: Areas) -> dict[str, Area | None]:

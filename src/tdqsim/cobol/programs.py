@@ -103,11 +103,11 @@ class CobolPrograms:
         Raises:
             CobolError: there is no source of that name, or it cannot be compiled.
         """
-        found = self.find(program)
-        if found is None:
+        handler = self.find(program)
+        if handler is None:
             places = ", ".join(map(str, self._sources)) or "no folder"
             raise CobolError([f"program {program}: there is no source of that name in {places}"])
-        return found
+        return handler
 
     def find(self, program: str) -> Program | None:
         """The program of this name as a handler; None when there is no source."""

@@ -44,12 +44,12 @@ def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
     Raises:
         UsageError: one of them is none.
     """
-    found = 0
+    bits = 0
     for name, policy in (("zoned_move", zoned_move), ("numcheck", numcheck), ("ssrange", ssrange)):
         if policy not in POLICIES:
             raise UsageError(f"{name} is {policy!r}; it may be {', '.join(POLICIES)}")
-        found = found << 2 | POLICIES.index(policy)
-    return found
+        bits = bits << 2 | POLICIES.index(policy)
+    return bits
 
 
 @dataclass(slots=True)

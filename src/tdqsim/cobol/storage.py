@@ -72,10 +72,10 @@ class TaskStorage:
         Raises:
             TdqError: it does not run for this task.
         """
-        found = {program.program: program for program in reversed([*self._programs()])}
-        if name.upper() not in found:
-            raise UsageError(f"program {name} does not run here; there are {', '.join(found) or 'none'}")
-        return found[name.upper()]
+        programs = {program.program: program for program in reversed([*self._programs()])}
+        if name.upper() not in programs:
+            raise UsageError(f"program {name} does not run here; there are {', '.join(programs) or 'none'}")
+        return programs[name.upper()]
 
     def _programs(self) -> Iterator[ProgramStorage]:
         for level in reversed(self.levels):

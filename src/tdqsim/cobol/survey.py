@@ -55,13 +55,13 @@ class Surveyed:
 
 def sources_in(folder: Path) -> list[Path]:
     """The CICS programs in a folder and below: sources with EXEC CICS and a PROGRAM-ID."""
-    found = []
+    sources = []
     for path in sorted(folder.rglob("*")):
         if path.suffix.lower() in PROGRAMS and path.is_file():
             text = path.read_bytes()
             if _COMMAND.search(text) and b"PROGRAM-ID" in text.upper():
-                found.append(path)
-    return found
+                sources.append(path)
+    return sources
 
 
 def _libraries(folder: Path) -> tuple[Path, ...]:

@@ -42,12 +42,12 @@ def main() -> None:
     alarm.daemon = True
     try:
         alarm.start()
-        said = _run(asked)
+        outcome = _run(asked)
     except KeyboardInterrupt:
-        said = ("yes", f"still goes from command to command after {asked['seconds']} seconds")
+        outcome = ("yes", f"still goes from command to command after {asked['seconds']} seconds")
     except Exception as error:  # noqa: BLE001  (any exception is the result of the survey)
-        said = ("no", f"{type(error).__name__}: {error}"[:200])
-    Path(asked["answer"]).write_text(json.dumps(said), "utf-8")
+        outcome = ("no", f"{type(error).__name__}: {error}"[:200])
+    Path(asked["answer"]).write_text(json.dumps(outcome), "utf-8")
 
 
 def _run(asked: Mapping[str, Any]) -> tuple[str, str]:
@@ -90,8 +90,8 @@ def _silent(_text: str) -> None:
 def _queues(commands: Iterable[ExecCommand]) -> Iterator[str]:
     """The queues that transient data commands name by a literal."""
     for command in commands:
-        found = _NAMED.search(command.text) if _QUEUE.match(command.text) else None
-        written = command.written[int(found[1]) - 1] if found else ""
+        match = _NAMED.search(command.text) if _QUEUE.match(command.text) else None
+        written = command.written[int(match[1]) - 1] if match else ""
         name = written.strip("'\"").rstrip(" ")
         if written[:1] in ("'", '"') and 0 < len(name) <= 4:
             yield name

@@ -249,9 +249,9 @@ def _rows(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str]]]:
         programs += _PROGRAM.match(line) is not None
         if programs > 1:  # those inside the program are not shown
             return
-        found = _SECTION.match(line)
-        if found:
-            section = found["name"]
+        heading = _SECTION.match(line)
+        if heading:
+            section = heading["name"]
         elif section and (row := _ROW.match(line)):
             yield section, row
 

@@ -56,10 +56,10 @@ def c_compiler() -> str:
     Raises:
         CobolMissing: no compiler was found.
     """
-    found = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
-    if found is None:
+    compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
+    if compiler is None:
         raise CobolMissing("there is no C compiler on the PATH, which cobc needs (Debian: apt install gcc)")
-    return found
+    return compiler
 
 
 def compiler_release() -> str:
@@ -99,13 +99,13 @@ def _release_of(cobc: str, stamp: int) -> tuple[str, tuple[int, int]]:
     del stamp
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        said = run_program([cobc, "--version"], environment=environment, timeout=_PATIENCE).stdout
+        output = run_program([cobc, "--version"], environment=environment, timeout=_PATIENCE).stdout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise CobolMissing(f"{cobc} does not say its release: {error}") from error
-    found = _RELEASE.search(said)
-    if found is None:
-        raise CobolMissing(f"{cobc} does not say which release of GnuCOBOL it is: {said.partition(chr(10))[0]!r}")
-    return found[1], (int(found[2]), int(found[3]))
+    match = _RELEASE.search(output)
+    if match is None:
+        raise CobolMissing(f"{cobc} does not say which release of GnuCOBOL it is: {output.partition(chr(10))[0]!r}")
+    return match[1], (int(match[2]), int(match[3]))
 
 
 def default_cache() -> Path:
