@@ -68,7 +68,7 @@ class Task(TaskBase):
     writeq_td = td.writeq_td
     """Write a record to the end of a queue."""
     readq_td = td.readq_td
-    """Read the next record of a queue, which is then gone."""
+    """Read the next record of a queue and remove it."""
     deleteq_td = td.deleteq_td
     """Remove every record of an intrapartition queue; the queue itself stays."""
     readq_td_all = td_bulk.readq_td_all
@@ -83,41 +83,41 @@ class Task(TaskBase):
     abend = control.abend
     """End the task abnormally."""
     return_ = conversation.return_
-    """Leave the program: the level ends, and at the top the task, normally and with an implicit syncpoint."""
+    """Leave the program: its level ends; at the highest level the task ends normally, with an implicit syncpoint."""
     enq = control.enq
     """Get exclusive use of a resource name; wait while another task has it."""
     deq = control.deq
-    """Give up a resource name that ENQ got; one that this task does not have is no error."""
+    """Give up a resource name that ENQ got; a name that this task does not have is no error."""
     suspend = control.suspend
-    """Let other tasks that are ready go first."""
+    """Let other ready tasks run first."""
     asktime = control.asktime
     """Bring EIBDATE and EIBTIME up to date."""
     asktime_eib = control.asktime_eib
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, a command of its own by its EIBFN."""
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
     assign = control.assign
-    """What the task may know of itself."""
+    """Get values about the task and its region."""
     formattime = formatted_time.formattime
     """Turn an ABSTIME into dates and times, rounded to the second."""
 
     handle_condition = handling.handle_condition
-    """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``."""
+    """Set the functions called for conditions: ``handle_condition(QZERO=at_end, ERROR=failed)``."""
     ignore_condition = handling.ignore_condition
-    """Go on after these conditions as if nothing were."""
+    """Ignore these conditions: the program continues after the command."""
     handle_aid = handling.handle_aid
-    """Name what is called when an input command has got a key: ``handle_aid(PF3=leave, ANYKEY=other)``."""
+    """Set the functions called when an input command receives a key: ``handle_aid(PF3=leave, ANYKEY=other)``."""
     handle_abend = handling.handle_abend
-    """Name what is called when the task abends."""
+    """Set the function or program that is called when the task abends."""
     push_handle = handling.push_handle
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
     pop_handle = handling.pop_handle
     """Restore what the last PUSH HANDLE suspended."""
 
     start = interval.start
-    """Have a transaction started, now or after an interval."""
+    """Start a transaction, now or after an interval."""
     retrieve = interval.retrieve
-    """The data of a START; each is given once."""
+    """Get the data of a START; each record is returned once."""
     cancel = interval.cancel
-    """Take back a START whose interval is not over, or end a DELAY or POST as if it were over."""
+    """Cancel a START that has not expired, or make a DELAY or POST expire."""
     delay = interval.delay
     """Wait for a time on the region's clock; other tasks run meanwhile."""
 
@@ -145,9 +145,9 @@ class Task(TaskBase):
     inquire_task = tasks.inquire_task
     """Retrieve information about a task."""
     inquire_task_list = tasks.inquire_task_list
-    """List the tasks, those that run, wait or could run, in order of their start."""
+    """List the running, suspended and dispatchable tasks, in order of their start."""
     set_task = tasks.set_task
-    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so."""
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait; RESP2 shows which."""
     inquire_transaction = transactions.inquire_transaction
     """Retrieve information about a transaction."""
     inquire_transaction_start = transactions.inquire_transaction_start
@@ -175,7 +175,7 @@ class Task(TaskBase):
     inquire_uow_end = units.inquire_uow_end
     """End the browse of units of work."""
     set_uow = units.set_uow
-    """Decide about a unit of work that is shunted because it lost its coordinator."""
+    """Commit, back out or force a unit of work that is shunted because its coordinator was lost."""
     inquire_uowlink = links.inquire_uowlink
     """Retrieve information about a connection that a unit of work uses."""
     inquire_uowlink_start = links.inquire_uowlink_start
@@ -185,7 +185,7 @@ class Task(TaskBase):
     inquire_uowlink_end = links.inquire_uowlink_end
     """End the browse of links of units of work."""
     set_uowlink = links.set_uowlink
-    """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it."""
+    """Delete a link whose connection is no longer defined, so that no outcome can be sent or received over it."""
     inquire_uowenq_start = enqueues.inquire_uowenq_start
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_uowenq_next = enqueues.inquire_uowenq_next
@@ -200,21 +200,21 @@ class Task(TaskBase):
     """End the browse of enqueues."""
 
     link = programs.link
-    """Run another program on a level below, here or in another region; then go on."""
+    """Run another program at a lower level, in this region or another one; then continue."""
     xctl = programs.xctl
-    """Give the level to another program; this one does not go on."""
+    """Transfer control to another program at the same level; this program ends."""
     put_container = containers.put_container
-    """Put data into a container, which is made when it is not there, as is its channel."""
+    """Put data into a container; the container and its channel are created if they do not exist."""
     get_container = containers.get_container
-    """Get the data of a container, which stays there."""
+    """Get the data of a container; the container stays."""
     delete_container = containers.delete_container
     """Delete a container."""
     move_container = containers.move_container
     """Give a container another name, or another channel, replacing one that has that name."""
     startbrowse_container = containers.startbrowse_container
-    """Begin to go over the containers of a channel, those that are there now."""
+    """Start a browse of the containers of a channel: all that there are now."""
     getnext_container = containers.getnext_container
-    """The next container of a browse."""
+    """Get the next container of a browse."""
     endbrowse_container = containers.endbrowse_container
     """End a browse."""
     write_operator = diagnostics.write_operator
@@ -222,17 +222,17 @@ class Task(TaskBase):
     enter_tracenum = diagnostics.enter_tracenum
     """Make an entry in the trace."""
     dump_transaction = diagnostics.dump_transaction
-    """Have a dump."""
+    """Take a transaction dump."""
     write_journalname = diagnostics.write_journalname
     """Write a record to a journal."""
     wait_journalname = diagnostics.wait_journalname
-    """Wait until a record is in its journal, which it is."""
+    """Wait until a journal record is written; it always is at once."""
     bif_deedit = diagnostics.bif_deedit
-    """Take all but digits out of a field, and put them to its right end behind zeros."""
+    """Remove everything but digits from a field, and right-justify them with leading zeros."""
     writeq_ts = ts.writeq_ts
-    """Write an item to a queue, which is made by its first item."""
+    """Write an item to a queue; the first item creates the queue."""
     readq_ts = ts.readq_ts
-    """Read an item of a queue, which stays there."""
+    """Read an item of a queue; the item stays in the queue."""
     deleteq_ts = ts.deleteq_ts
     """Remove a queue with all its items."""
     read_file = files.read_file
@@ -240,19 +240,19 @@ class Task(TaskBase):
     write_file = files.write_file
     """Add a record to a file."""
     rewrite_file = files.rewrite_file
-    """Put other data in the place of the record that was read for update."""
+    """Replace the record that was read for update."""
     delete_file = files.delete_file
     """Delete the record that was read for update, or those with a key."""
     unlock = files.unlock
-    """Let go of the record that was read for update."""
+    """Release the record that was read for update."""
     startbr = files.startbr
     """Begin a browse; nothing is read yet."""
     resetbr = files.resetbr
-    """Put a browse somewhere else."""
+    """Move a browse to another position."""
     readnext = files.readnext
     """Read the next record of a browse; a changed RIDFLD moves it there first."""
     readprev = files.readprev
-    """Read the record before; right after STARTBR it must be the very one that was named."""
+    """Read the previous record of a browse; right after STARTBR the named record must exist."""
     endbr = files.endbr
     """End a browse."""
     inquire_file = file_states.inquire_file
@@ -268,7 +268,7 @@ class Task(TaskBase):
     send_map = terminal.send_map
     """Send a map with the program's data."""
     receive_map = terminal.receive_map
-    """Receive what was typed into a map."""
+    """Receive a map: what the terminal user typed into its fields."""
     send_text = terminal.send_text
     """Send text."""
     send_control = terminal.send_control
@@ -276,7 +276,7 @@ class Task(TaskBase):
     send = terminal.send
     """Send data as it is."""
     receive = terminal.receive
-    """Receive what was typed."""
+    """Receive what the terminal user typed."""
 
     execute = text.execute
     """Issue a command written as EXEC CICS text."""

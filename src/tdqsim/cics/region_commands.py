@@ -86,7 +86,7 @@ class RegionCommands(RegionData):
     writeq_td = outside(Task.writeq_td)
     """Write a record to the end of a queue."""
     readq_td = outside(Task.readq_td)
-    """Read the next record of a queue, which is then gone."""
+    """Read the next record of a queue and remove it."""
     deleteq_td = outside(Task.deleteq_td)
     """Remove every record of an intrapartition queue; the queue itself stays."""
     syncpoint = outside(Task.syncpoint)
@@ -96,19 +96,19 @@ class RegionCommands(RegionData):
     enq = outside(Task.enq)
     """Get exclusive use of a resource name; wait while another task has it."""
     deq = outside(Task.deq)
-    """Give up a resource name that ENQ got; one that this task does not have is no error."""
+    """Give up a resource name that ENQ got; a name that this task does not have is no error."""
     assign = outside(Task.assign)
-    """What the task may know of itself."""
+    """Get values about the task and its region."""
     suspend = outside(Task.suspend)
-    """Let other tasks that are ready go first."""
+    """Let other ready tasks run first."""
     asktime = outside(Task.asktime)
     """Bring EIBDATE and EIBTIME up to date."""
     asktime_eib = outside(Task.asktime_eib)
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, a command of its own by its EIBFN."""
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
     formattime = outside(Task.formattime)
     """Turn an ABSTIME into dates and times, rounded to the second."""
     cancel = outside(Task.cancel)
-    """Take back a START whose interval is not over, or end a DELAY or POST as if it were over."""
+    """Cancel a START that has not expired, or make a DELAY or POST expire."""
     delay = outside(Task.delay)
     """Wait for a time on the region's clock; other tasks run meanwhile."""
     inquire_tdqueue = outside(Task.inquire_tdqueue)
@@ -132,9 +132,9 @@ class RegionCommands(RegionData):
     inquire_task = outside(Task.inquire_task)
     """Retrieve information about a task."""
     inquire_task_list = outside(Task.inquire_task_list)
-    """List the tasks, those that run, wait or could run, in order of their start."""
+    """List the running, suspended and dispatchable tasks, in order of their start."""
     set_task = outside(Task.set_task)
-    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so."""
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait; RESP2 shows which."""
     inquire_transaction = outside(Task.inquire_transaction)
     """Retrieve information about a transaction."""
     inquire_transaction_start = outside(Task.inquire_transaction_start)
@@ -162,7 +162,7 @@ class RegionCommands(RegionData):
     inquire_uow_end = outside(Task.inquire_uow_end)
     """End the browse of units of work."""
     set_uow = outside(Task.set_uow)
-    """Decide about a unit of work that is shunted because it lost its coordinator."""
+    """Commit, back out or force a unit of work that is shunted because its coordinator was lost."""
     inquire_uowlink = outside(Task.inquire_uowlink)
     """Retrieve information about a connection that a unit of work uses."""
     inquire_uowlink_start = outside(Task.inquire_uowlink_start)
@@ -172,7 +172,7 @@ class RegionCommands(RegionData):
     inquire_uowlink_end = outside(Task.inquire_uowlink_end)
     """End the browse of links of units of work."""
     set_uowlink = outside(Task.set_uowlink)
-    """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it."""
+    """Delete a link whose connection is no longer defined, so that no outcome can be sent or received over it."""
     inquire_uowenq_start = outside(Task.inquire_uowenq_start)
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_uowenq_next = outside(Task.inquire_uowenq_next)
@@ -188,8 +188,8 @@ class RegionCommands(RegionData):
     execute = outside(Task.execute)
     """Issue a command written as EXEC CICS text."""
     writeq_ts = outside(Task.writeq_ts)
-    """Write an item to a queue, which is made by its first item."""
+    """Write an item to a queue; the first item creates the queue."""
     readq_ts = outside(Task.readq_ts)
-    """Read an item of a queue, which stays there."""
+    """Read an item of a queue; the item stays in the queue."""
     deleteq_ts = outside(Task.deleteq_ts)
     """Remove a queue with all its items."""

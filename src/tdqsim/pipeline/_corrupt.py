@@ -1,7 +1,7 @@
 """Corrupt fields of a batch: a bundle for each field of the layout, in columns, and brought together at the end.
 
 Every field of every record may be corrupt, in a file that is read by the wrong copybook. So nothing is kept for each of
-them but what the column that tells of them has: bundles hold arrays, and where they are not asked for there are none.
+them but the column that describes them: batches hold arrays, and there are none if that column is not selected.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def framings_of(data: Bytes, size: int, *, ebcdic: bool | None, length: int = 0)
     Args:
         data: the first bytes.
         size: how many bytes the file has.
-        ebcdic: whether text in it looks like EBCDIC, if it can be told.
+        ebcdic: whether text in it looks like EBCDIC; None if that is not clear.
         length: the length of a record by the copybook; 0 without one.
     """
     whole = len(data) == size

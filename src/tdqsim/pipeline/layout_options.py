@@ -99,7 +99,7 @@ def _page(given: QsamValues) -> str:
 
 
 def _refuse_other_page(given: QsamValues) -> None:
-    """A page of EBCDIC where text is ASCII, or the other way round; the table refuses it where ``encoding`` says so."""
+    """An EBCDIC page where text is ASCII, or the other way round; refused if ``encoding`` says which it is."""
     in_ascii = codepage(_page(given)).kind != EBCDIC
     name, asked, text = ("ebcdic_code_page", "ebcdic", "ASCII") if in_ascii else ("ascii_charset", "ascii", "EBCDIC")
     if name in given and "encoding" not in given and not given.cobrix:

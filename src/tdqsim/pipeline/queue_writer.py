@@ -327,7 +327,7 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart],
 
 
 def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: int) -> dict[str, int]:
-    """How many of the batch's records are on each of the queues in a half; where none can be, the mark says so.
+    """How many of the batch's records are on each of the queues in a half; the mark shows which halves can have none.
 
     The mark has the last number of each queue before the batch, and is committed with whatever is put on after it.
     """

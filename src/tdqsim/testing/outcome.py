@@ -1,4 +1,4 @@
-"""Collects failures of tasks whose result nobody asks for: abends, and starts that found no program.
+"""Collects failures of tasks whose result no test asks for: abends, and starts that found no program.
 
 The program that reaches a trigger level or issues START does not see how the started task ends: an abend is only a
 message on CSMT and a number in the statistics. Such failures are collected here, so that a test fails because of them,

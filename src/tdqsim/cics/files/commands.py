@@ -146,7 +146,7 @@ def rewrite_file(
     token: FileToken = None,
     nohandle: Flag = False,
 ) -> None:
-    """Put other data in the place of the record that was read for update.
+    """Replace the record that was read for update.
 
     Args:
         file: 1 to 8 characters.
@@ -201,7 +201,7 @@ def delete_file(
 
 @command("UNLOCK", _CONDITIONS, resource="file")
 def unlock(task: TaskBase, file: FileName, *, token: FileToken = None, nohandle: Flag = False) -> None:
-    """Let go of the record that was read for update.
+    """Release the record that was read for update.
 
     Args:
         file: 1 to 8 characters.
@@ -277,7 +277,7 @@ def resetbr(
     reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> None:
-    """Put a browse somewhere else.
+    """Move a browse to another position.
 
     Args:
         file: 1 to 8 characters.
@@ -345,7 +345,7 @@ def readprev(
     reqid: ReqId = 0,
     nohandle: Flag = False,
 ) -> FileRecord:
-    """Read the record before; right after STARTBR it must be the very one that was named.
+    """Read the previous record of a browse; right after STARTBR the named record must exist.
 
     Args:
         file: 1 to 8 characters.

@@ -130,7 +130,7 @@ def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: in
 
 
 def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
-    """Read for update: hold a record for the task, waiting for whoever holds it.
+    """Read for update: hold a record for the task, after waiting for its present holder.
 
     Returns:
         The token.
@@ -275,7 +275,7 @@ def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | 
     for key in _matching(file, search):
         if file.recoverable:
             _lock(task, file, key)
-        if key in data.records:  # whoever held it may have deleted it
+        if key in data.records:  # its previous holder may have deleted it
             going[key] = None
     if not going:
         find(file, search)

@@ -167,7 +167,7 @@ def deq(
     task: Flag = False,
     nohandle: Flag = False,
 ) -> None:
-    """Give up a resource name that ENQ got; one that this task does not have is no error.
+    """Give up a resource name that ENQ got; a name that this task does not have is no error.
 
     Args:
         resource: the name.
@@ -184,7 +184,7 @@ def deq(
 
 @command("SUSPEND")
 def suspend(task: TaskBase) -> None:
-    """Let other tasks that are ready go first."""
+    """Let other ready tasks run first."""
     task._region.dispatcher.yield_now()
 
 
@@ -201,7 +201,7 @@ def asktime(task: TaskBase) -> int:
 
 @command("ASKTIME")
 def asktime_eib(task: TaskBase) -> None:
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, a command of its own by its EIBFN."""
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
     task.eib.moment_ns = task._region.clock.time_ns()
 
 
@@ -211,7 +211,7 @@ def _no_values(*options: str) -> object:
 
 @command("ASSIGN", "INVREQ", _ASSIGN_RECEIVERS, otherwise=_no_values)
 def assign(task: TaskBase, *options: AssignOption, nohandle: Flag = False) -> Any:
-    """What the task may know of itself.
+    """Get values about the task and its region.
 
     Args:
         options: one or more of ABCODE, APPLID, FACILITY, FCI, NETNAME, PROGRAM, QNAME, STARTCODE, SYSID, USERID and the

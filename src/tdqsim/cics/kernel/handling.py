@@ -63,7 +63,7 @@ def _at_most(names: Sized, what: str) -> None:
 
 @command("HANDLE CONDITION")
 def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
-    """Name what is called when a condition comes up: ``handle_condition(QZERO=at_end, ERROR=failed)``.
+    """Set the functions called for conditions: ``handle_condition(QZERO=at_end, ERROR=failed)``.
 
     Args:
         labels: for each condition a callable, or None for the default action, whatever ERROR says. At most 16.
@@ -89,7 +89,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
 
 @command("IGNORE CONDITION")
 def ignore_condition(task: TaskBase, *conditions: str) -> None:
-    """Go on after these conditions as if nothing were.
+    """Ignore these conditions: the program continues after the command.
 
     Raises:
         UsageError: an unknown condition, or more than 16.
@@ -102,7 +102,7 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
 
 @command("HANDLE AID", "INVREQ")
 def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
-    """Name what is called when an input command has got a key: ``handle_aid(PF3=leave, ANYKEY=other)``.
+    """Set the functions called when an input command receives a key: ``handle_aid(PF3=leave, ANYKEY=other)``.
 
     The label is called with what the command has received, and what it returns is what the command returns. It comes
     before a HANDLE CONDITION of the same command; a command with NOHANDLE or RESP does not look at keys.
@@ -134,7 +134,7 @@ def handle_abend(
     cancel: Flag = False,
     reset: Flag = False,
 ) -> None:
-    """Name what is called when the task abends.
+    """Set the function or program that is called when the task abends.
 
     The exit is called with the abend after the program is left; it is out of action while it runs. What it returns
     becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself

@@ -110,7 +110,7 @@ def start(
     nocheck: Flag = False,
     nohandle: Flag = False,
 ) -> str:
-    """Have a transaction started, now or after an interval, here or in another region.
+    """Start a transaction, now or after an interval, in this region or in another one.
 
     A transaction whose definition names another REMOTESYSTEM, or any with SYSID, is started there: the request is
     function-shipped. Then the other region's definitions, clock and security decide; with PROTECT the request is part
@@ -268,7 +268,7 @@ def retrieve(
     wait: Flag = False,
     nohandle: Flag = False,
 ) -> Any:
-    """The data of a START; each is given once.
+    """Get the data of a START; each record is returned once.
 
     A task without a terminal gets the data of the START that has started it. A task at a terminal gets, one after the
     other, the data of all STARTs of its transaction and terminal that have expired, in the order of expiry.
@@ -336,7 +336,7 @@ def _take_data(task: TaskBase, request: StartRequest) -> None:
 def cancel(
     task: TaskBase, reqid: Name8 = "", *, transid: Name4OrNone = None, sysid: Name4OrNone = None, nohandle: Flag = False
 ) -> None:
-    """Take back a START whose interval is not over, or end a DELAY or POST as if it were over.
+    """Cancel a START that has not expired, or make a DELAY or POST expire.
 
     Args:
         reqid: its name; without one the POST of the task is taken back.

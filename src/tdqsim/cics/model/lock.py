@@ -6,11 +6,11 @@ WAITACTION(REJECT), so that others are refused with LOCKED, *active* with WAITAC
 Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
 
 Waiters are served in order of arrival. A lock is held only as long as its unit of work has not ended: that one
-assignment frees all of them, whatever happens next, and whoever waits is woken or asks again.
+assignment frees all of them, whatever happens next; a waiting task is woken or asks again.
 
 How an end stands to a unit of work (:class:`LockStanding`) decides what a request meets: :data:`ASKED` for one that
 needs the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at
-the write end. The commands go by these tables, and so does whoever foresees what they would meet.
+the write end. The commands use these tables, and so does the code that predicts their outcome.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Lock:
     Attributes:
         queue: whose end it is.
         end: :data:`READ_END` or :data:`WRITE_END`, as INQUIRE UOWENQ shows it as QUALIFIER.
-        taken_by: the unit of work that took it last; it has it until it ends. None when nobody has.
+        taken_by: the unit of work that took it last and has it until it ends; None if no unit of work has it.
         since_ns: since when it is held, or retained.
         fails: how many requests it has refused with LOCKED since it was last acquired (ENQFAILS).
         waiters: the tasks that wait for it, in order; None while none has ever waited, see :attr:`waiting`.

@@ -56,8 +56,8 @@ class RequestTarget(Protocol):
     """What a request finds under a name: a queue, a queue of another system, or what looks on at the requests to one.
 
     ``read(task, busy, length)`` gives a record, or None for the QZERO of an empty queue, which is no exception until a
-    program is told; ``busy`` says that it must not wait. ``write(task, data, length)`` takes a record, with LENGTH as
-    it was given; then ``delete(task)``. Each raises Condition and counts the request.
+    program gets the condition; ``busy`` means that it must not wait. ``write(task, data, length)`` takes a record, with
+    LENGTH as it was given; then ``delete(task)``. Each raises Condition and counts the request.
 
     Attributes:
         name: of the queue.

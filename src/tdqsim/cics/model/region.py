@@ -55,7 +55,7 @@ __all__ = [
 
 
 Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
-"""The task as whoever looks on sees it, with all its commands."""
+"""The task as hooks and recorders see it, with all its commands."""
 
 
 class Hook(Protocol[Task_contra]):
@@ -132,7 +132,7 @@ class RegionLink(Protocol):
         length: int | None = None,
         nosuspend: bool = False,
     ) -> bytes:
-        """Do READQ TD, WRITEQ TD or DELETEQ TD over there.
+        """Do READQ TD, WRITEQ TD or DELETEQ TD in the other region.
 
         Args:
             task: who asks; its unit of work becomes distributed when the queue is recoverable.
@@ -151,7 +151,7 @@ class RegionLink(Protocol):
         """
 
     def ship_link(self, task: TaskData, program: str, order: bytes, *, apart: bool) -> bytes:
-        """Have a program run over there.
+        """Run a program in the other region.
 
         Args:
             task: who asks; its unit of work becomes distributed, unless ``apart``.
@@ -178,7 +178,7 @@ class NearLink(RegionLink, Protocol):
     far: Any
 
     def foresee(self, task: TaskData) -> Any:
-        """The task that the next request would run in over there."""
+        """The task of the other region that would run the next request."""
 
 
 class Party(Protocol):

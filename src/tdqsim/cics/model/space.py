@@ -49,7 +49,7 @@ class IntervalAccount(Protocol):
         peak: most records since the last reset.
         peak_cis: most control intervals in use since the last reset.
         gone: how many records have left it for good: the head has the number after that.
-        uncommitted: what the unit of work that has the write end has done to it; None when nobody has.
+        uncommitted: what the unit of work that has the write end has done to it; None if no unit of work has it.
         stored: the committed records.
     """
 
@@ -134,7 +134,7 @@ class IntraSpace:
     def _sizes(self, queue: IntervalAccount) -> Iterable[int]:
         stored = queue.stored
         if stored.count <= _LOOKED_AT:
-            with suppress(StoreDamaged):  # whoever reads the record is told
+            with suppress(StoreDamaged):  # the command that reads the record reports it
                 return [len(entry.data) for entry in stored.entries()]
         return repeat(-(-stored.data_bytes // stored.count), stored.count)
 
@@ -207,7 +207,7 @@ class IntraSpace:
         return self.in_use < self.capacity or self.count() < self.capacity
 
     def check(self, queue: IntervalAccount, sizes: Iterable[int]) -> None:
-        """Whether records of these lengths fit behind those of a queue that nobody is writing to.
+        """Whether records of these lengths fit behind those of a queue whose write end is free.
 
         Raises:
             Condition: NOSPACE.

@@ -94,7 +94,7 @@ class Participant(Protocol):
     """Another resource manager or region that takes part in a unit of work.
 
     Attributes:
-        name: by which it is told apart, such as a connection's name.
+        name: its identifier among participants, such as the name of a connection.
     """
 
     name: str
@@ -152,7 +152,7 @@ class UnitOfWork:
         at_commit: gives the meta data that its commit must bring.
         kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
         at_end: called when it has ended, with whether it committed: START PROTECT and the like.
-        recorded: whether the region's recorder has been told of its end.
+        recorded: whether the region's recorder has been notified of its end.
         told: whether all who take part have been told of its end.
     """
 
@@ -391,7 +391,7 @@ class UnitOfWork:
         region.units.pop(self.id, None)
         if not region.failed:
             self._settle_region(committed=self.state is _COMMIT)
-        for lock in self.ends:  # whoever waits for one tries again, and a pending disable may complete
+        for lock in self.ends:  # tasks that wait for one try again, and a pending disable may complete
             if lock.taken_by is self:
                 lock.taken_by = None
                 if lock.waiters is not None:
@@ -458,7 +458,7 @@ class UnitOfWork:
             raise late
 
     def shunt(self, *, link: str = "", waitcause: Cvda = Cvda.CONNECTION) -> None:
-        """Wait for the coordinator without a task: locks become retained where WAITACTION(REJECT) says so."""
+        """Wait for the coordinator without a task: with WAITACTION(REJECT) the locks become retained."""
         if self.state is not _INDOUBT:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be shunted")
         region = self._region
@@ -487,7 +487,7 @@ class UnitOfWork:
         region.recovery.shunt(self)
 
     def retain_locks(self) -> None:
-        """Whoever waits for a lock that is retained now tries again, and is refused."""
+        """Tasks that wait for a lock that is retained now try again, and are refused."""
         for lock in self.locks:
             lock.since_ns = self.since_ns
             if lock.retained:

@@ -67,13 +67,13 @@ class LogicalWork(Work):
         try:
             for _ in range(reads):
                 self.take()
-        except StoreDamaged:  # of what it read it needs nothing: its place is told by how many there were
+        except StoreDamaged:  # the record's contents are not needed: the number of records gives its place
             self.taken = (reads, self.taken[1])
         if deleted:
             self.clear()
 
     def adopt(self, data: bytes) -> None:
-        """Have written a record, as a prepared unit of work had; where there is no room the commit says so."""
+        """Write a record again for a prepared unit of work; if there is no room, the commit fails."""
         try:
             self.put(data)
         except StoreFull:

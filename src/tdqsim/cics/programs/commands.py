@@ -104,7 +104,7 @@ def link(
     syncpointonreturn: Synconreturn = False,
     nohandle: Flag = False,
 ) -> Any:
-    """Run another program on a level below, here or in another region; then go on.
+    """Run another program at a lower level, in this region or another one; then continue.
 
     A program whose definition names another REMOTESYSTEM, or any with SYSID, runs in that region, in a mirror task: a
     distributed program link. It is part of this unit of work there, gets a copy of the COMMAREA or channel, and what it
@@ -159,7 +159,7 @@ def xctl(
     channel: ChannelName = None,
     nohandle: Flag = False,
 ) -> NoReturn:
-    """Give the level to another program; this one does not go on.
+    """Transfer control to another program at the same level; this program ends.
 
     Args:
         program: its name, 1 to 8 characters.

@@ -95,7 +95,7 @@ def put_container(
     prepend: Flag = False,
     nohandle: Flag = False,
 ) -> None:
-    """Put data into a container, which is made when it is not there, as is its channel.
+    """Put data into a container; the container and its channel are created if they do not exist.
 
     Args:
         container: 1 to 16 characters.
@@ -163,7 +163,7 @@ def get_container(
     convertst: CvdaOrNone = None,
     nohandle: Flag = False,
 ) -> Contents | bytes:
-    """Get the data of a container, which stays there.
+    """Get the data of a container; the container stays.
 
     Args:
         container: 1 to 16 characters.
@@ -245,7 +245,7 @@ def move_container(
 
 @command("STARTBROWSE CONTAINER", "ACTIVITYERR CHANNELERR INVREQ", {"BROWSETOKEN": Opt("fullword", 4)})
 def startbrowse_container(task: TaskBase, *, channel: ChannelName = None, nohandle: Flag = False) -> int:
-    """Begin to go over the containers of a channel, those that are there now.
+    """Start a browse of the containers of a channel: all that there are now.
 
     Returns:
         BROWSETOKEN, for the commands that follow.
@@ -269,7 +269,7 @@ def _browse(task: TaskBase, token: int) -> Any:
 
 @command("GETNEXT CONTAINER", "END INVREQ TOKENERR", {"CONTAINER": Opt("name", 16)}, otherwise="")
 def getnext_container(task: TaskBase, browsetoken: Fullword, *, nohandle: Flag = False) -> str:
-    """The next container of a browse.
+    """Get the next container of a browse.
 
     Returns:
         Its name.

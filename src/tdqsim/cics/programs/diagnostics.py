@@ -137,7 +137,8 @@ def write_operator(
         REPLY and REPLYLENGTH.
 
     Raises:
-        Condition: INVREQ: the text is too long. EXPIRED: nobody answers. LENGERR: the reply is longer than MAXLENGTH.
+        Condition: INVREQ: the text is too long. EXPIRED: the operator does not answer. LENGERR: the reply is longer
+            than MAXLENGTH.
     """
     check_sent(text, textlength, "TEXTLENGTH", "TEXT")
     length = len(text) if textlength is None else textlength
@@ -198,7 +199,7 @@ def dump_transaction(
     complete: Flag = False,  # what is kept is what FROM names
     nohandle: Flag = False,
 ) -> str:
-    """Have a dump.
+    """Take a transaction dump.
 
     Args:
         dumpcode: 4 characters, none of them blank.
@@ -258,7 +259,7 @@ def wait_journalname(
     reqid: FullwordOrNone = None,
     nohandle: Flag = False,
 ) -> None:
-    """Wait until a record is in its journal, which it is."""
+    """Wait until a journal record is written; it always is at once."""
 
 
 @command("BIF DEEDIT", "LENGERR", {"FIELD": Opt("data")}, otherwise=b"")
@@ -269,7 +270,7 @@ def bif_deedit(
     *,
     nohandle: Flag = False,
 ) -> dict[str, bytes]:
-    """Take all but digits out of a field, and put them to its right end behind zeros.
+    """Remove everything but digits from a field, and right-justify them with leading zeros.
 
     A minus sign or CR at its end stays as a sign over the last digit.
 

@@ -200,7 +200,7 @@ class Ati:
                 return
         if not userid or (security := region.security) is None:
             userid = region.default_user
-        elif not security.knows_user(userid):  # nobody may run for one that was known to the policy of an earlier run
+        elif not security.knows_user(userid):  # the policy of an earlier run may have known a user who is unknown now
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         queue.triggers += 1

@@ -6,7 +6,7 @@ The order of decision for READQ, WRITEQ and DELETEQ TD is a choice (the manuals 
 2. a remote queue is shipped (DISABLED when the local entry is disabled: that only governs shipping);
 3. security, on the final target's name (NOTAUTH);
 4. ENABLESTATUS: ENABLED goes on; DISABLED is refused; DISABLING goes on only for a unit of work that already owns an
-   end of the queue, since a disable waits for its users and lets nobody new in;
+   end of the queue, since a disable waits for its users and admits no new ones;
 5. type, open (NOTOPEN), then direction (INVREQ, of a data set that is open the other way): the table below;
 6. length (LENGERR), 7. locks (LOCKED, waiting, QBUSY), 8. space or emptiness (NOSPACE, QZERO): in the commands.
 
@@ -20,7 +20,7 @@ Step 5 depends on type and, for a data set, on what it was defined for and wheth
     EXTRA   output     no      NOTOPEN  NOTOPEN  INVREQ
 
 Steps 4 and 5 are :func:`decide`. A queue binds what it does to a request when one of these changes (see
-:mod:`~tdqsim.cics.queues.kinds`), and whoever foresees a request asks the same function.
+:mod:`~tdqsim.cics.queues.kinds`), and code that predicts a request calls the same function.
 
 Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM Docs).
 """

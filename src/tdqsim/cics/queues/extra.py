@@ -63,7 +63,7 @@ _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
 def dcb_of(definition: ExtraQueue) -> Dcb:
     """What a definition says of the data control block.
 
-    Without RECORDFORMAT nothing is said of the format. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
+    Without RECORDFORMAT the format is not defined. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
     has room for several. RECORDSIZE counts only when it was given: its default of 1 stands for "not said", also where
     a listing shows it, unless there are fixed-length records, which can be of one byte.
     """
@@ -92,7 +92,7 @@ def _recfm_of(definition: ExtraQueue, recordsize: int) -> RecordFormat | None:
 
 
 def _on_spool(dcb: Dcb, owner: str) -> Dcb:
-    """What is true of SYSOUT, which is kept in a form of its own: what is said of it, else variable-length records."""
+    """The format of SYSOUT, which is stored in its own form: as defined, else variable-length records."""
     return (dcb if dcb.recfm is not None else Dcb(RecordFormat.V).or_else(dcb)).checked(owner, output=True)
 
 
@@ -122,7 +122,7 @@ class DataSet:
         queue: the queue; its ``openstatus`` and ``emptystatus`` are kept here.
         dds: the DDs of the region.
         spooling: where SYSOUT of the region is kept.
-        report: told of what CICS writes a message about.
+        report: called with each event about which CICS writes a message.
     """
 
     __slots__ = (
@@ -179,7 +179,7 @@ class DataSet:
         set_openstatus(queue, Cvda.OPEN)
         queue.emptystatus = Cvda.NOTEMPTY
         self._read_on()
-        # SYSOUT has no writer yet, and the internal reader must be told who writes.
+        # SYSOUT has no writer yet, and the internal reader must know who writes.
         queue.put = None if self._writer is None or allocation.card.writer else self._writer.put
 
     def _is_used_up(self) -> bool:

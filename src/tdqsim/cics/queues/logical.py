@@ -1,7 +1,7 @@
 """Requests to a logically recoverable queue: they gather in the unit of work, which has the ends that they need.
 
 READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition, QZERO apart, keeps
-no end that it had not before. :func:`attempt` is what a READQ comes to, asked by whoever foresees one too.
+no end that it had not before. :func:`attempt` gives the outcome of a READQ, also to code that predicts one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
         work = uow.works[queue]
     else:
         if not 0 < size <= queue.ci_left:
-            check_size(task._region.intra.longest, size, length)  # nobody waits for what is refused anyhow
+            check_size(task._region.intra.longest, size, length)  # refused in any case, so do not wait first
         work = uow.on(queue)
         if not queue.write_end.take_free(uow, task._region.clock):
             _acquire(task, uow, queue.write_end)
@@ -158,7 +158,7 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
     """
     if lock.take_free(uow, task._region.clock):
         return
-    task._region.hardening.settle()  # whoever has it may have ended, and not know it yet
+    task._region.hardening.settle()  # the holder's commit may be made but not settled yet
     met = ASKED[lock.standing(uow)]
     if met is Resp.NORMAL:
         if lock.taken_by is not uow:

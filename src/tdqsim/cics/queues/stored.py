@@ -58,7 +58,7 @@ class StoredRegion:
 
     Args:
         path: the store's directory.
-        readonly: only look, at the last commit of whoever writes the store.
+        readonly: only look, at the last commit of the process that writes the store.
         dfhintra: the region's own (see :class:`~tdqsim.cics.region.Region`), which the store does not tell.
 
     Attributes:

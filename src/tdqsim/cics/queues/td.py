@@ -94,7 +94,7 @@ def readq_td(
     nosuspend: Flag = False,
     nohandle: Flag = False,
 ) -> bytes:
-    """Read the next record of a queue, which is then gone.
+    """Read the next record of a queue and remove it.
 
     Args:
         task: who issues it.

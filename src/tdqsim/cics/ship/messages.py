@@ -85,7 +85,7 @@ def failure_fields(error: Exception | None) -> Fields:
     """The outcome of a request as fields of an answer; the ``data`` of a condition is sent beside them.
 
     Args:
-        error: a condition, or what ended the wait of the requester over there, or None when all went well.
+        error: a condition, or what ended the requester's wait in the other region, or None for success.
     """
     if error is None:
         return _WELL

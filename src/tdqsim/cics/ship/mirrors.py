@@ -332,7 +332,8 @@ class Mirrors:
         task = MirrorTask(
             region, region.task_manager.next_number(), transid, self.userid_for(fields["userid"]), startcode="S"
         )
-        mirror = self.mirrors[fields["key"]] = Mirror(task)  # before tasks lists it: whoever ends it finds the mirror
+        # Before the task is listed: what ends a listed task looks for its mirror.
+        mirror = self.mirrors[fields["key"]] = Mirror(task)
         region.tasks[task.number] = task
         return mirror
 

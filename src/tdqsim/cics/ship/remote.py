@@ -226,7 +226,7 @@ class LinkEnd:
         return answer
 
     def _wait_in_syncpoint(self, attempt: Callable[[], MessageFrame | WaitMark]) -> MessageFrame:
-        """Wait as long as it takes, while whoever looks at the task, if there is one, sees for what."""
+        """Wait as long as it takes. INQUIRE TASK shows meanwhile what the task, if there is one, waits for."""
         dispatcher = self.region.dispatcher
         task = dispatcher.current.local
         if not isinstance(task, TaskBase):
@@ -375,7 +375,7 @@ class LinkEnd:
                     branch.back_out()
 
     def _check_way(self, task: TaskData) -> int:
-        """How many regions a request will have come through over there; ISCINVREQ or SYSIDERR when it cannot go."""
+        """How many regions a request has passed when it arrives; ISCINVREQ or SYSIDERR if it may not be sent."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
         if hops > LONGEST_CHAIN:
             raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {LONGEST_CHAIN} regions already")

@@ -164,7 +164,7 @@ class Sysplex:
 
 
 class _Connections(dict[str, Connection]):
-    """The connections of a region of a sysplex; tells of each one that is installed."""
+    """The connections of a region of a sysplex; reports each one that is installed."""
 
     def __init__(self, given: dict[str, Connection], installed: Callable[[], None]) -> None:
         super().__init__(given)

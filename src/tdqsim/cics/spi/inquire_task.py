@@ -203,7 +203,7 @@ def inquire_task_list(
     suspended: Flag = False,
     nohandle: Flag = False,
 ) -> TaskListInfo:
-    """List the tasks, those that run, wait or could run, in order of their start.
+    """List the running, suspended and dispatchable tasks, in order of their start.
 
     Args:
         dispatchable: list the tasks that are ready to run; all tasks are listed when no kind is named.
@@ -228,7 +228,7 @@ def inquire_task_list(
 
 @command(_SET, "INVREQ NOTAUTH TASKIDERR")
 def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle: Flag = False) -> None:
-    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait, and RESP2 says so.
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait; RESP2 shows which.
 
     Args:
         task: its number (EIBTASKN).

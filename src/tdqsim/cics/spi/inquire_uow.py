@@ -112,7 +112,7 @@ inquire_uow_end = browse_command(_BROWSE.end)
 
 @command("SET UOW", "INVREQ NOTAUTH UOWNOTFOUND")
 def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle: Flag = False) -> None:
-    """Decide about a unit of work that is shunted because it lost its coordinator.
+    """Commit, back out or force a unit of work that is shunted because its coordinator was lost.
 
     Args:
         uow: its identifier.

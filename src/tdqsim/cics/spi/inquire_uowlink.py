@@ -186,7 +186,7 @@ inquire_uowlink_end = browse_command(_BROWSE.end)
 
 @command("SET UOWLINK", "INVREQ NOTAUTH UOWLNOTFOUND")
 def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DELETE, nohandle: Flag = False) -> None:
-    """Delete a link whose connection is no longer defined: nobody will ever ask or hear over it.
+    """Delete a link whose connection is no longer defined, so that no outcome can be sent or received over it.
 
     This also deletes the record that this region has decided without its coordinator, or that a region has not
     acknowledged a decision.

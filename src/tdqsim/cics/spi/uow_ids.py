@@ -50,6 +50,6 @@ def age(region: RegionData, since_ns: int) -> int:
 
 
 def uow_with_id(region: RegionData, uow_id: bytes) -> UnitOfWork | None:
-    """The unit of work as it is now; None when it has ended and no other region has still to hear of its end."""
+    """The unit of work now; None when it has ended and no other region still waits for the outcome."""
     found = region.units.get(uow_id) or region.shunted.get(uow_id)
     return found or next((uow for uow in kept_units(region) if uow.id == uow_id), None)

@@ -143,7 +143,7 @@ def receive_map(
     terminal: Flag = False,  # where input comes from anyway
     nohandle: Flag = False,
 ) -> Any:
-    """Receive what was typed into a map.
+    """Receive a map: what the terminal user typed into its fields.
 
     Args:
         map: the map.
@@ -271,7 +271,7 @@ def receive(
     asis: Flag = False,  # text is never turned into capitals
     nohandle: Flag = False,
 ) -> Any:
-    """Receive what was typed.
+    """Receive what the terminal user typed.
 
     Args:
         length: bytes of the area (INTO).

@@ -41,10 +41,10 @@ def return_(
     immediate: Flag = False,
     nohandle: Flag = False,
 ) -> NoReturn:
-    """Leave the program: the level ends, and at the top the task, normally and with an implicit syncpoint.
+    """Leave the program: its level ends; at the highest level the task ends normally, with an implicit syncpoint.
 
     Args:
-        value: the task's result, for whoever started it from Python.
+        value: the task's result, returned to the Python code that started it.
         transid: the transaction that the terminal's next input starts.
         commarea: what that gets.
         length: how much of it, 0 to 32763.

@@ -117,7 +117,7 @@ def writeq_ts(
     sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsWritten:
-    """Write an item to a queue, which is made by its first item.
+    """Write an item to a queue; the first item creates the queue.
 
     Args:
         queue: 1 to 16 characters.
@@ -166,7 +166,7 @@ def readq_ts(
     sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsItem:
-    """Read an item of a queue, which stays there.
+    """Read an item of a queue; the item stays in the queue.
 
     Args:
         queue: 1 to 16 characters.

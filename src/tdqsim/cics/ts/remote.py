@@ -1,7 +1,7 @@
 """WRITEQ TS, READQ TS and DELETEQ TS of a queue that another region owns: the requests are function-shipped.
 
 SYSID names the region, or else REMOTESYSTEM of the model that the queue's name begins like; with REMOTEPREFIX the name
-begins otherwise over there. What the queue is, recoverable or in main storage, the models of that region say. A change
+differs in that region. The models of that region decide whether the queue is recoverable or in main storage. A change
 of a recoverable queue is part of the requester's unit of work. Sources: TSMODEL resources, READQ TS (IBM Docs).
 """
 

@@ -1,9 +1,9 @@
 """Commits: the one door of a region to what is durable.
 
-Whoever changes something durable passes all of it at once: the works on its queues, the meta data that goes with them,
-and the party whose commit it is. With durability ``power``, where a commit waits for the disk, units of work of started
-tasks that reach their end together share a commit: each leaves a request with the store and waits until no task is
-ready, or all that were ready have had a turn. The program outside the tasks commits at once, and its commit includes
+A caller that changes something durable passes all of it at once: the works on its queues, the meta data that goes with
+them, and the party whose commit it is. With durability ``power``, where a commit waits for the disk, units of work of
+started tasks that reach their end together share a commit: each leaves a request with the store and waits until no task
+is ready, or all that were ready have had a turn. The program outside the tasks commits at once, and its commit includes
 the requests that wait. A task that waits has ended nothing yet: its locks are held, and no other task can read what
 might still be undone.
 
@@ -47,12 +47,12 @@ class Hardening:
         shared: whether tasks share commits.
 
     Attributes:
-        share: commit together with the other tasks that are about to, or at once where nobody is to wait; gives what
+        share: commit together with the other tasks that are about to, or at once if no task may wait; returns what
             reached the task while it waited, else None. Raises StoreError: the commit failed, nothing of it was made.
         commits: how many were made, for statistics and benchmarks.
         store_failed: called when the system could not write the store; None for nothing.
-        timed: told the seconds that each commit took that was made; None for nobody.
-        urgent: whether nobody waits now: see :meth:`at_once`.
+        timed: called with the seconds that each commit took; None if no one measures.
+        urgent: whether no task may wait now: see :meth:`at_once`.
     """
 
     __slots__ = (
@@ -167,7 +167,7 @@ class Hardening:
             self.commit()
 
     def _share(self, works: Collection[Work], meta: Meta, party: Party) -> BaseException | None:
-        """Commit together with the other tasks that are about to, or at once where nobody is to wait.
+        """Commit together with the other tasks that are about to, or at once if no task may wait.
 
         Returns:
             What reached the task while it waited, a purge or the region's end: it was too late to change anything.

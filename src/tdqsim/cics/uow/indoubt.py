@@ -246,7 +246,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
 def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
     """Pass the decision on to the regions behind this one: to all, whatever happens at one of them.
 
-    A region that has failed tells nobody anything.
+    A region that has failed sends nothing.
     """
     if uow._region.failed:
         uow.told = True
@@ -258,7 +258,7 @@ def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
                 participant.commit()
             else:
                 participant.back_out()
-        except BaseException as error:  # noqa: BLE001  (raised when all have been told)
+        except BaseException as error:  # noqa: BLE001  (raised when all have been notified)
             late = late or error
     uow.told = late is None
     if late is not None:
@@ -269,8 +269,8 @@ def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
     """End a unit of work and tell the others how, also when its task is purged or its region closed on the way.
 
     Raises:
-        StoreError: the store did not take it. A unit of work in doubt is so still, and nobody was told; any other was
-            backed out.
+        StoreError: the store did not take it. A unit of work in doubt stays so, and no region was notified; any
+            other was backed out.
     """
     late: BaseException | None = None
     try:
@@ -400,7 +400,7 @@ def _decide_alone(uow: UnitOfWork, how: str) -> None:
     """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
     region = uow._region
     also: Meta = {}
-    if uow.coordinator:  # otherwise nobody will ever say what it should have been
+    if uow.coordinator:  # without a coordinator the right outcome never becomes known
         record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
         also[_HEURISTICS + uow.id] = json.dumps(record).encode()
     try:
@@ -433,7 +433,7 @@ def _whose(uow: UnitOfWork) -> Record:
 
 
 def decision_kept(uow: UnitOfWork) -> Meta:
-    """What keeps the decision to commit, in the commit itself: who must still hear of it."""
+    """The record of the decision to commit, in the commit itself: the regions that must still be notified."""
     record = {"names": uow.decision, **_whose(uow)}
     return {_DECISIONS + uow.id: json.dumps(record).encode(), _UNDECIDED + uow.id: None}
 
@@ -463,7 +463,7 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
     """A region has heard the decision; when all have, it is forgotten.
 
     That costs no sync of its own, it goes with the next commit: a region that fails before tells it once more, and
-    whoever has heard a decision knows nothing of it any more.
+    a region that has acknowledged a decision has forgotten it.
     """
     key = _DECISIONS + uow_id
     value = region.hardening.get_meta(key)

@@ -2,7 +2,7 @@
 
 Tasks that run programs of the user's, which may end the process that they are in, are done by one of their own.
 
-Below a size, starting Spark and its workers costs more than it saves; ``auto`` then stays in this process and says so.
+Below a size, starting Spark and its workers costs more than it saves; ``auto`` then stays in this process and logs it.
 """
 
 from __future__ import annotations
