@@ -13,6 +13,8 @@ from tdqsim.cobol import CobolPrograms
 from tdqsim.definitions import define_connection, define_program, define_tdqueue
 from tests.cobol.conftest import Workshop
 
+pytestmark = pytest.mark.cobc
+
 SERVER = """
 MOVE DFHCOMMAREA TO WS-GOT
 EXEC CICS WRITEQ TD QUEUE('FARQ') FROM(WS-GOT) END-EXEC

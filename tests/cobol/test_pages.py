@@ -136,6 +136,7 @@ def test_folders_that_are_named_as_libraries_are_no_sources(workshop, tmp_path):
     assert [each.ran for each in survey(workshop.folder, cache=tmp_path / "cache")] == ["yes"]
 
 
+@pytest.mark.cobc
 def test_an_ebcdic_region_reports_a_queue_without_a_code_page_and_converts_the_others(workshop):
     workshop.program(
         "WRITES",
