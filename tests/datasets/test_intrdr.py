@@ -17,7 +17,7 @@ from tdqsim.datasets import (
     SysoutSpool,
     parse_dcb,
 )
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 PAGE = codepage(37)
 
@@ -255,7 +255,8 @@ def test_a_card_keeps_its_sequence_number_and_bytes_that_are_no_characters(log):
     reader.put(card)
     submit(reader, "/*EOF")
     made = log[0].cards[0]
-    assert (made[:27], made[72:], len(made)) == (PAGE.encode("//MYJOB JOB (1),USER=PAYJOB"), card[72:], 80)
+    operand = rule("DS-INTRDR-USER").message + "PAYJOB"
+    assert (made[:27], made[72:], len(made)) == (PAGE.encode(f"//MYJOB JOB (1),{operand}"), card[72:], 80)
 
 
 def test_a_user_that_is_refused_costs_nothing_but_its_card(log):

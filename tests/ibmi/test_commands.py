@@ -54,7 +54,7 @@ def test_a_wrong_name_is_told_with_its_keyword_and_value(job):
     assert (told.message_id, told.text) == ("CPD0078", "Value 'APPLIB/9BAD' for parameter DTAQ not a valid name.")
 
 
-@pytest.mark.rule("CL-UNKNOWN-END", "DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
+@pytest.mark.rule("DTAQ-DLT-NOT-FOUND", "DTAQ-DLT-LIBRARY")
 def test_dltdtaq(job):
     job.crtdtaq(dtaq="APPLIB/WORK", maxlen=10)
     job.qsnddtaq("WORK", "APPLIB", b"x")
@@ -76,6 +76,7 @@ def test_a_key_has_1_to_256_bytes(job, keylen, force):
     assert (found.data, found.key) == ((b"A" * keylen)[:10], b"A" * keylen)
 
 
+@pytest.mark.rule("CL-UNKNOWN-END")
 def test_cl_text(job):
     queue = job.command("CRTDTAQ DTAQ(APPLIB/REPLIES) MAXLEN(100) SEQ(*KEYED) KEYLEN(8) TEXT('It''s here')")
     assert (queue.qualified, queue.attributes.keylen, queue.text) == ("APPLIB/REPLIES", 8, "It's here")
