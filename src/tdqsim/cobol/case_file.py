@@ -24,7 +24,7 @@ that of the nearest ``region.yaml`` in the directory of the file or above it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ from pydantic_core import ErrorDetails
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.regionfile import REGION_FILE_NAME
 from tdqsim.definitions.schema import described_schema
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
+from tdqsim.definitions.yamltext import MapNode, ScalarNode, node_at, plain_value, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
 __all__ = [
@@ -305,7 +305,7 @@ def load_case_file(path: Path) -> CaseFile:
     if not isinstance(root, MapNode):
         raise DefinitionError([Problem(str(path), 1, "", "", "", "must be a mapping with the key cases")])
     try:
-        case_file = CaseFile.model_validate(_plain(root))
+        case_file = CaseFile.model_validate(plain_value(root))
     except ValidationError as error:
         problems = [_problem(str(path), root, each) for each in error.errors(include_url=False)]
         raise DefinitionError(list(dict.fromkeys(problems))) from None
@@ -324,30 +324,9 @@ def _region_of(path: Path, given: str) -> Path:
     raise DefinitionError([Problem(str(path), 1, "", "region", given, message)])
 
 
-def _plain(node: Node) -> Any:
-    if isinstance(node, ScalarNode):
-        return node.value
-    if isinstance(node, ListNode):
-        return [_plain(item) for item in node.items]
-    return {key: _plain(item) for key, item in node.items.items()}
-
-
 def _problem(file: str, root: MapNode, error: ErrorDetails) -> Problem:
     """A pydantic error with the line of the value, or of its key."""
-    *_rest, (line, node) = _walk(root, error["loc"])
+    node, line = node_at(root, error["loc"])
     names = [str(step) for step in error["loc"] if isinstance(step, str) and not step.startswith(("CaseRecord", "str"))]
     value = node.value if isinstance(node, ScalarNode) else ""
     return Problem(file, line, "", ".".join(names), value, error["msg"].removeprefix("Value error, "))
-
-
-def _walk(root: MapNode, place: tuple[int | str, ...]) -> Iterator[tuple[int, Node]]:
-    node: Node = root
-    line = root.line
-    yield line, node
-    for step in place:
-        if isinstance(node, MapNode) and step in node.items:
-            line, node = node.lines[str(step)], node.items[str(step)]
-        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
-            node = node.items[step]
-            line = node.line
-        yield line, node

@@ -7,15 +7,16 @@ deep nesting), so that hostile input costs little. Nodes contain their line numb
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import islice
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import yaml
 
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
-__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "kind_of", "read_yaml"]
+__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "kind_of", "node_at", "plain_value", "read_yaml"]
 
 _LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _QUOTE_HINT = "a value that begins with * must be put in quotes"
@@ -54,6 +55,27 @@ def _text_of_line(text: str, number: int) -> str:
 def kind_of(node: Node) -> str:
     """The kind of node, in words for messages."""
     return {ScalarNode: "text", ListNode: "a list", MapNode: "a mapping"}[type(node)]
+
+
+def plain_value(node: Node) -> Any:
+    """The node as texts, lists and dictionaries, without line numbers."""
+    if isinstance(node, ScalarNode):
+        return node.value
+    if isinstance(node, ListNode):
+        return [plain_value(item) for item in node.items]
+    return {key: plain_value(item) for key, item in node.items.items()}
+
+
+def node_at(root: Node, steps: Iterable[str | int]) -> tuple[Node, int]:
+    """The node at a place, or the last one on the way to it, and its line (that of its key in a mapping)."""
+    node, line = root, root.line
+    for step in steps:
+        if isinstance(node, MapNode) and step in node.items:
+            line, node = node.lines[str(step)], node.items[str(step)]
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+    return node, line
 
 
 def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:

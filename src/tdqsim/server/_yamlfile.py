@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from tdqsim.core.portable import OWN_FILE
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
+from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, node_at, plain_value, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
 __all__ = ["line_of", "read_model", "read_plain", "read_private"]
@@ -92,39 +92,19 @@ def read_model(path: Path, text: str, model: type[M], *, secrets: bool = False) 
     """
     root = read_yaml(text, str(path)) or MapNode({}, {}, 1)
     try:
-        return model.model_validate(_plain(root))
+        return model.model_validate(plain_value(root))
     except ValidationError as error:
         problems = [_problem(str(path), root, dict(item), secrets=secrets) for item in error.errors()]
         raise DefinitionError(problems) from None
 
 
-def _plain(node: Node) -> Any:
-    if isinstance(node, ScalarNode):
-        return node.value
-    if isinstance(node, ListNode):
-        return [_plain(item) for item in node.items]
-    return {key: _plain(item) for key, item in node.items.items()}
-
-
-def _at(root: Node, steps: Iterable[Any]) -> tuple[Node, int]:
-    """The node at a place, or the last one on the way to it, and its line."""
-    node, line = root, root.line
-    for step in steps:
-        if isinstance(node, MapNode) and step in node.items:
-            line, node = node.lines[str(step)], node.items[str(step)]
-        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
-            node = node.items[step]
-            line = node.line
-    return node, line
-
-
 def line_of(path: Path, *steps: str | int) -> int:
     """The line of a place in a valid file, such as ``"commands", 1``."""
-    return _at(read_yaml(read_plain(path), str(path)) or MapNode({}, {}, 1), steps)[1]
+    return node_at(read_yaml(read_plain(path), str(path)) or MapNode({}, {}, 1), steps)[1]
 
 
 def _problem(file: str, root: Node, item: Mapping[str, Any], *, secrets: bool) -> Problem:
-    node, line = _at(root, item["loc"])
+    node, line = node_at(root, item["loc"])
     message = {"extra_forbidden": "is not known here", "missing": "is required"}.get(item["type"], item["msg"])
     shown = node.value[:80] if isinstance(node, ScalarNode) and not secrets else ""
     return Problem(file, line, "", ".".join(map(str, item["loc"])), shown, message.removeprefix("Value error, "))

@@ -21,7 +21,7 @@ from tdqsim import datasets
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
-from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, read_yaml
+from tdqsim.definitions.yamltext import ListNode, plain_value, read_yaml
 from tdqsim.errors import ConversionError, UsageError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
@@ -90,15 +90,7 @@ def _from_yaml(path: Path, text: str) -> list[tuple[str, object]]:
     found = read_yaml(text, str(path), longest=_LONGEST_VALUE)
     if not isinstance(found, ListNode):
         raise UsageError(f"{path}: a list of records is needed")
-    return [(f"{path}:{node.line}", _plain(node)) for node in found.items]
-
-
-def _plain(node: Node) -> object:
-    if isinstance(node, ScalarNode):
-        return node.value
-    if isinstance(node, MapNode):
-        return {name: _plain(value) for name, value in node.items.items()}
-    return [_plain(item) for item in node.items]
+    return [(f"{path}:{node.line}", plain_value(node)) for node in found.items]
 
 
 def _from_json(path: Path, text: str) -> list[tuple[str, object]]:
