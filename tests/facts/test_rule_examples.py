@@ -1,0 +1,75 @@
+"""Every rule in words has an example that is executed, or a reason why it has none."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim.facts import rules
+from tests.facts._examples import ExampleFailed, agrees, altered, examples, literal, parse_steps, run_example
+from tests.rules import rule
+
+IN_WORDS = {row.id for row in rules().values() if not row.resp and not row.message}
+
+STILL_WITHOUT = 233
+"""How many rules have neither yet."""
+
+PROSE: dict[str, str] = {}
+"""Rules that stay words only, each with the reason."""
+
+
+def check(rule_id: str) -> None:
+    """The example illustrates the sentence of the row, and holds."""
+    example = examples()[rule_id]
+    assert rule(rule_id).circumstances == example.rule, (
+        "the row's sentence and the example's are to be changed together"
+    )
+    run_example(example)
+
+
+@pytest.mark.parametrize("rule_id", sorted(examples()))
+def test_the_example_of_a_rule(rule_id):
+    check(rule_id)
+
+
+def test_every_rule_in_words_has_an_example_or_a_reason():
+    without = IN_WORDS - examples().keys()
+    assert len(without - PROSE.keys()) <= STILL_WITHOUT
+    assert len(PROSE) <= 30
+    assert not PROSE.keys() & examples().keys()
+    assert examples().keys() <= rules().keys()
+
+
+def test_every_example_compares_something():
+    assert [each.id for each in examples().values() if not any(step.compared for step in each.then)] == []
+
+
+@pytest.mark.parametrize("rule_id", ["TD-FIFO", "TASK-RETURN"])
+def test_a_negated_sentence_fails_its_example(monkeypatch, rule_id):
+    negated = f"it is not so that {rule(rule_id).circumstances}"
+    monkeypatch.setenv("TDQ_RULES_ALTER", f"{rule_id}:circumstances={negated}")
+    with pytest.raises(AssertionError, match="changed together"):
+        check(rule_id)
+
+
+@pytest.mark.parametrize(
+    ("example", "words"),
+    [
+        ("READQ TD QUEUE(NOR1)", "QZERO"),
+        ("READQ TD QUEUE(NOR1) -> NORMAL", "QZERO"),
+        ("1 + 1 -> 3", "was +2"),
+        ("T1 WRITEQ TD QUEUE(LOG1) FROM(A)\nT2 READQ TD QUEUE(LOG1) -> A", "waits"),
+        ("T1 WRITEQ TD QUEUE(LOG1) FROM(A)\nT2 READQ TD QUEUE(LOG1)", "waits"),
+        ('region.tdqueues["NONE"]', "KeyError"),
+    ],
+)
+def test_an_example_that_does_not_hold_fails(example, words):
+    steps = tuple(parse_steps(example))
+    with pytest.raises(ExampleFailed, match=words):
+        run_example(examples()["TD-FIFO"]._replace(given=(), when=(), then=steps))
+
+
+@pytest.mark.parametrize("value", ["A", "'1'", "1", "True", "[]", "{}", '["A"]', '{"RESP": "QZERO"}', "None"])
+def test_an_altered_value_no_longer_agrees(value):
+    outcome = literal(value)
+    assert agrees(literal(value), outcome)
+    assert not agrees(altered(literal(value)), outcome)
