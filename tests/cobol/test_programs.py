@@ -738,11 +738,11 @@ def test_an_option_that_is_not_served_is_refused_when_checking_and_when_running(
     word = option.partition("(")[0]
     source = workshop.folder / "ODD.cbl"
     (wrong,) = filter(None, map(unserved, translate(expand(source, Options()), str(source)).commands))
-    assert f"{word} is no option of {verb}" in wrong
+    assert f"{word} is not an option of {verb}" in wrong
     with pytest.raises(Abend) as caught:
         workshop.run("ODD")
     assert "ODD.cbl:7" in str(caught.value.cause)
-    assert f"{word} is no option of {verb}" in str(caught.value.cause)
+    assert f"{word} is not an option of {verb}" in str(caught.value.cause)
     assert linked == []
 
 
@@ -758,10 +758,10 @@ def test_complete_commands_are_not_refused(workshop, verb):
     ("command", "what"),
     [
         ("LINK COMMAREA(P)", "LINK needs PROGRAM"),
-        ("RETURN VALUE(P)", "VALUE is no option of RETURN"),
+        ("RETURN VALUE(P)", "VALUE is not an option of RETURN"),
         ("LINK PROGRAM('A') PROGRAM('B')", "PROGRAM is given twice"),
-        ("HANDLE CONDITION QZER0(OVER)", "QZER0 is no option of HANDLE CONDITION"),
-        ("HANDLE AID PF99", "PF99 is no option of HANDLE AID"),
+        ("HANDLE CONDITION QZER0(OVER)", "QZER0 is not an option of HANDLE CONDITION"),
+        ("HANDLE AID PF99", "PF99 is not an option of HANDLE AID"),
         ("GETMAIN SET(P)", "GETMAIN needs one of FLENGTH and LENGTH"),
         ("GETMAIN SET(P) LENGTH(8) FLENGTH(8)", "GETMAIN needs one of FLENGTH and LENGTH"),
         ("GETMAIN SET(P) LENGTH(8) SHARED(P)", "SHARED takes no argument"),

@@ -74,7 +74,7 @@ def test_data_queues_in_cl_come_back() -> None:
         define_dtaq(dtaq="APPLIB/FAR", type="*DDM", rmtdtaq="RMTLIB/ORDERS", rmtlocname="CHICAGO", mode="MODE1"),
     ]  # fmt: skip
     text, remarks = export_cl(Definitions.of([*queues, define_tdqueue(name="PAYQ", type="INTRA")]))
-    assert remarks == ["TDQUEUE(PAYQ): is no data queue; left out"]
+    assert remarks == ["TDQUEUE(PAYQ): is not a data queue; left out"]
     back = parse_cl(text)
     assert list(back.reports) == []
     assert [each.attributes() for each in back.definitions.dtaqs] == [each.attributes() for each in queues]

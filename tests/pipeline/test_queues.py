@@ -554,7 +554,7 @@ def test_bad_lines_of_a_history(history: Path, tmp_path: Path) -> None:
     assert rows[1]["offset"] == 9
     kept = everything("tdqueue", history, read="history", mode="dropmalformed")
     assert kept == rows[6:]
-    with pytest.raises(DatasetError, match=r"day.jsonl: offset 0: this is no event of a history"):
+    with pytest.raises(DatasetError, match=r"day.jsonl: offset 0: this is not an event of a history"):
         everything("tdqueue", history, read="history", mode="failfast")
     with pytest.raises(DatasetError, match="there is no such history"):
         everything("tdqueue", tmp_path / "none*", read="history")

@@ -215,7 +215,7 @@ def test_a_file_holds_what_the_ring_holds(tmp_path: Path) -> None:
 @pytest.mark.parametrize("line", ["{", "[]", "7", '["READQ TD",1,"Q","zz",0]', '["READQ TD","x","Q","",0]'])
 def test_a_line_that_is_no_event_is_named(tmp_path: Path, line: str) -> None:
     (tmp_path / "history.jsonl").write_text(f'["READQ TD",1,"Q","",0]\n{line}\n', "ascii")
-    with pytest.raises(TdqError, match=r"history\.jsonl:2: this is no event"):
+    with pytest.raises(TdqError, match=r"history\.jsonl:2: this is not an event"):
         load_history(tmp_path / "history.jsonl")
 
 

@@ -162,7 +162,7 @@ def test_the_terminal_that_set_a_latch_is_named(stores) -> None:
 
 def test_what_an_operator_may_do_is_foreseen(region: Region) -> None:
     told = region.explain("NOQ")
-    assert "INQUIRE TDQUEUE, SET TDQUEUE ENABLED, SET TDQUEUE DISABLED would go well." in str(told)
+    assert "INQUIRE TDQUEUE, SET TDQUEUE ENABLED, SET TDQUEUE DISABLED would succeed." in str(told)
     assert told.commands["DISCARD TDQUEUE"].resp2 == 31
     assert "DISCARD TDQUEUE would get INVREQ RESP2 31: queue NOQ must be DISABLED." in str(told)
     region.install([define_tdqueue(name="CQUE", type="INTRA")])
@@ -171,7 +171,7 @@ def test_what_an_operator_may_do_is_foreseen(region: Region) -> None:
     assert said.endswith(f" (rule SET-C-NAME, {rule('SET-C-NAME').confidence}).")
     with region.task() as task:
         task.writeq_td("LOGQ", b"x")
-        assert "SET TDQUEUE DISABLED would go well: the queue would be DISABLING" in str(region.explain("LOGQ"))
+        assert "SET TDQUEUE DISABLED would succeed: the queue would be DISABLING" in str(region.explain("LOGQ"))
 
 
 def test_a_full_data_set_is_named_with_its_share(region: Region) -> None:

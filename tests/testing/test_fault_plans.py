@@ -190,7 +190,7 @@ def test_a_value_of_the_wrong_kind_is_refused(make) -> None:
 
 
 def test_what_is_no_fault_is_no_part_of_a_plan() -> None:
-    with pytest.raises(TypeError, match="is no fault"):
+    with pytest.raises(TypeError, match="is not a fault"):
         FaultPlan("IOERR")
 
 

@@ -320,7 +320,7 @@ def test_queues_that_stand_when_recording_begins_are_known() -> None:
 )
 def test_a_line_that_is_no_event_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "h").write_text(line, "ascii")
-    with pytest.raises(TdqError, match="h:1: this is no event of a history"):
+    with pytest.raises(TdqError, match="h:1: this is not an event of a history"):
         load_history(tmp_path / "h")
 
 

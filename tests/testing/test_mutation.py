@@ -297,7 +297,7 @@ def test_a_file_of_something_else_is_refused(pytester: pytest.Pytester, tmp_path
     file.write_text("[]")
     done = pytester.runpytest_subprocess(f"--tdq-mutants={file}")
     assert done.ret == pytest.ExitCode.USAGE_ERROR
-    assert "it is not what tdq mutate --json writes" in str(done.stderr)
+    assert "not a file written by tdq mutate --json" in str(done.stderr)
 
 
 def test_every_kind_is_made_in_python_and_in_cobol(tmp_path: Path) -> None:

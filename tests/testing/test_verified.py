@@ -112,7 +112,7 @@ def test_a_line_that_is_none_is_named(transcript: Transcript, tmp_path: Path, ch
     line = transcript.calls[0].as_json()
     wrong = change if isinstance(change, str) else json.dumps({**json.loads(line), **change})
     (tmp_path / "t.jsonl").write_text(f"{line}\n{wrong}\n", "utf-8")
-    with pytest.raises(TdqError, match=r"t\.jsonl:2: this is no line of a transcript"):
+    with pytest.raises(TdqError, match=r"t\.jsonl:2: this is not a line of a transcript"):
         load_transcript(tmp_path / "t.jsonl")
 
 

@@ -87,7 +87,7 @@ class Task(TaskBase):
     enq = control.enq
     """Get exclusive use of a resource name; wait while another task has it."""
     deq = control.deq
-    """Give up a resource name that ENQ got; a name that this task does not have is no error."""
+    """Give up a resource name that ENQ got; a name that this task does not have is not an error."""
     suspend = control.suspend
     """Let other ready tasks run first."""
     asktime = control.asktime
@@ -124,9 +124,9 @@ class Task(TaskBase):
     inquire_tdqueue = queues.inquire_tdqueue
     """Retrieve information about a queue."""
     inquire_tdqueue_start = queues.inquire_tdqueue_start
-    """Start a browse of queues: all that there are now."""
+    """Start a browse of all present queues."""
     inquire_tdqueue_next = queues.inquire_tdqueue_next
-    """Retrieve information about the next one of the browse of queues."""
+    """Retrieve information about the next resource in a browse of queues."""
     inquire_tdqueue_end = queues.inquire_tdqueue_end
     """End the browse of queues."""
     browse_tdqueue = queues.browse_tdqueue
@@ -138,7 +138,7 @@ class Task(TaskBase):
     discard_tdqueue = create.discard_tdqueue
     """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
     extract_statistics = statistics.extract_statistics
-    """The statistics of one queue, or of transient data as a whole."""
+    """Return the statistics of one queue, or the global statistics of transient data."""
     perform_statistics = statistics.perform_statistics
     """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
 
@@ -153,7 +153,7 @@ class Task(TaskBase):
     inquire_transaction_start = transactions.inquire_transaction_start
     """Start a browse of transactions, which is in alphabetic order."""
     inquire_transaction_next = transactions.inquire_transaction_next
-    """Retrieve information about the next one of the browse of transactions."""
+    """Retrieve information about the next resource in a browse of transactions."""
     inquire_transaction_end = transactions.inquire_transaction_end
     """End the browse of transactions."""
     set_transaction = transactions.set_transaction
@@ -161,17 +161,17 @@ class Task(TaskBase):
     inquire_connection = connections.inquire_connection
     """Retrieve information about a connection."""
     inquire_connection_start = connections.inquire_connection_start
-    """Start a browse of connections: all that there are now."""
+    """Start a browse of all present connections."""
     inquire_connection_next = connections.inquire_connection_next
-    """Retrieve information about the next one of the browse of connections."""
+    """Retrieve information about the next resource in a browse of connections."""
     inquire_connection_end = connections.inquire_connection_end
     """End the browse of connections."""
     inquire_uow = units.inquire_uow
     """Retrieve information about a unit of work."""
     inquire_uow_start = units.inquire_uow_start
-    """Start a browse of units of work: all that there are now."""
+    """Start a browse of all present units of work."""
     inquire_uow_next = units.inquire_uow_next
-    """Retrieve information about the next one of the browse of units of work."""
+    """Retrieve information about the next resource in a browse of units of work."""
     inquire_uow_end = units.inquire_uow_end
     """End the browse of units of work."""
     set_uow = units.set_uow
@@ -181,7 +181,7 @@ class Task(TaskBase):
     inquire_uowlink_start = links.inquire_uowlink_start
     """Start a browse of the connections that units of work use."""
     inquire_uowlink_next = links.inquire_uowlink_next
-    """Retrieve information about the next one of the browse of links of units of work."""
+    """Retrieve information about the next resource in a browse of links of units of work."""
     inquire_uowlink_end = links.inquire_uowlink_end
     """End the browse of links of units of work."""
     set_uowlink = links.set_uowlink
@@ -189,13 +189,13 @@ class Task(TaskBase):
     inquire_uowenq_start = enqueues.inquire_uowenq_start
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_uowenq_next = enqueues.inquire_uowenq_next
-    """Retrieve information about the next one of the browse of enqueues."""
+    """Retrieve information about the next resource in a browse of enqueues."""
     inquire_uowenq_end = enqueues.inquire_uowenq_end
     """End the browse of enqueues."""
     inquire_enq_start = enqueues.inquire_enq_start
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_enq_next = enqueues.inquire_enq_next
-    """Retrieve information about the next one of the browse of enqueues."""
+    """Retrieve information about the next resource in a browse of enqueues."""
     inquire_enq_end = enqueues.inquire_enq_end
     """End the browse of enqueues."""
 
@@ -210,9 +210,9 @@ class Task(TaskBase):
     delete_container = containers.delete_container
     """Delete a container."""
     move_container = containers.move_container
-    """Give a container another name, or another channel, replacing one that has that name."""
+    """Rename a container or move it to another channel, replacing a container of the same name."""
     startbrowse_container = containers.startbrowse_container
-    """Start a browse of the containers of a channel: all that there are now."""
+    """Start a browse of the present containers of a channel."""
     getnext_container = containers.getnext_container
     """Get the next container of a browse."""
     endbrowse_container = containers.endbrowse_container
@@ -258,9 +258,9 @@ class Task(TaskBase):
     inquire_file = file_states.inquire_file
     """Retrieve information about a file."""
     inquire_file_start = file_states.inquire_file_start
-    """Start a browse of files: all that there are now."""
+    """Start a browse of all present files."""
     inquire_file_next = file_states.inquire_file_next
-    """Retrieve information about the next one of the browse of files."""
+    """Retrieve information about the next resource in a browse of files."""
     inquire_file_end = file_states.inquire_file_end
     """End the browse of files."""
     set_file = file_states.set_file

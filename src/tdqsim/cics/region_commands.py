@@ -96,7 +96,7 @@ class RegionCommands(RegionData):
     enq = outside(Task.enq)
     """Get exclusive use of a resource name; wait while another task has it."""
     deq = outside(Task.deq)
-    """Give up a resource name that ENQ got; a name that this task does not have is no error."""
+    """Give up a resource name that ENQ got; a name that this task does not have is not an error."""
     assign = outside(Task.assign)
     """Get values about the task and its region."""
     suspend = outside(Task.suspend)
@@ -114,9 +114,9 @@ class RegionCommands(RegionData):
     inquire_tdqueue = outside(Task.inquire_tdqueue)
     """Retrieve information about a queue."""
     inquire_tdqueue_start = outside(Task.inquire_tdqueue_start)
-    """Start a browse of queues: all that there are now."""
+    """Start a browse of all present queues."""
     inquire_tdqueue_next = outside(Task.inquire_tdqueue_next)
-    """Retrieve information about the next one of the browse of queues."""
+    """Retrieve information about the next resource in a browse of queues."""
     inquire_tdqueue_end = outside(Task.inquire_tdqueue_end)
     """End the browse of queues."""
     set_tdqueue = outside(Task.set_tdqueue)
@@ -126,7 +126,7 @@ class RegionCommands(RegionData):
     discard_tdqueue = outside(Task.discard_tdqueue)
     """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
     extract_statistics = outside(Task.extract_statistics)
-    """The statistics of one queue, or of transient data as a whole."""
+    """Return the statistics of one queue, or the global statistics of transient data."""
     perform_statistics = outside(Task.perform_statistics)
     """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
     inquire_task = outside(Task.inquire_task)
@@ -140,7 +140,7 @@ class RegionCommands(RegionData):
     inquire_transaction_start = outside(Task.inquire_transaction_start)
     """Start a browse of transactions, which is in alphabetic order."""
     inquire_transaction_next = outside(Task.inquire_transaction_next)
-    """Retrieve information about the next one of the browse of transactions."""
+    """Retrieve information about the next resource in a browse of transactions."""
     inquire_transaction_end = outside(Task.inquire_transaction_end)
     """End the browse of transactions."""
     set_transaction = outside(Task.set_transaction)
@@ -148,17 +148,17 @@ class RegionCommands(RegionData):
     inquire_connection = outside(Task.inquire_connection)
     """Retrieve information about a connection."""
     inquire_connection_start = outside(Task.inquire_connection_start)
-    """Start a browse of connections: all that there are now."""
+    """Start a browse of all present connections."""
     inquire_connection_next = outside(Task.inquire_connection_next)
-    """Retrieve information about the next one of the browse of connections."""
+    """Retrieve information about the next resource in a browse of connections."""
     inquire_connection_end = outside(Task.inquire_connection_end)
     """End the browse of connections."""
     inquire_uow = outside(Task.inquire_uow)
     """Retrieve information about a unit of work."""
     inquire_uow_start = outside(Task.inquire_uow_start)
-    """Start a browse of units of work: all that there are now."""
+    """Start a browse of all present units of work."""
     inquire_uow_next = outside(Task.inquire_uow_next)
-    """Retrieve information about the next one of the browse of units of work."""
+    """Retrieve information about the next resource in a browse of units of work."""
     inquire_uow_end = outside(Task.inquire_uow_end)
     """End the browse of units of work."""
     set_uow = outside(Task.set_uow)
@@ -168,7 +168,7 @@ class RegionCommands(RegionData):
     inquire_uowlink_start = outside(Task.inquire_uowlink_start)
     """Start a browse of the connections that units of work use."""
     inquire_uowlink_next = outside(Task.inquire_uowlink_next)
-    """Retrieve information about the next one of the browse of links of units of work."""
+    """Retrieve information about the next resource in a browse of links of units of work."""
     inquire_uowlink_end = outside(Task.inquire_uowlink_end)
     """End the browse of links of units of work."""
     set_uowlink = outside(Task.set_uowlink)
@@ -176,13 +176,13 @@ class RegionCommands(RegionData):
     inquire_uowenq_start = outside(Task.inquire_uowenq_start)
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_uowenq_next = outside(Task.inquire_uowenq_next)
-    """Retrieve information about the next one of the browse of enqueues."""
+    """Retrieve information about the next resource in a browse of enqueues."""
     inquire_uowenq_end = outside(Task.inquire_uowenq_end)
     """End the browse of enqueues."""
     inquire_enq_start = outside(Task.inquire_enq_start)
     """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
     inquire_enq_next = outside(Task.inquire_enq_next)
-    """Retrieve information about the next one of the browse of enqueues."""
+    """Retrieve information about the next resource in a browse of enqueues."""
     inquire_enq_end = outside(Task.inquire_enq_end)
     """End the browse of enqueues."""
     execute = outside(Task.execute)

@@ -150,7 +150,7 @@ CHAPTERS: Final = {
         Chapter(
             "Testing",
             "explain",
-            "Why is this queue as it is?",
+            "Explain the state of a queue",
             "Ask why a queue is in its state, and what each command would return.",
         ),
         Chapter(

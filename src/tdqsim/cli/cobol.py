@@ -224,11 +224,11 @@ def run_cases(
     results = []
     with on_demand.case_run.covered(lcov):
         for file in files:
-            found = list(on_demand.case_run.run_cases(file))
-            _show_results(file, found)
-            if update and (changed := on_demand.case_report.update_case_file(file, found)):
+            of_file = list(on_demand.case_run.run_cases(file))
+            _show_results(file, of_file)
+            if update and (changed := on_demand.case_report.update_case_file(file, of_file)):
                 typer.echo(f"{file}: {changed} cases updated")
-            results += found
+            results += of_file
     if junit is not None:
         junit.write_text(on_demand.case_report.junit_xml(results), "utf-8")
     failed = sum(not each.passed and not (update and not each.error) for each in results)

@@ -53,8 +53,8 @@ def offered_transactions(ctx: typer.Context, incomplete: str) -> list[Offer]:
 
 def offered_directories(incomplete: str) -> list[Offer]:
     """The region directories in the current directory; other paths are completed by the shell."""
-    found = ((path.parent.name, "region directory") for path in sorted(Path().glob(f"*/{_REGION_FILE}")))
-    return [] if "/" in incomplete else beginning(found, incomplete)
+    offers = ((path.parent.name, "region directory") for path in sorted(Path().glob(f"*/{_REGION_FILE}")))
+    return [] if "/" in incomplete else beginning(offers, incomplete)
 
 
 def offered_options(incomplete: str) -> list[Offer]:

@@ -44,18 +44,18 @@ def probe(
             import_module(package)
     except ImportError as error:
         raise ExtraMissing(error.name, "spark") from None
-    found = on_demand.probe.probe(path, "" if copybook is None else str(copybook))
+    result = on_demand.probe.probe(path, "" if copybook is None else str(copybook))
     if as_json:
-        emit_json([_plain(each, copybook) for each in found])
+        emit_json([_plain(each, copybook) for each in result])
         return
-    for each in found:
+    for each in result:
         _emit_probe(each, copybook)
 
 
-def _emit_probe(found: ProbedFile, copybook: Path | None) -> None:
-    best = found.candidates[0]
-    size = f"{found.size} bytes" if found.size else "more than a megabyte"
-    emit(f"{found.path}: {size}{f', compressed by {found.compressed}' if found.compressed else ''}")
+def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
+    best = result.candidates[0]
+    size = f"{result.size} bytes" if result.size else "more than a megabyte"
+    emit(f"{result.path}: {size}{f', compressed by {result.compressed}' if result.compressed else ''}")
     rows = [("format", best.framing.name, best.framing.confidence, best.framing.reason)]
     rows += [(each.what, each.value, each.confidence, each.reason) for each in best.findings]
     emit_table(("property", "value", "confidence", "reason"), rows)
@@ -67,7 +67,7 @@ def _emit_probe(found: ProbedFile, copybook: Path | None) -> None:
     emit("\noptions:")
     for name, text in _pasted(best, copybook).items():
         emit(f"{name:9} {text}")
-    others = [(each.framing.name, each.framing.confidence, each.framing.reason) for each in found.candidates[1:_SHOWN]]
+    others = [(each.framing.name, each.framing.confidence, each.framing.reason) for each in result.candidates[1:_SHOWN]]
     if others:
         emit_table(("less likely", "confidence", "reason"), others)
     emit()
@@ -87,11 +87,11 @@ def _pasted(best: Candidate, copybook: Path | None) -> dict[str, str]:
     return texts
 
 
-def _plain(found: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
+def _plain(result: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
     return {
-        "path": found.path,
-        "size": found.size or None,
-        "compressed": found.compressed or None,
+        "path": result.path,
+        "size": result.size or None,
+        "compressed": result.compressed or None,
         "candidates": [
             {
                 "format": each.framing.name,
@@ -108,6 +108,6 @@ def _plain(found: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
                 "cobol": each.options(cobrix=True),
                 "options": _pasted(each, copybook),
             }
-            for each in found.candidates
+            for each in result.candidates
         ],
     }

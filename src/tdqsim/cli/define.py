@@ -234,13 +234,13 @@ def _in_lines(text: str) -> str:
     return text
 
 
-def _write_imported(found: Imported, output: Path | None) -> None:
-    _write(definitions.dump_definitions(found.definitions), output)
-    for report in found.reports:
+def _write_imported(imported: Imported, output: Path | None) -> None:
+    _write(definitions.dump_definitions(imported.definitions), output)
+    for report in imported.reports:
         warn(str(report))
-    count = len(found.definitions.entries)
+    count = len(imported.definitions.entries)
     if output is not None:
-        emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(found.reports), 'remark')}")
+        emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(imported.reports), 'remark')}")
     if not count:
         raise InputError("it contains nothing that can be defined")
 

@@ -82,11 +82,11 @@ def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanati
     """The explanation of a queue, of a region in this process or in a server."""
     if isinstance(region, on_demand.cics.Region):
         return region.explain(name, size=size)
-    found = region.explain(name, size=size)
-    commands = {command: on_demand.explain.Prediction(**each) for command, each in found["commands"].items()}
-    statements, history = tuple(found["statements"]), tuple(found["history"])
+    explanation = region.explain(name, size=size)
+    commands = {command: on_demand.explain.Prediction(**each) for command, each in explanation["commands"].items()}
+    statements, history = tuple(explanation["statements"]), tuple(explanation["history"])
     return on_demand.explain.Explanation(
-        found["queue"], found["target"], statements, commands, found["starts"], history
+        explanation["queue"], explanation["target"], statements, commands, explanation["starts"], history
     )
 
 

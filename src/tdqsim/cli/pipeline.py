@@ -143,7 +143,7 @@ def _cards(dd: list[str] | None) -> dict[str, Path]:
         if not (equals and name and file):
             raise InputError(f"--dd {text}: must be NAME=FILE")
         if not Path(file).is_file():
-            raise InputError(f"--dd {name}: {file} is no file")
+            raise InputError(f"--dd {name}: {file} is not a file")
         cards[name.upper()] = Path(file)
     return cards
 

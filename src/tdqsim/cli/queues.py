@@ -241,11 +241,11 @@ def _peek_fields(
 
 def _stands_for(region: Region | RemoteRegion, name: str) -> str:
     """The queue that has the records: the queue itself, or the target of an alias."""
-    seen = {name}
+    visited = {name}
     infos = {info.tdqueue.rstrip(): info.indirectname.rstrip() for info in region.browse_tdqueue("INDIRECTNAME")}
-    while (following := infos.get(name)) and following not in seen:
+    while (following := infos.get(name)) and following not in visited:
         name = following
-        seen.add(name)
+        visited.add(name)
     return name
 
 

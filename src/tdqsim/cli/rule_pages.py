@@ -150,9 +150,9 @@ def reference() -> str:
     return overview()
 
 
-def _sections(found: Iterable[Rule], heading: str, reason: Callable[[Rule], str]) -> str:
+def _sections(rules: Iterable[Rule], heading: str, reason: Callable[[Rule], str]) -> str:
     """A table for each command, in the order of their names, with a row for each rule."""
-    by_command = groupby(sorted(found, key=lambda rule: rule.command), key=lambda rule: rule.command)
+    by_command = groupby(sorted(rules, key=lambda rule: rule.command), key=lambda rule: rule.command)
     parts = []
     for command, members in by_command:
         rows = [

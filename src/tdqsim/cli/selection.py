@@ -24,13 +24,13 @@ def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[st
     if not wanted:
         wanted = ["*"]
     installed = [info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")]
-    seen: set[str] = set()
+    yielded: set[str] = set()
     for name in wanted:
         pattern = re.compile("".join({"*": ".*", "+": "."}.get(letter) or re.escape(letter) for letter in name))
         matches = [each for each in installed if pattern.fullmatch(each)] if is_generic(name) else [name]
         for each in matches:
-            if each not in seen:
-                seen.add(each)
+            if each not in yielded:
+                yielded.add(each)
                 yield each
 
 

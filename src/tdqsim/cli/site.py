@@ -158,9 +158,9 @@ def _front() -> str:
 
 
 def _for_readers(text: str) -> str:
-    def fence(found: re.Match[str]) -> str:
-        named = _FILE.search(found[2])
-        language = _LANGUAGES.get(found[1], found[1])
+    def fence(match: re.Match[str]) -> str:
+        named = _FILE.search(match[2])
+        language = _LANGUAGES.get(match[1], match[1])
         return f"```{language}" + (f' title="{named[1]}"' if named else "")
 
     return _FENCE.sub(fence, text)

@@ -73,8 +73,8 @@ def _owner(directory: Path | None) -> Site:
     if served is not None:
         return served
     if (where / on_demand.systemfile.SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
-        system, found = on_demand.systemfile.load_system_file(where)
-        return on_demand.topology.Site(system.name, "", found)
+        system, definitions = on_demand.systemfile.load_system_file(where)
+        return on_demand.topology.Site(system.name, "", definitions)
     place = Place(directory)
     if place.directory is None:
         raise InputError(

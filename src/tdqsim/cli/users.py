@@ -61,8 +61,8 @@ def _load(file: Path) -> Users:
 def _password() -> str:
     """The password: entered twice at a terminal, or a line of standard input; not an argument, which others can see."""
     if sys.stdin.isatty():
-        asked: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
-        return asked
+        entered: str = typer.prompt("Password", hide_input=True, confirmation_prompt=True)
+        return entered
     line = sys.stdin.readline(1000).rstrip("\r\n")
     if not line:
         raise InputError("the password is read from standard input, which was empty")

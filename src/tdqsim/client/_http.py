@@ -161,8 +161,8 @@ class ServerConnection:
             if method not in _SAFE or not lost.sent or isinstance(lost.__cause__, TimeoutError):
                 raise
             status, text = self._ask(method, _target(path, query), data, patience)
-        found: T = _found(status, text)
-        return found
+        answer: T = _decoded(status, text)
+        return answer
 
     def _ask(self, method: str, target: str, data: bytes | None, patience: float) -> tuple[int, bytes]:
         with _losing(self._connection) as sent:
@@ -196,7 +196,7 @@ class ServerConnection:
                 answer = connection.getresponse()
                 refused = answer.read() if answer.status >= 400 else b""
             if answer.status >= 400:
-                _found(answer.status, refused)
+                _decoded(answer.status, refused)
             yield _lines(connection, answer)
         finally:
             connection.close()
@@ -251,13 +251,13 @@ def _target(path: str, query: Mapping[str, object]) -> str:
     return f"/api/v1{path}" + (f"?{urlencode(given)}" if given else "")
 
 
-def _found(status: int, text: bytes) -> Any:
+def _decoded(status: int, text: bytes) -> Any:
     try:
-        found = json.loads(text) if text else None
+        answer = json.loads(text) if text else None
     except ValueError:
-        found = None
+        answer = None
         if status < 400:
             raise RemoteError(status, {"detail": f"the answer of the server is not JSON: {text[:40]!r}"}) from None
     if status >= 400:
-        raise RemoteError(status, found if isinstance(found, dict) else {"detail": text.decode("utf-8", "replace")})
-    return found
+        raise RemoteError(status, answer if isinstance(answer, dict) else {"detail": text.decode("utf-8", "replace")})
+    return answer

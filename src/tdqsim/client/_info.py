@@ -70,7 +70,7 @@ def _plain(value: RemoteCvda | int | str) -> RemoteCvda | int | str:
     return value.rstrip() if isinstance(value, str) else value
 
 
-def info_values(found: TdqueueState) -> dict[str, RemoteCvda | int | str]:
+def info_values(state: TdqueueState) -> dict[str, RemoteCvda | int | str]:
     """The options of an answer, CVDAs as :class:`RemoteCvda`."""
-    values = cast("dict[str, CvdaValue | int | str]", {name: each for name, each in found.items() if name != "name"})
+    values = cast("dict[str, CvdaValue | int | str]", {name: each for name, each in state.items() if name != "name"})
     return {name: RemoteCvda(each) if isinstance(each, dict) else each for name, each in values.items()}

@@ -55,10 +55,9 @@ def _received(entry: ReceivedEntry) -> RemoteEntry:
     return RemoteEntry(bytes.fromhex(entry["data"]), key, entry["sender"])
 
 
-def _browsed(found: BrowsedEntry) -> RemoteEntry:
-    seen = (found["position"], found["enqueued"], found["current_user"])
-    entry = _received(found)
-    return RemoteEntry(entry.data, entry.key, entry.sender, *seen)
+def _browsed(entry: BrowsedEntry) -> RemoteEntry:
+    plain = _received(entry)
+    return RemoteEntry(plain.data, plain.key, plain.sender, entry["position"], entry["enqueued"], entry["current_user"])
 
 
 def _sent(data: _Data, key: _Data | None) -> dict[str, object]:

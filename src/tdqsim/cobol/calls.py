@@ -327,7 +327,7 @@ def _needed(declared: ExecCommand, reason: str) -> str:
     """The problem with a command, and the function that could answer it."""
     two, one = _words(declared)
     what = re.sub(r"^column \d+: ", "", reason)
-    option = what.partition(" is no option ")[0] if " is no option " in what else ""
+    option = what.partition(" is not an option ")[0] if " is not an option " in what else ""
     common = two.split()[-1] in COMMON_OPTIONS
     name = one if "(" in two or common or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all possible verbs would follow

@@ -94,7 +94,7 @@ def refused(name: str, declared: ExecCommand) -> str:
         return str(error)
     words = {word for word, _at in _words(declared)}
     beyond = sorted(words - _SERVED.get(name, words) - {*name.split(), *COMMON_OPTIONS})
-    return f"{beyond[0]} is no option of {name} that programs have here" if beyond else ""
+    return f"{beyond[0]} is not an option of {name} that programs have here" if beyond else ""
 
 
 def _wrong_options(name: str, declared: ExecCommand) -> str:
@@ -105,7 +105,7 @@ def _wrong_options(name: str, declared: ExecCommand) -> str:
     parts = declared.text.split()[1:]
     for word, opened, _argument in (part.partition("(") for part in parts if part not in name.split()):
         if word not in known:
-            return f"{word} is no option of {name}; allowed are {', '.join(sorted(rows))}, {', '.join(_COMMON)}"
+            return f"{word} is not an option of {name}; allowed are {', '.join(sorted(rows))}, {', '.join(_COMMON)}"
         if word in given:
             return f"{word} is given twice"
         if bool(opened) is not known[word]:

@@ -29,7 +29,7 @@ def export_cl(definitions: Definitions) -> tuple[str, list[str]]:
         if isinstance(entry.resource, Dtaq):
             lines += _command(entry.resource)
         else:
-            remarks.append(f"{entry.resource.title}: is no data queue; left out")
+            remarks.append(f"{entry.resource.title}: is not a data queue; left out")
     return "".join(f"{line}\n" for line in lines), remarks
 
 

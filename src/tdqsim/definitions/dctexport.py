@@ -32,7 +32,7 @@ def export_dct(definitions: Definitions) -> tuple[str, list[str]]:
     for entry in definitions.entries:
         queue = entry.resource
         if not isinstance(queue, Tdqueue):
-            remarks.append(f"{queue.title}: is no destination; left out")
+            remarks.append(f"{queue.title}: is not a destination; left out")
             continue
         if queue.group != group:
             group = queue.group

@@ -113,7 +113,7 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
         raise DefinitionError([Problem(file, line, "", "", "", f"is not valid YAML: {error.reason}")]) from None
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
-        raise DefinitionError([Problem(file, line, "", "", "", "holds a character that is no text")]) from None
+        raise DefinitionError([Problem(file, line, "", "", "", "holds a character that is not text")]) from None
 
 
 def _line(event: yaml.Event) -> int:

@@ -223,8 +223,8 @@ class Digest:
     def _forget_idle(self) -> None:
         """Close the tasks that have been idle longest: tasks of a single command have no event for their end."""
         loose = [each for each in self._tasks if each not in self._waits and not self._tasks[each].text]
-        for who in loose[: max(0, len(loose) - self._most)]:
-            self._close(who, "")
+        for task in loose[: max(0, len(loose) - self._most)]:
+            self._close(task, "")
 
     def _unit(self, moment: Moment) -> _Open:
         unit = self._units.get(moment.unit)
@@ -255,15 +255,15 @@ class Digest:
         self._tasks.setdefault(moment.who, self._opened(moment.who))
         self._close(moment.who, moment.wrong)
 
-    def _close(self, who: str, wrong: str, *, at_end: bool = False) -> None:
+    def _close(self, name: str, wrong: str, *, at_end: bool = False) -> None:
         """End a task, and keep its bars if it is one of the last, or one of the last that failed or waited."""
-        task = self._tasks.pop(who)
+        task = self._tasks.pop(name)
         if not at_end:
             task.last_order, task.last_seconds = self.events, self._seconds
         trigger = f", started by {task.text}" if task.text else ""
-        text = f"{who}{trigger}: {f'abend {wrong}' if wrong else 'normal end'}"
+        text = f"{name}{trigger}: {f'abend {wrong}' if wrong else 'normal end'}"
         span = (task.order, max(task.last_order, task.order)), (task.seconds, max(task.last_seconds, task.seconds))
-        bars = [Stretch(who, ABEND if wrong else TASK, text, *span), *self._bars.pop(who, [])]
+        bars = [Stretch(name, ABEND if wrong else TASK, text, *span), *self._bars.pop(name, [])]
         self._keep(bars, worth=bool(wrong) or any(bar.kind in (WAIT, BACKED_OUT) for bar in bars))
 
     def _keep(self, bars: list[Stretch], *, worth: bool) -> None:
@@ -300,8 +300,8 @@ class Digest:
         for unit in self._units.values():
             self._bar(unit, UNIT, "unit of work without an end")
         self._units.clear()
-        for who in list(self._tasks):
-            self._close(who, "", at_end=True)
+        for name in list(self._tasks):
+            self._close(name, "", at_end=True)
 
     def steps(self, queue: str) -> list[Point]:
         """The depth of a queue over time, up to the last event."""

@@ -98,8 +98,8 @@ def bars(
         else {"xaxis": category, "yaxis": number}
     )
     height = _FRAME + _LANE * len(values) if lying else 300
-    found = words or Table((along, up), [(visible(name), value) for name, value in values])
-    return Drawing(title, [trace], layout, found, max(height, 160))
+    table = words or Table((along, up), [(visible(name), value) for name, value in values])
+    return Drawing(title, [trace], layout, table, max(height, 160))
 
 
 class _Places:

@@ -199,9 +199,9 @@ class _Builder:
     def _remote(self, queue: Tdqueue) -> str:
         """Add the target of a remote queue: the queue in its region, or its name if the region is not included."""
         there = self._by_sysid.get(queue.remotesystem)
-        found = self._queues[there.name].get(queue.remote_queue) if there is not None else None
-        if there is not None and found is not None:
-            return self._put(_queue_node(there, found))
+        node = self._queues[there.name].get(queue.remote_queue) if there is not None else None
+        if there is not None and node is not None:
+            return self._put(_queue_node(there, node))
         name = f"{queue.remotesystem}:{queue.remote_queue}"
         return self._put(Node(f"{queue.remotesystem}/SYSTEM/{queue.remote_queue}", "SYSTEM", "", name))
 

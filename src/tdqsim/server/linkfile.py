@@ -155,11 +155,11 @@ class ServedLinks(_Strict):
 
 
 def _once(where: str, what: str, values: Iterable[str]) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for value in values:
-        if value in seen:
+        if value in names:
             raise ValueError(f"{where}: {what} {value} occurs twice")
-        seen.add(value)
+        names.add(value)
 
 
 def check_names_once(given: tuple[ServedLinks, ...]) -> tuple[ServedLinks, ...]:

@@ -285,10 +285,10 @@ def _make_ready(path: Path) -> None:
 def _pid_of(path: Path) -> int | None:
     """The process id in a ready file; None if it is not a ready file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))["pid"]
+        pid = json.loads(path.read_text(encoding="utf-8"))["pid"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return found if isinstance(found, int) else None
+    return pid if isinstance(pid, int) else None
 
 
 def _write_private(path: Path, value: Any, *, only_try: bool = False) -> None:

@@ -117,7 +117,7 @@ def system_from_directory(
     Raises:
         DefinitionError: a file has errors, or a command was refused. StoreError: the store cannot be used.
     """
-    found, definitions = load_system_file(directory)
+    described, definitions = load_system_file(directory)
     made = store is not None and not os.path.lexists(store)
     with ExitStack() as undo:
         if made and store is not None:
@@ -125,14 +125,14 @@ def system_from_directory(
         opened = Store(store, **{key: options.pop(key) for key in _OF_STORE & options.keys()})
         undo.callback(opened.close, clean=False)
         new = _begin(opened)
-        system = System(found.name, opened, ccsid=found.ccsid, timezone=found.time_zone, **options)
+        system = System(described.name, opened, ccsid=described.ccsid, timezone=described.time_zone, **options)
         undo.callback(system.close, clean=False)
         if accounts is not None:
             system.passwords = hostservers.CommandPasswords(system, accounts)
-        system.values.update(found.system_values)
-        _install(system, found.libraries, definitions)
+        system.values.update(described.system_values)
+        _install(system, described.libraries, definitions)
         if new:
-            _run(system, found.commands, directory / SYSTEM_FILE_NAME)
+            _run(system, described.commands, directory / SYSTEM_FILE_NAME)
             opened.durable.commit(meta={_UNFINISHED: None})
         undo.pop_all()
     return system

@@ -438,11 +438,11 @@ class _Entry(BaseModel):
 
 
 def _check_once(entries: tuple[_Entry, ...]) -> tuple[_Entry, ...]:
-    seen: set[str] = set()
+    ids: set[str] = set()
     for entry in entries:
-        if entry.id in seen:
+        if entry.id in ids:
             raise ValueError(f"user {entry.id} is given twice")
-        seen.add(entry.id)
+        ids.add(entry.id)
     return entries
 
 

@@ -1,10 +1,9 @@
-"""Checks the history of an IBM i system: a model of each data queue follows the events, in FIFO, LIFO or KEYED order.
+"""Checks the history of an IBM i system with a model of each data queue, in FIFO, LIFO or KEYED order.
 
-Each event is compared with what the model says the queue must hold at that moment. Where they differ, the difference is
-reported, and the model takes over what the history shows. The system may have been restarted within the history. After
-an abnormal end, a FORCE(*YES) queue must be as it was, except for the one operation whose caller got no answer. A
-FORCE(*NO) queue may have lost entries that were sent and may again have entries that were received, but it may have no
-entry that was never sent.
+Each event is compared with the contents of the queue in the model at that time. A difference is reported, and the model
+is then changed to agree with the history. The system may have been restarted within the history. After an abnormal end,
+a FORCE(*YES) queue must be unchanged, except for the one operation that did not return to its caller. A FORCE(*NO)
+queue may have lost sent entries and may again contain received entries, but no entry that was never sent.
 """
 
 from __future__ import annotations
@@ -90,11 +89,11 @@ class _Queue:
         self.differs = 0
 
     def _shelf(self, key: bytes) -> Shelf:
-        found = self.shelves.get(key)
-        if found is None:
-            found = self.shelves[key] = Shelf()
+        shelf = self.shelves.get(key)
+        if shelf is None:
+            shelf = self.shelves[key] = Shelf()
             self.keys.add(key)
-        return found
+        return shelf
 
     def put(self, key: bytes, data: bytes, *, front: bool = False) -> None:
         shelf = self._shelf(key)
@@ -123,12 +122,12 @@ class _Queue:
 
     def next(self, order: str, key: bytes) -> tuple[bytes, bytes] | None:
         """Key and data of the entry that a receive must return; None if it must return nothing."""
-        found = self.next_key(order, key)
-        if found is None:
+        lowest = self.next_key(order, key)
+        if lowest is None:
             return None
-        shelf = self.shelves[found]
+        shelf = self.shelves[lowest]
         ticket = shelf.last() if self.seq == "*LIFO" else shelf.first()
-        return None if ticket is None else (found, shelf[ticket])
+        return None if ticket is None else (lowest, shelf[ticket])
 
     def next_key(self, order: str, key: bytes) -> bytes | None:
         """The lowest key of the queue that satisfies an order (such as GE) with a key; without an order, the lowest."""
@@ -148,7 +147,7 @@ class _Queue:
         return [each for each in self.keys if not order or _satisfies(order, each, key)]
 
     def size(self, order: str = "", key: bytes = b"") -> int:
-        """How many entries have keys that satisfy an order with a key."""
+        """The number of entries whose keys satisfy an order with a key."""
         return self.count if not order else sum(len(self.shelves[each]) for each in self.matching(order, key))
 
     def clear(self, order: str = "", key: bytes = b"") -> int:
@@ -163,8 +162,8 @@ class _Queue:
 
     def listing(self) -> list[tuple[bytes, bytes]]:
         """Keys and data in queue order."""
-        found = [(key, data) for key in self.keys for data in self.shelves[key]]
-        return found[::-1] if self.seq == "*LIFO" else found
+        entries = [(key, data) for key in self.keys for data in self.shelves[key]]
+        return entries[::-1] if self.seq == "*LIFO" else entries
 
     def become(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Replace the contents by these entries, given in queue order."""
@@ -204,11 +203,11 @@ class JobChecker:
 
     @property
     def left(self) -> dict[str, int]:
-        """How many entries are still on each queue that has any."""
+        """The number of entries left on each queue that is not empty."""
         return {name: queue.count for name, queue in self._queues.items() if queue.count}
 
     def follow(self, event: JobEvent) -> None:
-        """Check one event, and bring the model up to date."""
+        """Check one event, and update the model."""
         if event.message:
             self._failed(event)
         elif event.kind in ("DTAQ", "CRTDTAQ"):
@@ -223,7 +222,7 @@ class JobChecker:
         self.index += 1
 
     def _failed(self, event: JobEvent) -> None:
-        """The operation failed: it changed nothing, or (UNKNOWN) it is not known whether it did."""
+        """A failed operation: it changed nothing, or (UNKNOWN) it is not known whether it did."""
         queue = self._queues.get(event.queue)
         if event.message == "UNKNOWN" and queue is not None:
             queue.clearing = True
@@ -231,7 +230,7 @@ class JobChecker:
     def _report(self, kind: str, queue: _Queue, text: str) -> None:
         self._report_to(kind, queue.name, self.index, text)
 
-    # -- how queues stand -----------------------------------------------------------------------------------------
+    # -- states of queues -----------------------------------------------------------------------------------------
 
     def _stands(self, event: JobEvent) -> None:
         name, entries = _name(event, event.queue), event.info.get("entries")
@@ -255,7 +254,7 @@ class JobChecker:
             queue.restarted = True
 
     def _found_again(self, queue: _Queue, there: list[tuple[bytes, bytes]]) -> None:
-        """Compare the model with the entries that are on the queue after the restart."""
+        """Compare the model with the entries on the queue after the restart."""
         if self._normal:
             self._compare(queue, there, "after the restart")
             return
@@ -267,7 +266,7 @@ class JobChecker:
             return
         if queue.clearing and len(there) < queue.count and not more:
             return
-        if len(missing) + len(more) > 1:  # one operation may have been done although its caller got no answer
+        if len(missing) + len(more) > 1:  # one operation may have been done without returning to its caller
             self._compare(queue, there, "after the restart")
 
     def _deleted(self, queue: _Queue, _event: JobEvent) -> None:
@@ -278,7 +277,7 @@ class JobChecker:
         queue.name = str(event.info.get("to", queue.name))
         self._queues[queue.name] = queue
 
-    # -- entries come and go --------------------------------------------------------------------------------------
+    # -- sending and receiving ------------------------------------------------------------------------------------
 
     def _sent(self, queue: _Queue, event: JobEvent) -> None:
         queue.put(event.key, event.data)
@@ -287,8 +286,8 @@ class JobChecker:
     def _received(self, queue: _Queue, event: JobEvent) -> None:
         info = event.info
         order, removes = str(info.get("key_order", "")), info.get("remove") != "*NO"
-        asked = bytes.fromhex(info.get("key", "")) if order else b""
-        wanted = queue.next(order, asked)
+        requested = bytes.fromhex(info.get("key", "")) if order else b""
+        wanted = queue.next(order, requested)
         if not event.data:
             if wanted is not None:
                 self._report("lost", queue, f"nothing was received while {_shown(*wanted)} is there")
@@ -299,8 +298,8 @@ class JobChecker:
             verb = "received" if removes else "looked at"
             self._strange(queue, key, data, f"was {verb}", duplicated=removes)
             return
-        if order and not _satisfies(order, key, asked):
-            self._report("reordered", queue, f"{_shown(key, data)} is not {order} {show_record(asked)}")
+        if order and not _satisfies(order, key, requested):
+            self._report("reordered", queue, f"{_shown(key, data)} is not {order} {show_record(requested)}")
         elif wanted is not None and wanted != (key, data):
             self._report("reordered", queue, f"{_shown(key, data)} was received before {_shown(*wanted)}")
         if removes:
@@ -316,7 +315,7 @@ class JobChecker:
         elif queue.cleared[key, data]:
             self._report("phantom", queue, f"{shown} {what}, and had been cleared")
         elif self.complete:
-            self._report("unexpected", queue, f"{shown} {what}, and nobody sent it")
+            self._report("unexpected", queue, f"{shown} {what}, and was never sent")
 
     def _given_back(self, queue: _Queue, event: JobEvent) -> None:
         queue.put(event.key, event.data, front=True)
@@ -334,7 +333,7 @@ class JobChecker:
 
     def _counted(self, queue: _Queue, event: JobEvent) -> None:
         if "messages" in event.info:
-            self._number(queue, int(event.info["messages"]), queue.count, "are said to be there")
+            self._number(queue, int(event.info["messages"]), queue.count, "were reported")
 
     def _retrieved(self, queue: _Queue, event: JobEvent) -> None:
         info = event.info
@@ -344,19 +343,19 @@ class JobChecker:
         wanted = min(size, 1) if info.get("selection") in _FIRST else size
         self._number(queue, int(info["messages"]), wanted, "were retrieved")
 
-    def _number(self, queue: _Queue, told: int, wanted: int, what: str) -> None:
-        """Report a wrong count; not again as long as it is wrong by the same amount."""
-        if not self.complete or told - wanted == queue.differs:
+    def _number(self, queue: _Queue, reported: int, wanted: int, what: str) -> None:
+        """Report a wrong count, once for each amount by which it is wrong."""
+        if not self.complete or reported - wanted == queue.differs:
             return
-        queue.differs = told - wanted
-        if told != wanted:
-            kind = "lost" if told < wanted else "unexpected"
-            self._report(kind, queue, f"{told} entries {what}, and there must be {wanted}")
+        queue.differs = reported - wanted
+        if reported != wanted:
+            kind = "lost" if reported < wanted else "unexpected"
+            self._report(kind, queue, f"{reported} entries {what}, but the queue has {wanted}")
 
     # -- the end --------------------------------------------------------------------------------------------------
 
     def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
-        """Compare the model with the entries that are on the queues at the end, given in queue order."""
+        """Compare the model with the entries on the queues at the end, given in queue order."""
         for name, records in (final or {}).items():
             queue = self._queues.get(name)
             there = list(records)
@@ -371,7 +370,7 @@ class JobChecker:
             return
         missing, more = _difference(wanted, there)
         for key, data in missing:
-            self._report("lost", queue, f"{_shown(key, data)} was sent and never received, and is not there {when}")
+            self._report("lost", queue, f"{_shown(key, data)} was sent and never received, and is missing {when}")
         for key, data in more:
             self._strange(queue, key, data, f"is there {when}")
         if not missing and not more:
@@ -390,7 +389,7 @@ def _shown(key: bytes, data: bytes) -> str:
 def _difference(
     wanted: list[tuple[bytes, bytes]], there: list[tuple[bytes, bytes]]
 ) -> tuple[list[tuple[bytes, bytes]], list[tuple[bytes, bytes]]]:
-    """The entries that are missing, and those that are there but not wanted."""
+    """The missing and the surplus entries."""
     missing, more = Counter(wanted), Counter(there)
     missing.subtract(there)
     more.subtract(wanted)

@@ -1,8 +1,8 @@
-"""Checks the history of a region: a model of each queue follows the events, and each difference is reported.
+"""Checks the history of a region with a model of each queue, and reports each difference.
 
-The region may have been restarted within the history. What a queue must hold after a restart follows from the start
-type, TDINTRA and RECOVSTATUS. One thing stays open: a unit of work whose syncpoint had not returned when the process
-ended may be committed or backed out, but on all of its queues alike.
+The region may have been restarted within the history. The start type, TDINTRA and RECOVSTATUS determine the contents of
+a queue after a restart. Only one outcome is not determined: a unit of work whose syncpoint had not returned when the
+process ended may be committed or backed out, but it must be the same on all of its queues.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ Report = Callable[[str, str, int, str], object]
 
 
 class _Unit:
-    """What one unit of work has done to one queue.
+    """The uncommitted changes of one queue by one unit of work.
 
-    ``own`` has the records that it wrote and read itself. ``doubtful`` has those that it had read before a restart, if
-    it may have survived the restart in doubt: they are still on the queue.
+    ``own`` has the records that it wrote and then read itself. ``doubtful`` has the records that it had read before a
+    restart, if it may have survived the restart indoubt: they are still on the queue.
     """
 
     __slots__ = ("deleted", "doubtful", "own", "reads", "written")
@@ -77,21 +77,21 @@ class _Queue:
         self.starters: dict[int, None] = {}
 
     def unit(self, uow: str) -> _Unit:
-        found = self.units.get(uow)
-        if found is None:
-            found = self.units[uow] = _Unit()
-        return found
+        unit = self.units.get(uow)
+        if unit is None:
+            unit = self.units[uow] = _Unit()
+        return unit
 
     @property
     def committed(self) -> int:
-        """How many records are committed; those that an unfinished unit of work has read still count."""
+        """The number of committed records, including those that an unfinished unit of work has read."""
         return len(self.records) + sum(len(self.units[uow].reads) for uow in self.readers)
 
     def empty(self) -> None:
         self.gone.update(self.records.clear())
 
     def throw_away(self) -> None:
-        """TDINTRA=EMPTY or DISCARD: all records are gone, those of unfinished and indoubt units of work too."""
+        """TDINTRA=EMPTY or DISCARD: remove all records, including those of unfinished and indoubt units of work."""
         self.empty()
         for unit in self.units.values():
             self.gone.update(unit.reads)
@@ -139,24 +139,24 @@ class RegionChecker:
 
     @property
     def left(self) -> dict[str, int]:
-        """How many committed records have not been read, by queue."""
-        found = {}
+        """The number of committed records that have not been read, by queue."""
+        counts = {}
         for queue in self._queues.values():
             if count := queue.committed:
-                found[queue.name] = count
-        return found
+                counts[queue.name] = count
+        return counts
 
     def _queue(self, name: str) -> _Queue:
-        found = self._queues.get(name)
-        if found is None:
-            found = self._queues[name] = _Queue(name)
-        return found
+        queue = self._queues.get(name)
+        if queue is None:
+            queue = self._queues[name] = _Queue(name)
+        return queue
 
     def _report(self, kind: str, queue: _Queue, text: str, index: int | None = None) -> None:
         self._report_to(kind, queue.name, self.index if index is None else index, text)
 
     def follow(self, event: Event) -> None:
-        """Check one event, and bring the model up to date."""
+        """Check one event, and update the model."""
         kind = event.kind
         if kind in _REQUESTS:
             self._request(event)
@@ -178,7 +178,7 @@ class RegionChecker:
             self._restarted(str(event.info.get("start", "")), emptied=event.info.get("tdintra") == "EMPTY")
         self.index += 1
 
-    # -- how queues stand -----------------------------------------------------------------------------------------
+    # -- states of queues -----------------------------------------------------------------------------------------
 
     def _stands(self, queue: _Queue, event: Event) -> None:
         info = event.info
@@ -222,7 +222,7 @@ class RegionChecker:
             queue.restarted = True
 
     def _found_again(self, queue: _Queue, there: list[bytes]) -> None:
-        """Compare the model with what is on the queue after the restart, and continue from that."""
+        """Compare the model with the records on the queue after the restart, and continue with those."""
         if queue.status == "NO" and self._start == "EMERGENCY":
             queue.empty()
         if queue.status == "PHYSICAL":
@@ -390,7 +390,7 @@ class RegionChecker:
         elif queue.gone[data] > 0 or self._has_read(queue, event.uow, data):
             self._report("duplicated", queue, f"{shown} was read before")
         elif self.complete:
-            self._report("unexpected", queue, f"{shown} was read, and nobody wrote it")
+            self._report("unexpected", queue, f"{shown} was read, but was never written")
 
     @staticmethod
     def _has_read(queue: _Queue, uow: str, data: bytes) -> bool:
@@ -403,7 +403,7 @@ class RegionChecker:
         count = len(held) + sum(len(shelf) for shelf in shelves)
         if count:
             first = held[0] if held else next(record for shelf in shelves for record in shelf)
-            self._report("lost", queue, f"QZERO while {count} records are there, first {show_record(first)}")
+            self._report("lost", queue, f"QZERO while the queue has {count} records, first {show_record(first)}")
             if not queue.logical:
                 queue.empty()
         self._over_now_or_later(queue, event)
@@ -486,9 +486,9 @@ class RegionChecker:
         elif queue.latch:
             self._report("trigger doubled", queue, f"task {event.task} was started while a cycle is on")
         elif queue.early:
-            self._report("trigger doubled", queue, f"task {event.task} was started beside another for the same cycle")
+            self._report("trigger doubled", queue, f"task {event.task} is a second task for the same cycle")
         else:
-            queue.early = True  # the start may stand in the history before the WRITEQ or commit that caused it
+            queue.early = True  # the start may precede in the history the WRITEQ or commit that caused it
         queue.starters.pop(event.task, None)
         queue.starters[event.task] = None
 
@@ -524,7 +524,7 @@ class RegionChecker:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def finish(self, final: Mapping[str, Iterable[bytes]] | None) -> None:
-        """Compare the model with the records that are on the queues at the end."""
+        """Compare the model with the records on the queues at the end."""
         self._circular()
         for queue in self._queues.values():
             if queue.facility == _FILE:
@@ -545,7 +545,7 @@ class RegionChecker:
             return
         missing, more = Counter(wanted) - Counter(there), Counter(there) - Counter(wanted)
         for record in missing.elements():
-            self._report("lost", queue, f"{show_record(record)} was written and never read, and is not there {when}")
+            self._report("lost", queue, f"{show_record(record)} was written and never read, and is missing {when}")
         for record in more.elements():
             kind = "phantom" if queue.backed_out[record] else "duplicated" if queue.gone[record] > 0 else "unexpected"
             if kind == "unexpected" and any(record in unit.written for unit in queue.units.values()):
@@ -565,5 +565,5 @@ class RegionChecker:
         for ring in rings(edges):
             last = max(ring, key=self._committed_at.__getitem__)
             name = next((name for (name, _), writer in self._writer_of.items() if writer == last), "")
-            text = f"units of work {', '.join(sorted(ring))} each saw what depends on its own writes"
+            text = f"units of work {', '.join(sorted(ring))} each read what depends on its own writes"
             self._report_to("circular", name, self._committed_at[last], text)

@@ -1,4 +1,4 @@
-"""What ``--tdq-evidence FILE`` adds to the pytest plugin: it gathers what tests exercise, from every process."""
+"""The part of the pytest plugin for ``--tdq-evidence FILE``: collects what tests exercise, from every process."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class EvidencePlugin:
         if self._worker is not None:
             self._worker[_OUTPUT] = self._recorder.evidence.as_dict()
             return
-        found = load_evidence(self._path) if self._path.is_file() else Evidence()
-        found.merge(self._recorder.evidence.as_dict())
-        found.merge(self._gathered.as_dict())
-        stays_here(self._path).write_text(json.dumps(found.as_dict(), indent=0), "utf-8")
+        total = load_evidence(self._path) if self._path.is_file() else Evidence()
+        total.merge(self._recorder.evidence.as_dict())
+        total.merge(self._gathered.as_dict())
+        stays_here(self._path).write_text(json.dumps(total.as_dict(), indent=0), "utf-8")

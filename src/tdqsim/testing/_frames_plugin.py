@@ -23,11 +23,11 @@ _ON_PURPOSE: Final = (TdqError, AssertionError, TypeError, ValueError)
 def _linked(error: BaseException) -> Iterator[BaseException]:
     """An exception with its causes, its contexts, and the members of exception groups."""
     left: list[BaseException | None] = [error]
-    found: set[int] = set()
+    ids: set[int] = set()
     while left:
         each = left.pop()
-        if each is not None and id(each) not in found:
-            found.add(id(each))
+        if each is not None and id(each) not in ids:
+            ids.add(id(each))
             yield each
             left += [each.__cause__, each.__context__, *getattr(each, "exceptions", ())]
 

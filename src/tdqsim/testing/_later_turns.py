@@ -2,9 +2,9 @@
 
 Normally a command from outside any task runs the ready tasks before it returns. A crash in one of those tasks would
 then come before the scenario can note that its own command is complete, although that command was committed long
-before. In a real system the caller knows it by then. So in a run with crash points a command returns first. The ready
-tasks run as soon as the scenario uses the region or system again: by its next command, by looking at something, by
-waiting, or by its end. The same tasks run, in the same order.
+before; in a real system the caller would know that by then. So in a run with crash points a command returns first. The
+ready tasks run when the scenario next uses the region or system: with a command, an inspection or a wait, or at its
+end. The same tasks run, in the same order.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LaterTurns:
             self._due = True
 
     def take(self) -> None:
-        """Run the ready tasks, if a command has left that for later; inside a task do nothing.
+        """Run the ready tasks, if a command has deferred them; inside a task do nothing.
 
         Raises:
             WrongThread: called from another thread than the dispatcher's.
@@ -44,6 +44,6 @@ class LaterTurns:
             self._run_ready()
 
     def end(self) -> None:
-        """Restore the dispatcher's own methods; tasks that are still to run are not run."""
+        """Restore the dispatcher's own methods; deferred tasks are not run."""
         for name in ("run_ready", "check_thread"):
             self._dispatcher.__dict__.pop(name, None)

@@ -1,4 +1,4 @@
-"""What a mutant is: one small alteration of a handler or program, of the kind that people make by mistake."""
+"""Mutants: small alterations of a handler or program, each like a mistake that programmers make."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ KINDS: Final = {
     "wrong length": "a record is one byte short",
     "lost trigger": "a handler stops before QZERO",
 }
-"""Each kind of mutant, and what it does."""
+"""Each kind of mutant with a description."""
 
 
 _NOWHERE: Final = "NOQ"
-"""Instead of a queue's name where the file has no other queue that will do."""
+"""The replacement for a queue's name if the file names no other suitable queue."""
 
 
 class Edit(NamedTuple):
-    """Text that takes the place of other text.
+    """A replacement of a part of the text.
 
     Attributes:
         start, end: the old text, as offsets in characters.
@@ -43,8 +43,8 @@ class Mutant(NamedTuple):
         path: the file.
         line: the number of the line, from 1.
         kind: one of :data:`KINDS`.
-        command: the command that it concerns, such as ``WRITEQ TD``.
-        change: what becomes what, in words.
+        command: the altered command, such as ``WRITEQ TD``.
+        change: a description of the alteration.
         edits: the alterations of the text; they do not overlap.
     """
 
@@ -68,9 +68,9 @@ def wrong_queue(queue: str, queues: Iterable[str], opposite: Iterable[str]) -> s
 
     Args:
         queue: the queue that it names.
-        queues: all that the file names.
-        opposite: those that the file reads, for a command that writes, and the other way round: a program that reads
-            what it has written may never end.
+        queues: all queues that the file names.
+        opposite: the queues that the file reads, for a command that writes, and vice versa. These are avoided, because
+            a program that reads what it writes may never end.
     """
     others = sorted({*queues} - {queue, *opposite})
     return next((name for name in others if name > queue), (others or [_NOWHERE])[0])

@@ -1,7 +1,7 @@
-"""Mutants of COBOL programs, by the EXEC CICS commands in their source.
+"""Mutants of COBOL programs, found by the EXEC CICS commands in their source.
 
-Comments and literals are blanked out before commands are looked for, so offsets stay those of the file. Inserted text
-has lines of its own in area B, so that nothing of a program in fixed format gets behind column 72.
+Comments and literals are replaced by blanks before the search for commands, so that offsets are those of the file.
+Inserted text is on separate lines in area B, so that no text of a program in fixed format moves beyond column 72.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _RIGHT: Final = 72
 
 
 class _Command(NamedTuple):
-    """One EXEC CICS command: where it stands, its words, and its name."""
+    """One EXEC CICS command: its position, its words, and its name."""
 
     start: int
     end: int
@@ -49,10 +49,11 @@ class _Program:
     def __init__(self, path: Path, source: str) -> None:
         self._path, self._source = path, source
         self._code = _blanked(_COMMENT, source)
-        self._words = _blanked(_LITERAL, self._code)  # literals are not looked into for words of the language
-        found = _COMMAND.finditer(self._words)
+        self._words = _blanked(_LITERAL, self._code)  # words inside literals are not words of the language
+        matches = _COMMAND.finditer(self._words)
         self._commands = [
-            _Command(each.start(), each.end(), self._code[each.start() : each.end()], _name(each[1])) for each in found
+            _Command(each.start(), each.end(), self._code[each.start() : each.end()], _name(each[1]))
+            for each in matches
         ]
 
     def mutants(self) -> Iterator[Mutant]:
@@ -77,7 +78,7 @@ class _Program:
         if {one.name, other.name} & {"RETURN", "XCTL", "ABEND"}:
             return
         if one.name == other.name == "WRITEQ TD" and self._queue(one) != self._queue(other):
-            return  # in one unit of work the same comes out
+            return  # the order does not matter within one unit of work
         change = f"{one.name} and {other.name} change places"
         edits = (Edit(one.start, one.end, other.text), Edit(other.start, other.end, one.text))
         yield self._mutant(one, "swap commands", change, *edits)
@@ -96,7 +97,7 @@ class _Program:
             yield self._mutant(command, "wrong queue", f"{queue!r} becomes {other!r}", edit)
 
     def _unchecked(self, command: _Command) -> Iterator[Mutant]:
-        """The response of a command counts as NORMAL; QZERO is kept for a reader, which would never end without it."""
+        """The response is treated as NORMAL, except QZERO for a reader, which would never end without it."""
         place = self._option(command, "RESP")
         if place is None:
             return
@@ -144,9 +145,9 @@ class _Program:
     # -- helpers --------------------------------------------------------------------------------------------------
 
     def _option(self, command: _Command, word: str) -> tuple[int, int] | None:
-        """Where the argument of an option stands."""
-        found = re.compile(_OPTION.format(word), re.IGNORECASE).search(self._code, command.start, command.end)
-        return found.span(1) if found is not None else None
+        """The position of the argument of an option."""
+        match = re.compile(_OPTION.format(word), re.IGNORECASE).search(self._code, command.start, command.end)
+        return match.span(1) if match is not None else None
 
     def _queue(self, command: _Command) -> str:
         """The queue that a literal names."""
@@ -160,7 +161,7 @@ class _Program:
 
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
-    """The text with blanks where a pattern fits; literals keep their quotes out of what is searched for words."""
+    """The text with all matches of a pattern replaced by blanks."""
     return pattern.sub(lambda found: " " * len(found[0]), text)
 
 

@@ -1,6 +1,6 @@
-"""What ``--tdq-mutants FILE`` adds to the pytest plugin: the mutants that no test noticed, in summary and page.
+"""The part of the pytest plugin for ``--tdq-mutants FILE``: lists the mutants that no test noticed.
 
-The file is what ``tdq mutate --json`` has written. Nothing is mutated here: the tests of this run see the real code.
+The file is the output of ``tdq mutate --json``. Nothing is mutated in this run: the tests use the real code.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ class MutantsPlugin:
     """The mutants of a file.
 
     Raises:
-        pytest.UsageError: the file cannot be read, or is none of ``tdq mutate --json``.
+        pytest.UsageError: the file cannot be read, or was not written by ``tdq mutate --json``.
     """
 
     def __init__(self, config: pytest.Config) -> None:
         path = Path(config.invocation_params.dir, config.getoption("--tdq-mutants"))
         try:
-            found = json.loads(path.read_text("utf-8"))
-            self._counts: dict[str, int] = {str(name): int(count) for name, count in found["counts"].items()}
-            self._rows = [_row(each) for each in found["mutants"]]
+            report = json.loads(path.read_text("utf-8"))
+            self._counts: dict[str, int] = {str(name): int(count) for name, count in report["counts"].items()}
+            self._rows = [_row(each) for each in report["mutants"]]
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise pytest.UsageError(
-                f"--tdq-mutants {path}: it is not what tdq mutate --json writes: {error}"
+                f"--tdq-mutants {path}: not a file written by tdq mutate --json: {error}"
             ) from error
 
     def parts(self) -> Iterator[Part]:
@@ -55,7 +55,7 @@ class MutantsPlugin:
             yield Table(_HEADS, rows, "Mutants that no test noticed")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """List them."""
+        """List the mutants in the summary of the terminal."""
         terminalreporter.section("mutants")
         rows = self._not_noticed()
         for each in rows[:_SHOWN]:

@@ -1,8 +1,8 @@
-"""Mutants of handlers in Python, by their syntax tree.
+"""Mutants of handlers in Python, found by their syntax tree.
 
-A command is a call of a method that has the name of a CICS command or an IBM i API. Names that other objects have too,
-such as ``start``, count if they are called on a ``task``, ``job`` or ``region`` or on the first parameter of a function
-around the call.
+A command is a call of a method with the name of a CICS command or an IBM i API. A method name that other objects have
+too, such as ``start``, is a command if it is called on a variable ``task``, ``job`` or ``region``, or on the first
+parameter of an enclosing function.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _POSITION_OF_DATA: Final = {"writeq_td": 1, "writeq_ts": 1, "qsnddtaq": 2}
 
 
 class _Call(NamedTuple):
-    """A command in the text: its call, and its name in Python and by the vendor."""
+    """A command in the text: its call, its name in Python, and the vendor's name."""
 
     node: ast.Call
     method: str
@@ -44,7 +44,7 @@ def python_mutants(path: Path, source: str) -> Iterator[Mutant]:
     """Every mutant of a source file, in the order of its lines.
 
     Raises:
-        SyntaxError: the file is no Python.
+        SyntaxError: the file is not valid Python.
     """
     file = _File(path, source)
     for node in ast.walk(ast.parse(source)):
@@ -112,9 +112,7 @@ class _File:
     def _wrong_queue(self, call: _Call) -> Iterator[Mutant]:
         queue = _queue_of(call)
         if queue is not None:
-            named = [
-                (each.method in _READS, found.value) for each in self._calls.values() if (found := _queue_of(each))
-            ]
+            named = [(each.method in _READS, name.value) for each in self._calls.values() if (name := _queue_of(each))]
             reads = call.method in _READS
             other = wrong_queue(queue.value, {name for _, name in named}, {name for way, name in named if way != reads})
             change = f"{queue.value!r} becomes {other!r}"
@@ -127,7 +125,7 @@ class _File:
                 yield self._mutant(keyword.value, "RESP check", call.command, change, (keyword.value, "False"))
 
     def _branch(self, node: ast.If, *, inside_except: bool) -> Iterator[Mutant]:
-        """A test of a response comes out as if nothing was wrong; in ``except`` as if it was the expected condition."""
+        """A test of a response has the result for NORMAL; in ``except`` the result for the expected condition."""
         test = node.test
         if not isinstance(test, ast.Compare) or len(test.ops) != 1:
             return
@@ -135,7 +133,7 @@ class _File:
         if not name or not (equal or isinstance(test.ops[0], ast.NotEq | ast.IsNot)):
             return
         if name == "QZERO" and equal and not inside_except:
-            return  # without it a reader would never end
+            return  # without this test a reader would never end
         outcome = equal and (inside_except or name == "NORMAL")
         change = f"{self._text(test)} becomes {outcome}"
         yield self._mutant(test, "RESP check", f"RESP {name}", change, (test, str(outcome)))
@@ -228,29 +226,29 @@ def _queue_of(call: _Call) -> _Queue | None:
 
 
 def _may_swap(first: ast.stmt, second: ast.stmt, one: _Call, other: _Call) -> bool:
-    """Whether a swap can make a difference, and uses no name before it has a value."""
+    """Whether a swap can make a difference, and does not use a name before it has a value."""
     if any(call.command.startswith(_WITHOUT_EFFECT) for call in (one, other)):
         return False
     queue, other_queue = _queue_of(one), _queue_of(other)
     writes = one.method in _WRITES and other.method in _WRITES
     if writes and queue is not None and other_queue is not None and queue.value != other_queue.value:
-        return False  # in one unit of work the same comes out
+        return False  # the order does not matter within one unit of work
     return ast.dump(first) != ast.dump(second) and not (_set(first) & _used(second) or _set(second) & _used(first))
 
 
 def _set(statement: ast.stmt) -> set[str]:
-    """The names that a statement gives a value."""
+    """The names that a statement assigns."""
     named = (node for node in ast.walk(statement) if isinstance(node, ast.Name))
     return {node.id for node in named if isinstance(node.ctx, ast.Store)}
 
 
 def _used(statement: ast.stmt) -> set[str]:
-    """The names that stand in a statement."""
+    """The names in a statement."""
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
 def _response(test: ast.Compare) -> str:
-    """The response that a comparison is about, by name; nothing if it is about something else."""
+    """The name of the response in a comparison; empty if the comparison is not about a response."""
     text = ast.unparse(test).lower()
     if "resp" not in text and ".name" not in text:
         return ""

@@ -1,8 +1,8 @@
-"""What ``--tdq-report FILE`` adds to the pytest plugin: one page with a section for each test, failures first.
+"""The part of the pytest plugin for ``--tdq-report FILE``: a page with a section for each test, failures first.
 
-The process that runs a test makes its section as text, and sends it to the controlling process with the test's report.
-The size of the page is bounded: sections up to a number of bytes, failures first, then one line for each test. The page
-says how much was left out.
+The process that runs a test renders its section, and sends it to the controlling process with the test's report. The
+size of the page is limited: sections up to a number of bytes, failures first, then one line for each test. The page
+reports how much was left out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _Followed:
             self._followers.append(Follower(target, history, digest, self._layouts_of(target)))
 
     def _layouts_of(self, target: Region | System) -> Mapping[str, Layout]:
-        """The layouts of records by region.yaml; an error in it is noted on the page, and fails no test."""
+        """The layouts of records from region.yaml; an error in it is noted on the page, and does not fail the test."""
         directory = self._kit.directories.get(target)
         if directory is None:
             return {}
@@ -159,12 +159,12 @@ class ReportPlugin:
         section = Section(item.nodeid, parts, folded=True, mark=Mark(outcome, good=outcome in _GOOD))
         text = "".join(section.html())
         if len(text) > _LARGEST:
-            section.parts = [parts[0] if failed else Prose("What happened is too large for this page.", quiet=True)]
+            section.parts = [parts[0] if failed else Prose("The section is too large for this page.", quiet=True)]
             text = "".join(section.html())
         self._sent[failed] += len(text)
         return text
 
-    # -- in the process that began them all -----------------------------------------------------------------------
+    # -- in the controlling process -------------------------------------------------------------------------------
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Collect the report of one phase of a test: the test itself, or a failure of its setup or teardown."""
@@ -218,7 +218,7 @@ class ReportPlugin:
             without = len(tests) - len(sections)
             if without and parts:
                 parts.append(
-                    Prose(f"{without:,} more have no section: they used nothing, or there is no room.", quiet=True)
+                    Prose(f"{without:,} more have no section: they used no region, or the page is full.", quiet=True)
                 )
             page.add(f"{title}: {len(tests):,}", *parts)
         rows = [

@@ -11,14 +11,14 @@ __all__ = ["Shelf"]
 class Shelf:
     """Records in the order in which they were added. Each has a number, its ticket; tickets rise along the order.
 
-    Of equal records, the first one is found first.
+    A search for one of several equal records finds the first.
     """
 
     __slots__ = ("_highest", "_lowest", "_records", "_tickets")
 
     def __init__(self) -> None:
         self._records: OrderedDict[int, bytes] = OrderedDict()
-        self._tickets: dict[bytes, int | deque[int]] = {}  # most records have no equal: one ticket instead of a list
+        self._tickets: dict[bytes, int | deque[int]] = {}  # most records are unique: one ticket instead of a list
         self._highest = 0
         self._lowest = 0
 
@@ -45,7 +45,7 @@ class Shelf:
         self._records.move_to_end(ticket, last=False)
 
     def put_back(self, ticket: int, data: bytes) -> None:
-        """Add a record again with a ticket that it had; the caller sees to its place in the order."""
+        """Add a record again with its previous ticket; the caller ensures that the order is correct."""
         self._records[ticket] = data
         self._found_at(data, ticket)
 

@@ -1,8 +1,8 @@
-"""The stage of a scenario in schedule exploration: regions and systems whose dispatcher asks which task runs next.
+"""Regions and systems for schedule exploration: their dispatcher asks the explorer which task runs next.
 
 There are two kinds of choices: tasks that are ready, and timers that are due. So a START with an interval and a task
-whose DELAY ends at the same moment may come in either order. *Slack* simulates a slow machine: a timer that becomes due
-within that many seconds may come before a task that is ready now.
+whose DELAY ends at the same time may run in either order. *Slack* simulates a slow machine: a timer that becomes due
+within that number of seconds may run before a task that is ready now.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class _Due:
     """A timer that is due; with slack, also a timer or the end of a wait that is due soon.
 
     Attributes:
-        number: negative; the same in every run with the same beginning.
-        entry: the dispatcher's entry: moment, number, and the timer or task.
+        number: a negative number; the same in every run with the same beginning.
+        entry: the dispatcher's entry: time, number, and the timer or task.
     """
 
     __slots__ = ("entry", "number")
@@ -44,7 +44,7 @@ class _Due:
 
 
 class _StagedAgenda(Agenda):
-    """An agenda that makes tasks ready when their wait is over, and keeps timers that are due for the explorer."""
+    """An agenda that makes tasks ready when their wait is over, and leaves due timers to the explorer."""
 
     __slots__ = ()
 
@@ -52,9 +52,9 @@ class _StagedAgenda(Agenda):
         """See :class:`tdqsim.core.agenda.Agenda`."""
         now = self._clock.time_ns()
         standing = [entry for entry in sorted(self.deadlines, key=_moment) if not is_stale(entry)]
-        for moment, _, who in standing:
-            if moment <= now and not isinstance(who, Timer):
-                self._make_ready(who)
+        for moment, _, waiter in standing:
+            if moment <= now and not isinstance(waiter, Timer):
+                self._make_ready(waiter)
         # a sorted list is a heap
         self.deadlines[:] = [entry for entry in standing if entry[0] > now or isinstance(entry[2], Timer)]
 
@@ -68,7 +68,7 @@ class _StagedAgenda(Agenda):
 
 
 class StagedDispatcher(Dispatcher):
-    """A dispatcher that asks which task or timer comes next: see the module's text."""
+    """A dispatcher that asks the explorer for the next task or timer; see the top of this module."""
 
     _agenda: _StagedAgenda
 
@@ -80,8 +80,8 @@ class StagedDispatcher(Dispatcher):
         self._choose = choose
         self._slack_ns = round(slack * _NS)
 
-    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002  (every turn is a choice)
-        """Dispatch the ready strand, or fire the timer, that is chosen."""
+    def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002 (every dispatch is a choice)
+        """Dispatch the chosen strand, or fire the chosen timer."""
         due = self._agenda.due()
         if due or (self._slack_ns and self.ready):
             return self._one_of(due)
@@ -104,7 +104,7 @@ class StagedDispatcher(Dispatcher):
         return True
 
     def _soon(self) -> list[_Due]:
-        """The timers and ends of waits that may come early because of the slack."""
+        """The timers and ends of waits that may be taken early because of the slack."""
         if not self._slack_ns:
             return []
         now = self.clock.time_ns()
@@ -123,30 +123,30 @@ def _moment(entry: Entry) -> tuple[int, int]:
 
 
 class _Yields:
-    """Lets other tasks run first, before each command of a region (it is a hook) and before each commit."""
+    """A hook that lets other tasks run before each command of a region and before each commit."""
 
     def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
 
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # noqa: ARG002  (a hook's)
-        """Another task may run before this command."""
+        """Let another task run before this command."""
         self.give_way()
 
     def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """Nothing happens after a command."""
+        """Do nothing after a command."""
 
     def give_way(self, *_: object) -> None:
-        """Another task may run now, unless the caller is outside any task."""
+        """Let another task run now, unless the caller is outside any task."""
         if self._dispatcher.current is not self._dispatcher.outside:
             self._dispatcher.yield_now()
 
 
 class StagedRegion(Region):
-    """A region in which other tasks may run before every command and every syncpoint; each commit is made at once."""
+    """A region in which other tasks may run before every command and every syncpoint; commits are never shared."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.hardening.shared = False  # a commit that waits for others would hide the orders in which it comes first
+        self.hardening.shared = False  # a shared commit would hide the order of its units of work
         yields = _Yields(self.dispatcher)
         self.recovery.before_commit = yields.give_way
         add_hook(self, yields)
@@ -155,7 +155,7 @@ class StagedRegion(Region):
 class _StagedSystem(System):
     """A system that keeps a list of the jobs that it has started."""
 
-    def start(self, *args: Any, **options: Any) -> StartedJob:  # type: ignore[override]  # it passes all on
+    def start(self, *args: Any, **options: Any) -> StartedJob:  # type: ignore[override]  # it passes all arguments on
         """See :meth:`tdqsim.ibmi.System.start`."""
         started = super().start(*args, **options)
         self.started.append(started)
@@ -176,7 +176,7 @@ def _check_jobs(system: System, allowed: frozenset[str]) -> None:
 
 
 class Stage:
-    """Makes the regions and systems of a scenario. Each schedule has a stage of its own.
+    """Makes the regions and systems of a scenario. Each schedule has a new stage.
 
     Attributes:
         dispatcher: chooses the task that runs next.
@@ -196,7 +196,7 @@ class Stage:
         self.systems: list[System] = []
 
     def region(self, definitions: Definitions | Iterable[Resource] = (), **options: Any) -> Region:
-        """A region on the stage; arguments as :class:`~tdqsim.cics.Region`'s. Supplied queues only when asked for."""
+        """A region on the stage; arguments as for :class:`~tdqsim.cics.Region`; by default without supplied queues."""
         options.setdefault("supplied_queues", False)
         if "store" not in options:
             options["store"] = self._stores.take()
@@ -228,17 +228,17 @@ class Stage:
             self.log.append(_described(task, command, arguments))
 
     def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """Nothing happens after a command."""
+        """Do nothing after a command."""
 
     def _look(self) -> None:
-        """No task is ready: note a deadlock, if it is one."""
+        """Called when no task is ready: note a deadlock, if there is one."""
         if not self.deadlock and any(strand.waiting_for is not None for strand in self.dispatcher.strands):
-            found = find_deadlock(self.regions, self.systems)
-            if found is not None:
-                self.deadlock = found.text
+            deadlock = find_deadlock(self.regions, self.systems)
+            if deadlock is not None:
+                self.deadlock = deadlock.text
 
     def verdict(self, allowed: frozenset[str], *, may_wait: bool) -> None:
-        """Raise for a deadlock, an abend that is not allowed, a task that waits for ever, or a lost trigger."""
+        """Raise Broken for a deadlock, an abend that is not allowed, a task that waits for ever, or a lost trigger."""
         if self.deadlock:
             raise Broken("deadlock", self.deadlock)
         for region in self.regions:

@@ -115,8 +115,8 @@ class ActivePlan:
             mine = partial(self._message, system, [each for each in messages if each[1].system in ("", system.name)])
 
             def fault(job: JobBase, operation: str, name: str, library: str) -> Message | None:
-                found = mine(job, operation, name, library)
-                return before(job, operation, name, library) if found is None and before is not None else found
+                match = mine(job, operation, name, library)
+                return before(job, operation, name, library) if match is None and before is not None else match
 
             system.faults = fault
             self._undo.append(lambda: setattr(system, "faults", before))
@@ -142,7 +142,7 @@ class ActivePlan:
                     raise _condition(fault)
 
     def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """Nothing happens after a command."""
+        """Do nothing after a command."""
 
     def foresee(self, task: Task, command: str, arguments: Mapping[str, object]) -> Condition | None:
         """The condition that a command would raise now; the command is not counted."""
@@ -271,7 +271,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, object
 
 
 def _queues_of(region: RegionData, arguments: Mapping[str, object]) -> Iterator[str]:
-    """The name that the program uses, and the name of the queue that it leads to."""
+    """The name that the program uses, and the name of the final queue after aliases."""
     name = str(arguments.get("queue") or arguments.get("tdqueue") or "").rstrip(" ")
     yield name
     if "queue" in arguments and not arguments.get("sysid"):

@@ -23,7 +23,7 @@ _SHOWN = 20
 def assert_records(
     owner: Region | System, queue: str, expected: Sequence[bytes | str], *, codepage: str | int | None = None
 ) -> None:
-    """Assert that a queue holds these records, in this order; nothing is consumed.
+    """Assert that a queue holds these records, in this order; no record is removed.
 
     For a logically recoverable queue the committed records are compared; for a remote queue those of the queue in the
     region that has it.
@@ -32,42 +32,42 @@ def assert_records(
         owner: the region, or the IBM i system.
         queue: its name, or an alias; for a data queue ``LIBRARY/NAME``.
         expected: bytes, or text in the code page.
-        codepage: of the text, and of the records in the message; by default the region's or system's.
+        codepage: the code page of the text, and of the records in the message; by default the region's or system's.
 
     Raises:
-        AssertionError: the records differ; the text shows both, and the first record that differs as a dump.
+        AssertionError: the records differ; the message shows both, and the first record that differs as a dump.
         Condition, UsageError: there is no such queue, or its records cannot be listed.
     """
     own = owner.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
     page = own if codepage is None else find_codepage(codepage)
     wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
-    found = _records(owner, queue)
-    if found != wanted:
-        raise AssertionError(_difference(queue, found, wanted, page))
+    actual = _records(owner, queue)
+    if actual != wanted:
+        raise AssertionError(_difference(queue, actual, wanted, page))
 
 
 def _records(owner: Region | System, name: str) -> list[bytes]:
     if isinstance(owner, Region):
         records = followed_records(owner, name)
         if records is None:
-            raise UsageError(f"queue {name} is in another region, which is not connected or does not have it")
+            raise UsageError(f"queue {name} is in another region, which is not connected or does not have the queue")
         return records
-    found = next((queue for queue in owner.queues() if queue.qualified == name.upper()), None)
-    if found is None:
+    match = next((queue for queue in owner.queues() if queue.qualified == name.upper()), None)
+    if match is None:
         names = ", ".join(queue.qualified for queue in owner.queues()) or "none"
         raise UsageError(f"system {owner.name} has no data queue {name}; there are {names}")
-    return [entry.data for entry in found.stored.entries()]
+    return [entry.data for entry in match.stored.entries()]
 
 
-def _difference(queue: str, found: list[bytes], wanted: list[bytes], page: CodePage) -> str:
-    lines = [f"queue {queue} holds {len(found)} records, {len(wanted)} are expected"]
-    for at in range(min(max(len(found), len(wanted)), _SHOWN)):
-        has = show_record(found[at], page) if at < len(found) else "(none)"
+def _difference(queue: str, actual: list[bytes], wanted: list[bytes], page: CodePage) -> str:
+    lines = [f"queue {queue} holds {len(actual)} records, {len(wanted)} are expected"]
+    for at in range(min(max(len(actual), len(wanted)), _SHOWN)):
+        has = show_record(actual[at], page) if at < len(actual) else "(none)"
         want = show_record(wanted[at], page) if at < len(wanted) else "(none)"
         lines.append(f"  {at + 1:3} {has}" if has == want else f"! {at + 1:3} {has}   expected {want}")
-    first = next((at for at, (has, want) in enumerate(zip(found, wanted, strict=False)) if has != want), None)
+    first = next((at for at, (has, want) in enumerate(zip(actual, wanted, strict=False)) if has != want), None)
     if first is not None:
-        lines += [f"record {first + 1} is", *(f"  {line}" for line in hex_lines(found[first], page))]
+        lines += [f"record {first + 1} is", *(f"  {line}" for line in hex_lines(actual[first], page))]
         lines += ["expected", *(f"  {line}" for line in hex_lines(wanted[first], page))]
     return "\n".join(lines)
 
@@ -89,7 +89,7 @@ def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Cau
 
     Args:
         resp: the condition, or its name.
-        resp2: RESP2; any when None.
+        resp2: RESP2; None for any.
 
     Raises:
         AssertionError: the block ended without a condition, or with another one.
@@ -105,7 +105,7 @@ def raises_condition(resp: Resp | str, resp2: int | None = None) -> Iterator[Cau
         if condition.resp != wanted or resp2 not in (None, condition.resp2):
             raise AssertionError(text) from condition
     else:
-        raise AssertionError(f"expected {wanted.name}, and nothing was raised")
+        raise AssertionError(f"expected {wanted.name}, but nothing was raised")
 
 
 def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = None) -> None:
@@ -115,7 +115,7 @@ def assert_resp(task: Task, resp: Resp | str = Resp.NORMAL, resp2: int | None = 
         AssertionError: EIBRESP or EIBRESP2 has another value.
     """
     wanted = Resp[resp] if isinstance(resp, str) else resp
-    found, found2 = task.eib.eibresp, task.eib.eibresp2
-    detail = f": {task.condition.detail}" if task.condition is not None and found else ""
-    assert found == wanted, f"EIBRESP is {Resp(found).name}, expected {wanted.name}{detail}"
-    assert resp2 in (None, found2), f"EIBRESP2 is {found2}, expected {resp2}{detail}"
+    actual, actual2 = task.eib.eibresp, task.eib.eibresp2
+    detail = f": {task.condition.detail}" if task.condition is not None and actual else ""
+    assert actual == wanted, f"EIBRESP is {Resp(actual).name}, expected {wanted.name}{detail}"
+    assert resp2 in (None, actual2), f"EIBRESP2 is {actual2}, expected {resp2}{detail}"

@@ -44,12 +44,12 @@ __all__ = ["Anomaly", "Verdict", "check_history"]
 
 
 class Anomaly(NamedTuple):
-    """One thing that should not have happened.
+    """One anomaly of a history.
 
     Attributes:
         kind: such as ``lost``; ``help("tdqsim.testing.checker")`` lists the kinds.
         queue: the queue.
-        event: number of the event in the history, from 0; for an anomaly at the end, the number of events.
+        event: the number of the event in the history, from 0; for an anomaly at the end, the number of events.
         text: a description.
     """
 
@@ -68,8 +68,8 @@ class Verdict(NamedTuple):
 
     Attributes:
         anomalies: what is wrong, in the order of the history.
-        written, read: records that were written and committed, and read.
-        left: how many records are still on each queue that has any.
+        written, read: the number of records written and committed, and read.
+        left: the number of records left on each queue that is not empty.
         complete: whether no events were missing at the beginning of the history.
     """
 
@@ -87,23 +87,23 @@ class Verdict(NamedTuple):
     def __str__(self) -> str:
         """A summary, and the anomalies."""
         counts = Counter(anomaly.kind for anomaly in self.anomalies)
-        found = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "no anomaly"
+        summary = ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "no anomaly"
         left = sum(self.left.values())
-        head = f"{self.written} records written, {self.read} read, {left} left: {found}"
+        head = f"{self.written} records written, {self.read} read, {left} left: {summary}"
         return "\n".join([head, *(f"  {anomaly}" for anomaly in self.anomalies)])
 
 
 def check_history(
     events: Iterable[AnyEvent], *, final: Mapping[str, Iterable[bytes]] | None = None, complete: bool = True
 ) -> Verdict:
-    """Check a history, and return what is wrong in it.
+    """Check a history, and return the anomalies.
 
     Args:
         events: ``history.events``, or the result of :func:`~tdqsim.testing.events.load_history`; of one region or
             system.
-        final: the committed records that are on the queues at the end, by queue (``LIB/NAME`` on a system) and in queue
-            order; None to compare nothing at the end.
-        complete: False if events are missing at the beginning; a record that was never written is then no anomaly.
+        final: the committed records on the queues at the end, by queue (``LIB/NAME`` on a system) and in queue order;
+            None to compare nothing at the end.
+        complete: False if events are missing at the beginning; a record that was never written is then not an anomaly.
     """
     anomalies: list[Anomaly] = []
 

@@ -101,7 +101,7 @@ class Waiting(NamedTuple):
     """A task or job that waits, as :func:`waiting` lists it.
 
     Attributes:
-        who: the task or job.
+        who: the waiting task or job.
         what: what it waits for.
         until: the moment when its wait ends without success; None if it waits without limit.
         holder: the task or job that holds what it waits for; empty if there is none.
@@ -113,29 +113,29 @@ class Waiting(NamedTuple):
     holder: str
 
     def __str__(self) -> str:
-        """One line for people."""
+        """The wait on one line."""
         until = f" until {self.until:%Y-%m-%d %H:%M:%S.%f}" if self.until is not None else " without limit"
         return f"{self.who} waits for {self.what}{until}{f' ({self.holder})' if self.holder else ''}"
 
 
 def waiting(dispatcher: Dispatcher) -> list[Waiting]:
     """The tasks and jobs that wait, with what they wait for and until when, oldest task first."""
-    found = []
+    waits = []
     for strand in dispatcher.strands:
         queue = strand.waiting_for
         if queue is None:
             continue
         until = strand.deadline_ns
         moment = None if until is None else _EPOCH + timedelta(microseconds=until // _NS_PER_MICROSECOND)
-        found.append(Waiting(strand.name, queue.name, moment, queue.holders() if queue.holders is not None else ""))
-    return found
+        waits.append(Waiting(strand.name, queue.name, moment, queue.holders() if queue.holders is not None else ""))
+    return waits
 
 
 def jump_to_next_deadline(dispatcher: Dispatcher) -> datetime | None:
     """Move the clock to the next deadline, and run the tasks whose wait ends then.
 
     Returns:
-        The moment; None if there is no deadline, and then nothing happens.
+        The time of the deadline; None if there is no deadline, and then nothing happens.
     """
     deadline = dispatcher.next_deadline_ns()
     if deadline is None:

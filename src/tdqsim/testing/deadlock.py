@@ -1,8 +1,8 @@
-"""Finds tasks that wait for each other in a ring, and triggers that will start no task.
+"""Finds deadlocks (tasks that wait for each other in a ring), and triggers that will start no task.
 
-CICS notices neither. A ring lasts until DTIMOUT or an operator ends it. A trigger is *lost* if as many records as the
-trigger level stay on a queue while its cycle is over, or while its cycle is on and no task is left to end it: then
-nothing happens until the next WRITEQ, or for ever. The usual cause is a program that stops before QZERO.
+CICS detects neither. A deadlock lasts until DTIMOUT or an operator ends it. A trigger is *lost* if a queue holds as
+many records as its trigger level while its cycle is over, or while its cycle is on and no task is left to end it: then
+no task is started until the next WRITEQ, or at all. The usual cause is a program that stops before QZERO.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _RESOURCES: Final = {
 
 
 class Deadlock(NamedTuple):
-    """A ring of tasks that wait for each other.
+    """A deadlock: a ring of tasks that wait for each other.
 
     Attributes:
-        tasks: the tasks, each waits for the next, the last for the first.
-        text: the ring in words.
+        tasks: the tasks; each waits for the next, the last for the first.
+        text: a description.
     """
 
     tasks: tuple[str, ...]
@@ -42,8 +42,8 @@ class Deadlock(NamedTuple):
 def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> Deadlock | None:
     """A ring of tasks and jobs that wait for each other's locks, ENQs or object locks, or None.
 
-    Shunted units of work hold locks without a task, so a wait for them is no ring. A job may wait for several others at
-    once, and continues when all of them have released their locks; so one of them in a ring is enough.
+    Shunted units of work hold locks without a task, so a wait for them is not a ring. A job may wait for several others
+    at once, and continues when all of them have released their locks; so one of them in a ring is enough.
     """
     waits: dict[Strand, dict[Strand, str]] = {}
     for edges in (*map(_edges, regions), *map(_job_edges, systems)):
@@ -62,7 +62,7 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
 
 def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
     """A path from a strand back to itself; empty if there is none."""
-    way, open_ends, seen = [start], [iter(waits[start])], {start}
+    way, open_ends, visited = [start], [iter(waits[start])], {start}
     while open_ends:
         following = next(open_ends[-1], None)
         if following is None:
@@ -70,8 +70,8 @@ def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
             way.pop()
         elif following is start:
             return way
-        elif following in waits and following not in seen:
-            seen.add(following)
+        elif following in waits and following not in visited:
+            visited.add(following)
             way.append(following)
             open_ends.append(iter(waits[following]))
     return []
@@ -96,13 +96,13 @@ def _job_edges(system: System) -> Iterator[tuple[Strand, Strand, str]]:
 
 def stuck(strands: Iterable[Strand]) -> list[str]:
     """A line for each task that waits without a limit; call it when no task is ready."""
-    found = []
+    lines = []
     for strand in strands:
         queue = strand.waiting_for
         if queue is not None and strand.deadline_ns is None:
             holder = f" ({queue.holders()})" if queue.holders is not None else ""
-            found.append(f"{strand.name} waits for {queue.name}{holder}")
-    return found
+            lines.append(f"{strand.name} waits for {queue.name}{holder}")
+    return lines
 
 
 def lost_triggers(region: Region) -> list[str]:
@@ -116,5 +116,5 @@ def _lost(region: Region, now: QueueState) -> str:
         return ""
     if any(task.queue == now.name for task in tasks_of(region)) or (now.cycle and waiting_facility(region, now.name)):
         return ""
-    state = "its cycle is on, but the task of it has ended" if now.cycle else "no cycle is on"
-    return f"queue {now.name} holds {count} records at trigger level {level}, and no task comes for them: {state}"
+    state = "its cycle is on, but the cycle's task has ended" if now.cycle else "no cycle is on"
+    return f"queue {now.name} holds {count} records at trigger level {level}, but starts no task: {state}"

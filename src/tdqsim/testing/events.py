@@ -42,14 +42,14 @@ class Event(NamedTuple):
     Attributes:
         kind: see :mod:`tdqsim.testing.history`.
         task: number of the task; 0 for none.
-        queue: the queue, aliases followed; empty for none.
+        queue: the queue, after aliases; empty for none.
         data: the record.
-        time_ns: when, on the region's clock.
-        transid: the task's transaction, where the event has it.
+        time_ns: the time on the region's clock.
+        transid: the task's transaction, if the event has it.
         uow: the unit of work, as hexadecimal; empty for none.
         resp: name of the condition.
         resp2: RESP2.
-        length: the record's true length when ``data`` was cut off (LENGERR); 0 otherwise.
+        length: the record's true length if ``data`` was truncated (LENGERR); 0 otherwise.
         info: attributes that only some kinds have, by name.
     """
 
@@ -66,9 +66,9 @@ class Event(NamedTuple):
     info: Mapping[str, Any] = {}
 
     def line(self, show: Callable[[bytes], str] = repr) -> str:
-        """The event for people, on one line."""
-        who = f"task {self.task}{f' {self.transid}' if self.transid else ''}" if self.task else "-"
-        words = [_moment(self.time_ns), f"{who:<14}", self.kind, self.queue]
+        """The event as text on one line."""
+        task = f"task {self.task}{f' {self.transid}' if self.transid else ''}" if self.task else "-"
+        words = [_moment(self.time_ns), f"{task:<14}", self.kind, self.queue]
         if self.data:
             words.append(show(self.data))
         if self.resp != "NORMAL":
@@ -92,11 +92,11 @@ class JobEvent(NamedTuple):
         kind: the API or command, such as QSNDDTAQ; see :mod:`tdqsim.testing.history` for the others.
         job: ``number/user/name``; empty for none.
         queue: ``LIB/NAME``; if the operation failed, as the caller named it; empty for none.
-        data: the entry that was sent or received; empty when there was none.
-        time_ns: when, on the system's clock.
+        data: the entry that was sent or received; empty for none.
+        time_ns: the time on the system's clock.
         key: its key.
-        message: id of the escape message that ended the operation; empty when it worked.
-        info: what only some kinds have, by name; keys in hexadecimal.
+        message: the ID of the escape message that ended the operation; empty if it succeeded.
+        info: attributes that only some kinds have, by name; keys in hexadecimal.
     """
 
     kind: str
@@ -109,7 +109,7 @@ class JobEvent(NamedTuple):
     info: Mapping[str, Any] = {}
 
     def line(self, show: Callable[[bytes], str] = repr) -> str:
-        """The event for people, on one line."""
+        """The event as text on one line."""
         words = [_moment(self.time_ns), f"{self.job or '-':<26}", self.kind, self.queue]
         words += [show(self.data)] if self.data else []
         words += [f"key {show(self.key)}"] if self.key else []
@@ -155,7 +155,7 @@ def _parsed(place: str, line: str) -> AnyEvent:
         values[3] = bytes.fromhex(values[3])
         return _job_event(values) if isinstance(values[1], str) else _event(values)
     except (ValueError, TypeError, IndexError, AttributeError, KeyError, RecursionError) as error:
-        raise UsageError(f"{place}: this is no event of a history: {line[:80]!r}") from error
+        raise UsageError(f"{place}: this is not an event of a history: {line[:80]!r}") from error
 
 
 def _event(values: list[Any]) -> Event:

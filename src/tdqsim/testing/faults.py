@@ -1,15 +1,15 @@
-"""Fault plans: values that say what goes wrong, where and when.
+"""Fault plans: values that describe faults, and where and when they happen.
 
-A plan is made of faults. It can be printed (``print(plan)`` gives Python to paste), saved (``plan.to_json()``) and used
-again. It has no effect until it is used on regions, a sysplex or systems::
+A plan consists of faults. It can be printed (``print(plan)`` shows Python source to paste), saved (``plan.to_json()``)
+and used again. It has no effect until it is used on regions, a sysplex or systems::
 
     plan = FaultPlan(Fault("IOERR", command="READQ TD", queue="PAYQ", nth=3))
     with plan.on(region) as active:
         ...
     assert active.happened
 
-Each fault has its own count of matching commands, over all regions and systems that use the plan. The faults are caused
-by :mod:`~tdqsim.testing.active`; commands that run without a plan do no work for it.
+Each fault counts matching commands over all regions and systems that use the plan. The faults are caused by
+:mod:`~tdqsim.testing.active`; commands that run without a plan have no extra cost.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SERVICES: Final = ("DATA_QUEUE_INFO", "DATA_QUEUE_ENTRIES")
 class Crashed(BaseException):
     """Stands for the end of the process: nothing more is written to the store of the region or system.
 
-    It is no subclass of Exception, so that the program under test does not handle it.
+    It is not a subclass of Exception, so that the program under test does not handle it.
     """
 
 
@@ -66,12 +66,12 @@ class Fault:
             also backs the unit of work out.
         resp2: RESP2.
         command: only this command, such as ``READQ TD``.
-        queue: only for this queue: the name that the program uses, or the name of the queue that it leads to.
+        queue: only for this queue: the name that the program uses, or the name of the final queue after aliases.
         transid: only in tasks of this transaction.
         task: only in the task with this number; 0 for any.
         region: only in the region with this APPLID.
         nth: from the nth matching command, counted from 1.
-        times: how many times in a row; 0 for ever.
+        times: the number of consecutive times; 0 for ever.
         delay: seconds of the simulated clock by which the command is delayed; other tasks run meanwhile.
     """
 
@@ -105,12 +105,12 @@ class MessageFault:
     Attributes:
         message: such as CPF9872, any of the message file; may be empty with ``delay``.
         operation: only in this API or command, such as QRCVDTAQ.
-        name: only for this data queue.
-        library: only for a queue that the program looks for in this library, such as PAYLIB.
+        name: only for this data queue. library: only for a queue that the program looks for in this library, such as
+            PAYLIB.
         job: only in this job: its name, or its qualified name.
         system: only in the system of this name.
         nth: from the nth matching call, counted from 1.
-        times: how many times in a row; 0 for ever.
+        times: the number of consecutive times; 0 for ever.
         values: the variables of the message; by default, plausible ones are used.
         delay: seconds of the simulated clock by which the call is delayed; other jobs run meanwhile.
     """
@@ -173,7 +173,7 @@ class DiskFull:
 
     Attributes:
         half: ``durable`` (recoverable queues) or ``volatile``.
-        nth: from the nth time that a file has to grow; space that is reserved already can still be written.
+        nth: from the nth time that a file must grow; space that is reserved already can still be written.
         owner: only the store of the region with this APPLID, or of the system of this name.
     """
 
@@ -260,11 +260,11 @@ def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
         ValueError: it is not a fault, or has a field that its class does not have.
     """
     if not isinstance(record, dict):
-        raise ValueError(f"{record!r:.40} is no fault; a fault is an object with its kind and its fields")  # noqa: TRY004
+        raise ValueError(f"{record!r:.40} is not a fault; a fault is an object with its kind and its fields")  # noqa: TRY004
     name = record.get("kind")
     kind = _KINDS.get(name) if isinstance(name, str) else None
     if kind is None:
-        raise ValueError(f"kind {name!r:.40} is none; allowed are {', '.join(_KINDS)}")
+        raise ValueError(f"kind {name!r:.40}: allowed are {', '.join(_KINDS)}")
     values = {field: value for field, value in record.items() if field != "kind"}
     known = [each.name for each in fields(kind) if each.init]
     for field in values:
@@ -274,10 +274,11 @@ def _kind_of(record: object) -> tuple[type[AnyFault], dict[str, Any]]:
 
 
 class FaultPlan:
-    """Faults, in order. Two plans with the same faults are equal.
+    """A list of faults. Two plans with the same faults are equal.
 
     Args:
-        faults: what goes wrong. If several match one command, they happen in this order; the first condition ends it.
+        faults: the faults. If several match one command, they happen in this order; the first condition ends the
+            command.
     """
 
     __slots__ = ("faults",)
@@ -285,7 +286,7 @@ class FaultPlan:
     def __init__(self, *faults: AnyFault) -> None:
         for each in faults:
             if not isinstance(each, AnyFault):
-                raise TypeError(f"{each!r} is no fault")
+                raise TypeError(f"{each!r} is not a fault")
         self.faults = faults
 
     def __eq__(self, other: object) -> bool:
@@ -308,32 +309,32 @@ class FaultPlan:
 
     @classmethod
     def from_json(cls, text: str) -> FaultPlan:
-        """The plan of a text from :meth:`to_json`.
+        """The plan from the text of :meth:`to_json`.
 
         Raises:
-            ValueError: the text is not a plan; the message says which fault is wrong.
+            ValueError: the text is not a plan; the message names the wrong fault.
         """
-        found = []
+        faults = []
         try:
             records = json.loads(text)
         except (ValueError, RecursionError) as error:
             raise ValueError(f"a fault plan is written as JSON: {error}") from error
         if not isinstance(records, list):
-            raise ValueError("a fault plan is a list of faults")  # noqa: TRY004  (a value of outside, not a type of ours)
+            raise ValueError("a fault plan is a list of faults")  # noqa: TRY004  (external data)
         for number, record in enumerate(records, 1):
             try:
                 kind, values = _kind_of(record)
                 lists = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-                found.append(kind(**{**values, **lists}))
+                faults.append(kind(**{**values, **lists}))
             except (TypeError, ValueError) as error:
                 raise ValueError(f"fault {number}: {error}") from error
-        return cls(*found)
+        return cls(*faults)
 
     @contextmanager
     def on(self, *targets: Region | Sysplex | System) -> Iterator[ActivePlan]:
         """Use the plan on regions, sysplexes and systems during a ``with`` block.
 
-        An exception that leaves the block gets a note that lists the faults that had happened.
+        An exception that leaves the block gets a note with the faults that have happened.
         """
         from tdqsim.testing.active import ActivePlan  # noqa: PLC0415  (that imports this module)
 

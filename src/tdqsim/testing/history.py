@@ -3,7 +3,7 @@
 A history is a recorder, not a hook: requests keep their short path, and add one tuple to the record.
 :mod:`~tdqsim.testing.checker` finds what is wrong in a history, and a failing test shows its last lines.
 
-What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
+The events of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     a command's name      its result or condition; ``data`` is the record that was written or read
     ``QUEUE``             the state of a queue when recording began, or after SET, CREATE or DISCARD; see ``info``
     ``SEED``              a record put on a queue outside any task
@@ -15,7 +15,7 @@ What becomes an event of a region (:attr:`~tdqsim.testing.events.Event.kind`)
     ``START`` ``END``     a task was attached, has ended; a trigger task names its queue
     ``RESTART``           the region was restarted, and this history attached; ``info`` has start type and TDINTRA
 
-What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
+The events of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
     an API's or command's name  when it takes effect; a receive that waited, when it gets its entry. QRCVDTAQ without
                                 data received nothing; ``remove`` is *NO if the entry stayed. A failure has its message
     ``DTAQ``                    the state of a data queue when recording began, with its entries in ``info``
@@ -24,9 +24,10 @@ What becomes an event of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
     ``JOB`` ``ENDJOB``          a job has begun, has ended
     ``RESTART``                 the system was restarted, and this history attached again
 
-:mod:`~tdqsim.testing.events` describes the format. Making a line costs about as much as the request itself, so lines
-are made and written in batches: ``batch`` events wait as tuples, or until ``flush()`` or ``close()``. A killed process
-loses those that wait. With ``batch=1`` none are lost, and each request takes the time of its line.
+:mod:`~tdqsim.testing.events` describes the format. Formatting a line takes about as long as the request itself, so
+lines are formatted and written in batches of ``batch`` events, or at ``flush()`` or ``close()``. A killed process loses
+the events that are not written yet. With ``batch=1`` none are lost, but each request takes the additional time of its
+line.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from tdqsim.ibmi import System
     from tdqsim.testing.checker import Verdict
 
-__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history", "story_of"]  # noqa: RUF022  (as one says them)
+__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history", "story_of"]  # noqa: RUF022  (the usual order)
 
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})
@@ -67,12 +68,12 @@ _SWIFT: Final = 7
 
 
 class History:
-    """Records what happens in one region or system while it is attached.
+    """Records the events of one region or system while it is attached.
 
     Args:
-        limit: how many events are kept in memory; the newest are.
-        path: a file to which all events are written as well; an existing file is replaced.
-        batch: how many events are written to the file at a time; a killed process can lose as many, less one.
+        limit: the number of events kept in memory, the newest.
+        path: a file to which all events are also written; an existing file is replaced.
+        batch: the number of events written to the file at a time; a killed process can lose up to ``batch - 1`` events.
 
     Attributes:
         trace: see :class:`tdqsim.cics.Recorder` and :class:`tdqsim.ibmi.SystemRecorder`.
@@ -154,7 +155,7 @@ class History:
             self._file = None
             self.trace = self._ring.append
 
-    # -- what there is --------------------------------------------------------------------------------------------
+    # -- reading events -------------------------------------------------------------------------------------------
 
     @property
     def dropped(self) -> int:
@@ -173,9 +174,9 @@ class History:
 
     def of(self, queue: str, limit: int | None = None) -> Events:
         """The last events of a queue, oldest first, without the ends of units of work and tasks."""
-        found: deque[AnyEvent] = deque(maxlen=limit)
-        found.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
-        return list(found)
+        events: deque[AnyEvent] = deque(maxlen=limit)
+        events.extend(event_of(raw) for raw in self._kept() if raw[2] == queue and raw[0] not in _STANDS)
+        return list(events)
 
     def _kept(self) -> deque[RawEvent]:
         self.flush()
@@ -186,7 +187,7 @@ class History:
         return story_of(self.events, queue, record)
 
     def check(self) -> Verdict:
-        """Check the events in memory, and compare them with the records that are on the queues now.
+        """Check the events in memory, and compare them with the records now on the queues.
 
         In a long test, attach one history to a region or system, again after each restart, and check at the end.
 
@@ -196,7 +197,7 @@ class History:
         return _parts.checker.check_history(self.events, final=self._there(), complete=not self.dropped).check()
 
     def _there(self) -> dict[str, list[bytes]]:
-        """The records that are on the queues of the recorded region or system."""
+        """The records on the queues of the recorded region or system."""
         if self._region is not None and not self._region.closed:
             return {state.name: list(state.records) for state in intra_states(self._region, records=True)}
         if self._system is not None and not self._system.closed:
@@ -356,15 +357,15 @@ class History:
 
 def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> Events:
     """The events that concern a record: see :meth:`History.story`."""
-    found: list[AnyEvent] = []
+    story: list[AnyEvent] = []
     units: set[str] = set()
     for event in events:
         if event.queue == queue and event.data == record:
-            found.append(event)
+            story.append(event)
             units |= {event.uow} - {""} if isinstance(event, Event) else set()
         elif isinstance(event, Event) and event.kind in ("COMMIT", "BACKOUT") and event.uow in units:
-            found.append(event)
-    return found
+            story.append(event)
+    return story
 
 
 def _uow_id(task: Task) -> bytes:
@@ -381,7 +382,7 @@ def _written(arguments: Mapping[str, object]) -> bytes:
 
 
 class _Made(dict[Any, str]):
-    """Names and numbers as JSON, each made once for a batch."""
+    """Names and numbers as JSON, each formatted once for a batch."""
 
     def __init__(self, make: Callable[[Any], str]) -> None:
         super().__init__()
@@ -393,7 +394,7 @@ class _Made(dict[Any, str]):
 
 
 def _lines(batch: Iterable[RawEvent]) -> str:
-    """Lines of the file; events of the two common forms take a short path."""
+    """The lines of the file; events of the two most common forms are formatted by a fast path."""
     lines, names, units = [], _Made(encode), _Made(bytes.hex)
     for raw in batch:
         if len(raw) == _SWIFT and type(raw[1]) is int:

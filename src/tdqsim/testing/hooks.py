@@ -1,4 +1,4 @@
-"""Several hooks for one region, which itself has room for one."""
+"""Several hooks for one region, which itself can have only one."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class HookChain:
         """The condition that the first hook which can predict one would raise now; None for no condition."""
         for hook in self.hooks:
             ask = getattr(hook, "foresee", None)
-            found: Condition | None = ask(task, command, arguments) if ask is not None else None
-            if found is not None:
-                return found
+            condition: Condition | None = ask(task, command, arguments) if ask is not None else None
+            if condition is not None:
+                return condition
         return None
 
     def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:

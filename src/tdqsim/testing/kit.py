@@ -24,7 +24,7 @@ from tdqsim.testing.history import History
 from tdqsim.testing.outcome import Outcome, Outcomes
 from tdqsim.testing.text import show_record
 
-if TYPE_CHECKING:  # most tests have one region and no system, and import no more than that
+if TYPE_CHECKING:  # most tests use one region and no system, so nothing else is imported at run time
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.crash import Crashes
@@ -50,17 +50,17 @@ def definitions_of(given: Iterable[Given | Iterable[Resource]], base: Path) -> D
     Raises:
         DefinitionError: a file is wrong, or two definitions conflict.
     """
-    found = Definitions.of(())
+    total = Definitions.of(())
     for each in given:
         if isinstance(each, Path | str):
-            found = found + _load(base / each)
+            total = total + _load(base / each)
         elif isinstance(each, Definitions):
-            found = found + each
+            total = total + each
         elif isinstance(each, Resource):
-            found = found + Definitions.of((each,))
+            total = total + Definitions.of((each,))
         else:
-            found = found + Definitions.of(each)
-    return found
+            total = total + Definitions.of(each)
+    return total
 
 
 def folders_of(given: Iterable[object], base: Path) -> list[Path]:
@@ -93,19 +93,19 @@ class Kit:
     """The regions and systems of one test, on one dispatcher.
 
     Args:
-        seed: of the dispatcher.
-        definitions: what ``region()`` installs when it is given nothing.
-        start: start type of regions that are given a store.
-        stores: where temporary stores come from.
-        directory: a region directory that ``region()`` makes its region of, instead of definitions.
+        seed: the seed of the dispatcher.
+        definitions: the definitions for ``region()`` without arguments.
+        start: the start type of regions with a given store.
+        stores: the supply of temporary stores.
+        directory: a region directory for ``region()``, instead of definitions.
         clock: the clock of the dispatcher; by default a new one.
         expected: abend codes and message ids that do not fail the test.
-        modules: directories where modules with handlers are looked for.
+        modules: the directories in which modules with handlers are searched for.
         handlers: whether regions load the handlers that transactions name.
 
     Attributes:
-        dispatcher: on which all regions and systems of the test run.
-        regions, systems: those that were made, in order.
+        dispatcher: the dispatcher of all regions and systems of the test.
+        regions, systems: the regions and systems made so far, in order.
         directories: the region directory of each region that was made from one.
         on_made: functions that are called with each new region or system, and its history.
     """
@@ -149,10 +149,10 @@ class Kit:
     # -- making ---------------------------------------------------------------------------------------------------
 
     def region(self, *definitions: Any, **options: Any) -> Region:
-        """A region with the definitions of the test's marker, or those given; arguments as ``Region``'s.
+        """A region with the definitions of the test's marker, or those given; arguments as for ``Region``.
 
-        Of the supplied queues, those to which CICS writes its messages are installed; with ``supplied_queues`` all or
-        none. The handlers that transactions name are imported. A history is attached.
+        By default only those supplied queues are installed to which CICS writes its messages; ``supplied_queues``
+        installs all or none. The handlers that transactions name are imported. A history is attached.
 
         Raises:
             DefinitionError: a handler cannot be imported; with ``handlers=False`` in the marker none is.
@@ -202,7 +202,7 @@ class Kit:
                 characters as SYSID; resources with such groups; and region directories. Relative paths start at
                 ``base``.
             base: the folder at which relative paths start.
-            common: groups that are installed in every region, and are no regions themselves.
+            common: groups that are installed in every region, and are not regions themselves.
 
         Raises:
             DefinitionError: a file is wrong. UsageError: a resource has no group. TdqError: two regions have one SYSID.
@@ -261,7 +261,7 @@ class Kit:
         self._importable.close()
 
     def unexpected(self) -> list[Outcome]:
-        """The unexpected failures in tasks whose result nobody asked for."""
+        """The unexpected failures of tasks whose ``result()`` the test has not requested."""
         return self._outcomes.unexpected(self._expected)
 
     def expect(self, *codes: str) -> None:

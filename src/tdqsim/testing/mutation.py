@@ -1,13 +1,13 @@
-"""Mutation of a user's handlers and COBOL programs: do the tests notice a small mistake?
+"""Mutation tests of handlers and COBOL programs: do the tests notice a small mistake?
 
-Each mutant is one mistake of the kind that people make (see :data:`KINDS`). The tests run once on unaltered code, which
-must pass, and then for each mutant until the first of them fails. Everything happens in a copy of the project; the
-project itself is never changed.
+Each mutant is one typical mistake (see :data:`KINDS`). The tests run once on unaltered code, which must pass, and then
+for each mutant until the first of them fails. Everything happens in a copy of the project; the project itself is never
+changed.
 
-A mutant is *killed* when a test fails, or the setup of a test. It *survives* when all tests pass. Nothing is decided
-when the tests take too long, when pytest ends in another way (a module that cannot be imported, for example), or when
-the time for all of it is over. Before a file is mutated, the tests run with the file made useless: if they pass, no
-test loads the file, and none of its mutants could be noticed.
+A mutant is *killed* when a test fails, or the setup of a test. It *survives* when all tests pass. It remains undecided
+if the tests take too long, if pytest ends in another way (because a module cannot be imported, for example), or if the
+time limit of the whole run is reached. Before a file is mutated, the tests run with an unusable version of the file: if
+they pass, no test loads the file, and none of its mutants could be noticed.
 """
 
 from __future__ import annotations
@@ -53,14 +53,14 @@ _USELESS_COBOL: Final = "       THIS FILE WAS MADE USELESS BY TDQ MUTATE.\n"
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How the tests did with one mutant.
+    """The result of the tests with one mutant.
 
     Attributes:
         mutant: the mutant; its path is relative to the project.
         outcome: ``killed``, ``survived``, ``not loaded`` (no test loads the file), ``timed out``, ``broken`` (pytest
-            could not run the tests) or ``not run`` (the time was over).
+            could not run the tests) or ``not run`` (the time limit of the whole run was reached).
         test: the first test that failed; empty for none.
-        seconds: how long the tests ran.
+        seconds: the run time of the tests.
     """
 
     mutant: Mutant
@@ -85,11 +85,11 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class MutationReport:
-    """What became of all mutants.
+    """The results of all mutants.
 
     Attributes:
         judgements: one for each mutant, by file and line.
-        seconds: how long the tests take on unaltered code.
+        seconds: the run time of the tests on unaltered code.
     """
 
     judgements: tuple[Judgement, ...]
@@ -97,23 +97,23 @@ class MutationReport:
 
     @property
     def counts(self) -> Counter[str]:
-        """How many mutants had each outcome."""
+        """The number of mutants with each outcome."""
         return Counter(each.outcome for each in self.judgements)
 
     @property
     def survivors(self) -> list[Judgement]:
-        """The mutants that no test noticed, those of files that no test loads among them."""
+        """The mutants that no test noticed, including those of files that no test loads."""
         return [each for each in self.judgements if each.outcome in ("survived", "not loaded")]
 
     @property
     def percent(self) -> float:
-        """How many percent of the mutants that were decided were killed; 100 if there were none."""
+        """The percentage of killed mutants among the decided ones; 100 if there are none."""
         killed = self.counts["killed"]
         decided = killed + len(self.survivors)
         return 100 * killed / decided if decided else 100.0
 
     def as_dict(self) -> dict[str, object]:
-        """Everything, for JSON; ``pytest --tdq-mutants`` reads it."""
+        """The report for JSON; ``pytest --tdq-mutants`` reads it."""
         names: tuple[Outcome, ...] = ("killed", "survived", "not loaded", "timed out", "broken", "not run")
         counts = self.counts
         return {
@@ -124,7 +124,7 @@ class MutationReport:
 
 
 class _Run(NamedTuple):
-    """One run of the tests: pytest's exit code (None: it took too long), its output, and how long it took."""
+    """One run of the tests: the exit code of pytest (None: it took too long), the output, and the run time."""
 
     code: int | None
     output: str
@@ -137,17 +137,17 @@ def sources_in(paths: Iterable[Path]) -> list[Path]:
     Raises:
         UsageError: a path does not exist, or is neither a directory nor such a source.
     """
-    found: dict[Path, None] = {}
+    sources: dict[Path, None] = {}
     for path in paths:
         if path.is_dir():
-            found |= dict.fromkeys(sorted(_walk(path)))
+            sources |= dict.fromkeys(sorted(_walk(path)))
         elif not path.is_file():
             raise UsageError(f"{path}: there is no such file or directory")
         elif path.suffix.lower() not in (".py", *_COBOL):
             raise UsageError(f"{path}: allowed are Python (.py) and COBOL ({', '.join(sorted(_COBOL))}) sources")
         else:
-            found[path] = None
-    return list(found)
+            sources[path] = None
+    return list(sources)
 
 
 def _walk(directory: Path) -> Iterator[Path]:
@@ -167,7 +167,7 @@ def mutants_of(path: Path) -> list[Mutant]:
     """Every mutant of a source file.
 
     Raises:
-        UsageError: the file cannot be read, or is no Python.
+        UsageError: the file cannot be read, or is not valid Python.
     """
     try:
         source = _source_of(path)
@@ -182,7 +182,7 @@ def _encoding(path: Path) -> str:
 
 
 def _source_of(path: Path) -> str:
-    """The text of a source, with its line ends as they are."""
+    """The text of a source, with unchanged line ends."""
     return path.read_bytes().decode(_encoding(path))
 
 
@@ -202,14 +202,14 @@ def mutate(
 
     Args:
         project: the directory to copy; the tests run in the copy.
-        sources: files in the project, as :func:`sources_in` gives them.
-        arguments: of pytest, such as paths of tests.
-        jobs: how many copies work side by side, 1 or more.
-        limit: seconds for the tests of one mutant; 0 for three times what they take on unaltered code and 10 more.
-        seconds: for all of it; what is left then is ``not run``.
-        most: at most so many mutants, drawn by ``seed``; 0 for all.
-        seed: of the draw.
-        progress: called with the mutants that are done and their total.
+        sources: files in the project, as returned by :func:`sources_in`.
+        arguments: arguments for pytest, such as paths of tests.
+        jobs: the number of copies that run in parallel, 1 or more.
+        limit: the time limit in seconds for one mutant; 0 for three times the run time on unaltered code plus 10.
+        seconds: the time limit of the whole run; the remaining mutants are then ``not run``.
+        most: the maximum number of mutants, chosen by ``seed``; 0 for all.
+        seed: the seed of that choice.
+        progress: called with the number of finished mutants and their total.
 
     Raises:
         UsageError: a source is not in the project or cannot be mutated, the project cannot be copied, or the tests do
@@ -250,7 +250,7 @@ class _Place:
         """Run the tests, up to the first that fails."""
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "-p", "no:cacheprovider", *self._arguments]
         started = time.monotonic()
-        # A module that is compiled in the same second as another of the same size would be taken for it.
+        # Python takes a compiled module for current if the source has the same second of change and the same size.
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(self._path())}
         with (
             tempfile.TemporaryFile() as output,
@@ -270,13 +270,13 @@ class _Place:
             return _Run(code, output.read().decode(errors="replace"), time.monotonic() - started)
 
     def _path(self) -> list[str]:
-        """Where Python looks for modules in the project, such as ``src``, but in the copy."""
-        found = [self._copy / "src"] if (self._copy / "src").is_dir() else []
+        """The folders on Python's path in the project, such as ``src``, moved to the copy."""
+        folders = [self._copy / "src"] if (self._copy / "src").is_dir() else []
         for entry in map(Path, sys.path):
             with suppress(ValueError):
-                found.append(self._copy / entry.resolve().relative_to(self._root))
+                folders.append(self._copy / entry.resolve().relative_to(self._root))
         given = os.environ.get("PYTHONPATH")
-        return [*(str(each) for each in dict.fromkeys(found)), *([given] if given else [])]
+        return [*(str(each) for each in dict.fromkeys(folders)), *([given] if given else [])]
 
     def run_altered(self, path: Path, text: str, seconds: float) -> _Run:
         """Run the tests with another text in one file."""
@@ -306,7 +306,7 @@ def _ignored(directory: str, names: list[str]) -> list[str]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a run with everything that it has started."""
+    """End a run and all processes that it has started."""
     if hasattr(os, "killpg"):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -343,13 +343,13 @@ class _Session:
         run = place.run(max(self._until - time.monotonic(), 1.0) if self._until != float("inf") else 1e6)
         self._free.put(place)
         if run.code != _PASSED:
-            why = {None: "the tests take longer than the time for all", _NO_TESTS: "there are no tests"}
+            why = {None: "the tests take longer than the time limit of the whole run", _NO_TESTS: "there are no tests"}
             text = why.get(run.code, "the tests do not pass on the unaltered code, in a copy of the project")
             raise UsageError("\n".join([f"{text}:", *run.output.splitlines()[-_LAST_LINES:]]))
         return run
 
     def _run(self, test: Callable[[_Place, float], _Run]) -> _Run | None:
-        """A run in a free copy; None when the time is over."""
+        """A run in a free copy; None when the time limit is reached."""
         left = self._until - time.monotonic()
         if left <= 0:
             return None
@@ -366,7 +366,7 @@ class _Session:
             self._progress(self._done, self._total)
 
     def _is_loaded(self, path: Path) -> bool:
-        """Whether tests fail when a file is useless; True when that is not known."""
+        """Whether tests fail with an unusable version of a file; True if that is not known."""
         useless = _USELESS.get(path.suffix, _USELESS_COBOL)
         run = self._run(lambda place, seconds: place.run_altered(path, useless, seconds))
         return run is None or run.code != _PASSED

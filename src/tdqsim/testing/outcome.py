@@ -1,9 +1,9 @@
-"""Collects failures of tasks whose result no test asks for: abends, and starts that found no program.
+"""Collects failures of tasks whose ``result()`` no test requests: abends, and starts without a program.
 
-The program that reaches a trigger level or issues START does not see how the started task ends: an abend is only a
+The program that reaches a trigger level or issues START does not learn how the started task ends: an abend is only a
 message on CSMT and a number in the statistics. Such failures are collected here, so that a test fails because of them,
-and a command can show them. They do not include tasks whose handle was asked for its ``result()``, nor tasks that were
-ended on purpose.
+and a command can show them. Tasks whose ``result()`` was requested, and tasks that were ended on purpose, are not
+included.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class Outcome(NamedTuple):
     """One failure.
 
     Attributes:
-        code: the abend code, the id of the message, or the name of the exception, by which a test can expect it.
-        text: what happened, in a sentence.
+        code: the abend code, message ID, or name of the exception, by which a test can expect the failure.
+        text: a description in a sentence.
         strand: the task that ended; None if no task was started.
     """
 
@@ -46,7 +46,7 @@ class Outcome(NamedTuple):
 
     @property
     def told(self) -> bool:
-        """Whether the failure is known: ``result()`` of its handle raised it, or the task was ended on purpose."""
+        """Whether the test knows of the failure: ``result()`` has raised it, or the task was ended on purpose."""
         return self.strand is not None and self.strand.reported
 
 
@@ -59,11 +59,11 @@ class Outcomes:
         self.ended = 0
 
     def watch(self, region: Region) -> None:
-        """Collect the starts that a region could not make, too."""
+        """Also collect the failed starts of a region."""
         region.messages.listeners.append(partial(self._message, region))
 
     def dispatched(self, strand: Strand | None) -> None:
-        """A strand is about to run, so the previous one has ended or waits; None at the end of the test."""
+        """Called before a strand runs, when the previous one has ended or waits; with None at the end of the test."""
         last, self._last = self._last, strand
         if last is None or not last.done:
             return
@@ -81,7 +81,7 @@ class Outcomes:
             self._found.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
 
     def unexpected(self, expected: Iterable[str] = ()) -> list[Outcome]:
-        """The failures so far that are not known otherwise, without the expected abend codes and message ids."""
+        """The failures so far that the test does not know of, without the expected abend codes and message IDs."""
         self.dispatched(None)
         allowed = frozenset(expected)
         return [each for each in self._found if not each.told and each.code not in allowed]
@@ -93,9 +93,7 @@ def _not_imported(region: Region, transid: str) -> str:
     if entry is None or not entry.definition.handler:
         return ""
     handler = entry.definition.handler
-    return (
-        f"it has no program: its handler {handler} was not imported; a region directory's are, and load_handlers() does"
-    )
+    return f"it has no program: its handler {handler} was not imported; region.load_handlers() imports it"
 
 
 def _code(error: BaseException) -> str:

@@ -2,7 +2,7 @@
 
 Fixtures
     ``tdq_region``       a new region with the definitions of the test's marker
-    ``tdq_make_region``  makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
+    ``tdq_make_region`` makes as many as are wanted; arguments as :class:`tdqsim.Region`'s
     ``tdq_sysplex``      connected regions: ``tdq_sysplex.add(tdq_make_region(applid="CICA", sysid="CICA"))``
     ``tdq_regions``      the connected regions of the test's marker, by APPLID
     ``tdq_system``       a new IBM i system; ``tdq_job`` a job on it
@@ -121,15 +121,15 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test if a task abended, or a start found no program, and the test neither expects nor sees it."""
+    """Fail a test if a task abended or a start had no program, and the test neither expects nor handles it."""
     result = yield
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     unexpected = kit.unexpected() if kit is not None else []
     if unexpected:
         lines = [f"  {each.text}" for each in unexpected]
         codes = ", ".join(f'"{code}"' for code in dict.fromkeys(each.code for each in unexpected))
-        lines.append(f"(a test that means it to happen is marked @pytest.mark.tdq_expect({codes}))")
-        pytest.fail("\n".join(["tasks that nobody waited for went wrong:", *lines]), pytrace=False)
+        lines.append(f"(if the test expects this, mark it with @pytest.mark.tdq_expect({codes}))")
+        pytest.fail("\n".join(["tasks failed whose result the test has not requested:", *lines]), pytrace=False)
     return result
 
 
@@ -185,7 +185,7 @@ def tdq_make_region(_tdq_kit: Kit) -> Callable[..., Region]:
 
 @pytest.fixture
 def tdq_sysplex(_tdq_kit: Kit) -> Sysplex:
-    """Regions that talk to each other; make them with ``tdq_make_region`` and put them in with ``add``."""
+    """Connected regions: make them with ``tdq_make_region``, and add them with ``add``."""
     return _tdq_kit.sysplex()
 
 
@@ -221,7 +221,7 @@ def tdq_clock() -> Iterator[FrozenClock]:
 
 @pytest.fixture
 def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Callable[..., Exploration]:
-    """Explores the schedules of a scenario and fails the test when one breaks it; arguments as ``explore``'s."""
+    """Explores the schedules of a scenario and fails the test if one breaks it; arguments as for ``explore``."""
     token = request.config.getoption("--tdq-schedule")
 
     def check(scenario: Any, schedules: int = 1000, **options: Any) -> Exploration:
@@ -236,10 +236,10 @@ def tdq_explore(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> 
 
 @pytest.fixture
 def tdq_crashes(_tdq_kit: Kit) -> Crashes:
-    """Crashes a scenario at every point, restarts and checks; arguments as ``enumerate_crashes``'s.
+    """Crashes a scenario at every point, restarts and checks; arguments as for ``enumerate_crashes``.
 
     A call without definitions uses those of the marker ``tdq_definitions``, with the handlers that they name.
-    ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do so with connected regions and with an IBM i system.
+    ``tdq_crashes.sysplex`` and ``tdq_crashes.system`` do this with connected regions and with an IBM i system.
     """
     return _tdq_kit.crashes()
 
@@ -271,7 +271,7 @@ def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
 
 @pytest.fixture
 def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server in a process of its own: ``url``, ``token``, ``client``, and ``region`` of the client.
+    """A server in a separate process: ``url``, ``token``, ``client``, and ``region`` of the client.
 
     It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
     files and resources. It needs the extra ``tdqsim[serve]``.

@@ -43,7 +43,7 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
     Args:
         owner: the region, or a job of an IBM i system.
         queue: its name, or an alias; for a data queue, which must have no keys, ``LIBRARY/NAME``.
-        source: records (bytes, or text in the region's or job's code page), or the path of a file as a ``Path``.
+        source: records (bytes, or text in the region's or job's code page), or a file as a ``Path``.
         dcb: for a data set: its DCB as on a DD card, such as ``RECFM=FB,LRECL=80``.
 
     Returns:
@@ -87,21 +87,21 @@ def load_records(path: Path, page: CodePage, *, dcb: str = "") -> list[bytes]:
 
 
 def _from_yaml(path: Path, text: str) -> list[tuple[str, object]]:
-    found = read_yaml(text, str(path), longest=_LONGEST_VALUE)
-    if not isinstance(found, ListNode):
+    root = read_yaml(text, str(path), longest=_LONGEST_VALUE)
+    if not isinstance(root, ListNode):
         raise UsageError(f"{path}: a list of records is needed")
-    return [(f"{path}:{node.line}", plain_value(node)) for node in found.items]
+    return [(f"{path}:{node.line}", plain_value(node)) for node in root.items]
 
 
 def _from_json(path: Path, text: str) -> list[tuple[str, object]]:
-    found = []
+    records = []
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                found.append((f"{path}:{number}", json.loads(line)))
+                records.append((f"{path}:{number}", json.loads(line)))
             except (ValueError, RecursionError) as error:
-                raise UsageError(f"{path}:{number}: this is no JSON: {error}") from error
-    return found
+                raise UsageError(f"{path}:{number}: this is not JSON: {error}") from error
+    return records
 
 
 def _record(place: str, value: object, page: CodePage) -> bytes:

@@ -1,4 +1,4 @@
-"""A server in a process of its own, for one test: the fixture ``tdq_server``.
+"""A server in a separate process for one test: the fixture ``tdq_server``.
 
 It is started by ``tdq serve``, as users start it, on a free port. It prints a line when it listens, so there is no
 polling; if it cannot start, the error shows its log. The test's process does not load the server's packages.
@@ -102,9 +102,9 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
     with process:
         try:
             _await(process, log)
-            found = json.loads(ready.read_text("utf-8"))
-            with Client(found["url"], found["token"], timeout=_START_SECONDS) as client:
-                yield ServerProcess(found["url"], found["token"], tuple(found["regions"]), found["pid"], client)
+            address = json.loads(ready.read_text("utf-8"))
+            with Client(address["url"], address["token"], timeout=_START_SECONDS) as client:
+                yield ServerProcess(address["url"], address["token"], tuple(address["regions"]), address["pid"], client)
         finally:
             code = _end(process)
     if code != 0:
@@ -118,7 +118,7 @@ def _await(process: subprocess.Popen[str], log: Path) -> None:
     late.start()
     try:
         if not any(line.startswith("Authorization:") for line in process.stdout):
-            raise ServerFailed(f"the server did not start: {log.read_text('utf-8').strip() or 'it said nothing'}")
+            raise ServerFailed(f"the server did not start: {log.read_text('utf-8').strip() or 'its log is empty'}")
     finally:
         late.cancel()
 

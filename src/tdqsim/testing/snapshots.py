@@ -30,13 +30,13 @@ _COMPARED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RegionState:
-    """A region at one moment.
+    """The state of a region at one time.
 
     Attributes:
         applid: the region.
         queues: every queue by name, in the order of installation.
         tasks: task numbers and transactions of the tasks that have begun and not ended.
-        abends: how many tasks abended, by code.
+        abends: the number of abended tasks, by code.
     """
 
     applid: str
@@ -51,10 +51,10 @@ class RegionState:
 
 @dataclass(frozen=True, slots=True)
 class SystemState:
-    """An IBM i system at one moment.
+    """The state of an IBM i system at one time.
 
     Attributes:
-        name: of the system.
+        name: the name of the system.
         queues: ``LIB/NAME`` -> entries as (key, data, sender) in the order of the queue.
     """
 
@@ -83,7 +83,7 @@ def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[
         yield f"{queue.library}/{queue.name}", tuple((entry.key, entry.data, entry.sender) for entry in entries)
 
 
-# -- what changed ---------------------------------------------------------------------------------------------------
+# -- differences ----------------------------------------------------------------------------------------------------
 
 
 def diff(
@@ -92,8 +92,8 @@ def diff(
     """The changes between two snapshots, one line each; empty if there are none.
 
     Args:
-        before: the earlier one.
-        after: the later one.
+        before: the earlier snapshot.
+        after: the later snapshot.
         page: the code page of the records in the lines.
     """
     lines: list[str] = []

@@ -17,7 +17,7 @@ _NO_CHARACTER: Final = "."
 
 
 def text_of(record: bytes, page: CodePage | None = None) -> str:
-    """The record as text, with a point for every byte that is no printable character.
+    """The record as text, with a full stop for every byte that is not a printable character.
 
     A record of printable ASCII characters only is shown as ASCII, which programs under test often write. Any other is
     decoded by the code page; by default that of a region without options.
@@ -42,7 +42,7 @@ def _character(page: CodePage, byte: bytes) -> str:
 
 
 def show_record(record: bytes, page: CodePage | None = None) -> str:
-    """A record on one line: as text if all of it is text, else as text and hexadecimal; long ones are cut off."""
+    """A record on one line: as text if all of it is text, else as text and hexadecimal; long ones are truncated."""
     shown = record[:_LONGEST]
     characters = _characters(shown, page)
     text = "".join(character or _NO_CHARACTER for character in characters)

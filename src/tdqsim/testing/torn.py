@@ -1,4 +1,4 @@
-"""Torn commits: files as a power cut may leave them when nothing was synced."""
+"""Torn commits: the files as a power failure may leave them if nothing was synced."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Answer(NamedTuple):
     Attributes:
         resp: the name of the condition.
         resp2: RESP2.
-        data: the record of READQ, even if it was cut off; empty otherwise.
+        data: the record of READQ, even if it was truncated; empty otherwise.
         values: the values of INQUIRE by option, numbers and names.
     """
 
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 class Target(Protocol):
     """The target of verified tests. A *task* is a number that the test chooses; several may be open at once.
 
-    A request of a task that was not begun is a task by itself, and is committed at once.
+    A request for a task that was not begun is a separate task, which is committed at once.
     """
 
     def begin(self, task: int) -> Answer:
@@ -112,9 +112,9 @@ class SimulatedTarget:
         if task:
             return self._answer(self._tasks[task], act)
         alone = self.region.task().__enter__()
-        found = self._answer(alone, act)
+        answer = self._answer(alone, act)
         alone.__exit__(None, None, None)
-        return found
+        return answer
 
     @staticmethod
     def _answer(task: Task, act: Callable[[Task], T]) -> tuple[Answer, T]:
@@ -207,12 +207,12 @@ class Transcript:
         self._kind = kind
 
     def __getattr__(self, name: str) -> object:
-        found = getattr(self._target, name)
+        method = getattr(self._target, name)
         if name not in _KINDS[self._kind][0]:
-            return found
+            return method
 
         def call(*arguments: object, **options: object) -> Answer | JobAnswer:
-            answer: Answer | JobAnswer = found(*arguments, **options)
+            answer: Answer | JobAnswer = method(*arguments, **options)
             self.calls.append(Call(self._test, name, arguments, options, answer, self._kind))
             return answer
 
@@ -232,7 +232,7 @@ class Difference(NamedTuple):
     simulated: Answer | JobAnswer
 
     def __str__(self) -> str:
-        """A line for people."""
+        """The difference on one line."""
         what = f"{self.call.operation}{self.call.arguments} {self.call.options or ''}".rstrip()
         return f"{self.call.test}: {what}: the target answered {self.call.answer}, the simulator {self.simulated}"
 
@@ -243,13 +243,13 @@ def load_transcript(path: Path | str) -> list[Call]:
     Raises:
         UsageError: a line is not a call; the message has its number.
     """
-    found = []
+    calls = []
     for number, line in enumerate(Path(path).read_text("utf-8").splitlines(), 1):
         try:
-            found.append(_parsed(json.loads(line)))
+            calls.append(_parsed(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            raise UsageError(f"{path}:{number}: this is no line of a transcript: {error}") from error
-    return found
+            raise UsageError(f"{path}:{number}: this is not a line of a transcript: {error}") from error
+    return calls
 
 
 def _parsed(record: dict[str, Any]) -> Call:
@@ -286,7 +286,7 @@ def compare_transcript(
         UsageError: a line of the file is not a call, the target cannot make a call, or ``make_region`` is missing for a
             test of a region.
     """
-    found = []
+    differences = []
     test, target = None, None
     for call in load_transcript(calls) if isinstance(calls, Path | str) else calls:
         if (call.test, call.target) != test or target is None:
@@ -298,9 +298,9 @@ def compare_transcript(
             what = f"{call.operation}{call.arguments}"
             raise UsageError(f"{call.test}: {what} cannot be called: {error!r}") from error
         if not _alike(call, answer):
-            found.append(Difference(call, answer))
+            differences.append(Difference(call, answer))
     _let_go(target)
-    return found
+    return differences
 
 
 def _simulated(
@@ -325,9 +325,9 @@ def _alike(call: Call, simulated: Answer | JobAnswer) -> bool:
     if call.operation == "setup":
         return True
     if call.operation == "qmhqrdqd" and isinstance(simulated, JobAnswer):
-        told = {name: value for name, value in call.answer.values.items() if name in simulated.values}
-        return call.answer._replace(values=told) == simulated._replace(
-            values={name: value for name, value in simulated.values.items() if name in told}
+        values = {name: value for name, value in call.answer.values.items() if name in simulated.values}
+        return call.answer._replace(values=values) == simulated._replace(
+            values={name: value for name, value in simulated.values.items() if name in values}
         )
     return call.answer == simulated
 

@@ -36,7 +36,7 @@ class JobAnswer(NamedTuple):
     """The answer of an API or command of a verified test.
 
     Attributes:
-        message: id of the escape message that ended it; empty if it worked.
+        message: the ID of the escape message that ended it; empty if it succeeded.
         data: the entry that was received; empty for none.
         key: its key.
         values: other results by name: text, numbers, lists; bytes in hexadecimal.
@@ -52,16 +52,16 @@ class JobTarget(Protocol):
     """The target of verified tests of data queues. A *job* is a number that the test chooses; job 0 always exists.
 
     Attributes:
-        library: the library that the tests make their queues in.
+        library: the library in which the tests create their queues.
     """
 
     library: str
 
     def setup(self) -> JobAnswer:
-        """Make sure that the library exists and is empty; ``values`` has its name, and values that name the machine."""
+        """Ensure that the library exists and is empty; ``values`` has its name, and values that identify it."""
 
     def begin(self, job: int) -> JobAnswer:
-        """Begin a job: a connection of its own."""
+        """Begin a job: a separate connection."""
 
     def end(self, job: int) -> JobAnswer:
         """End it."""
@@ -102,7 +102,7 @@ class SimulatedJobTarget:
     """The simulator as a target of verified tests of data queues.
 
     Args:
-        system: a new one.
+        system: a new system.
         library: the library for the tests.
     """
 
@@ -177,9 +177,9 @@ class SimulatedJobTarget:
 
         def act(one: Job) -> JobAnswer:
             chosen = RDQS0200(key, key_order) if selection == "K" else RDQS0100(selection)
-            found = one.qmhrdqm(name, library, "RDQM0200", chosen)
+            messages = one.qmhrdqm(name, library, "RDQM0200", chosen)
             return JobAnswer(
-                values={"messages": [[each.message_text.hex(), each.message_key.hex()] for each in found.messages]}
+                values={"messages": [[each.message_text.hex(), each.message_key.hex()] for each in messages.messages]}
             )
 
         return self._do(job, act)

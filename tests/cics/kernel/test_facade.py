@@ -53,7 +53,7 @@ def test_what_needs_a_task_is_not_on_the_region():
 
 def test_the_names_that_programs_import():
     assert Sysplex.__name__ == "Sysplex"
-    with made() as reg, pytest.raises(TranslationError, match="is no command"):
+    with made() as reg, pytest.raises(TranslationError, match="is not a command"):
         reg.execute("FROB")
 
 

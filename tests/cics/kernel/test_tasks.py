@@ -130,7 +130,7 @@ def test_bad_handles_are_refused(region: Region) -> None:
         many = dict.fromkeys(list(Resp.__members__)[:17])
         expect_rule("TASK-HANDLE-SIXTEEN", task.handle_condition, **many)
         expect_rule("TASK-HANDLE-SIXTEEN", task.ignore_condition, *many)
-        with pytest.raises(TdqError, match="is no condition"):
+        with pytest.raises(TdqError, match="is not a condition"):
             task.handle_condition(NOSUCH=None)
         with pytest.raises(TdqError, match="cannot be called"):
             task.handle_condition(QZERO=7)  # type: ignore[arg-type]

@@ -110,7 +110,7 @@ def test_a_key_is_given_back_by_none(region):
 
 def test_what_handle_aid_refuses(region):
     with region.task() as task:
-        with pytest.raises(TdqError, match="'PF25' is no key; allowed are ANYKEY, ENTER, CLEAR, PA1"):
+        with pytest.raises(TdqError, match="'PF25' is not a key; allowed are ANYKEY, ENTER, CLEAR, PA1"):
             task.handle_aid(PF3=print, PF25=print)
         with pytest.raises(TdqError, match="HANDLE AID PF3: 3 cannot be called"):
             task.handle_aid(PF3=3)

@@ -52,15 +52,15 @@ def test_packing_is_undone_by_unpacking(value):
     "data", [b"", bytes(7), bytes(8), bytes.fromhex("00000000000000AC"), bytes.fromhex("000000000000000D")]
 )
 def test_bytes_that_are_no_abstime_are_refused(data):
-    with pytest.raises(ValueError, match="no ABSTIME"):
+    with pytest.raises(ValueError, match=r"not (an|the) ABSTIME"):
         unpack_abstime(data)
 
 
 @pytest.mark.parametrize("value", [-1, 10**15])
 def test_numbers_that_are_no_abstime_are_refused(value):
-    with pytest.raises(ValueError, match="no ABSTIME"):
+    with pytest.raises(ValueError, match=r"not (an|the) ABSTIME"):
         pack_abstime(value)
-    with pytest.raises(ValueError, match="no ABSTIME"):
+    with pytest.raises(ValueError, match=r"not (an|the) ABSTIME"):
         local_time(value)
 
 

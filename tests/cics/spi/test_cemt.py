@@ -236,7 +236,7 @@ def test_a_session_is_one_unit_of_work(tmp_path):
         assert reg.peek("TERQ") == []
         session.end()
         assert len(reg.peek("TERQ")) == 1
-        with pytest.raises(TdqError, match="is over"):
+        with pytest.raises(TdqError, match="has ended"):
             session.execute("SYNCPOINT")
         with ceci.session(reg) as session:
             session.execute("WRITEQ TD QUEUE(TERQ) FROM(TWO)")
@@ -247,7 +247,7 @@ def test_a_session_is_one_unit_of_work(tmp_path):
         with ceci.session(reg) as session:
             session.execute("WRITEQ TD QUEUE(TERQ) FROM(FOUR)")
             assert session.execute("RETURN").response is Resp.NORMAL
-            with pytest.raises(TdqError, match="is over"):
+            with pytest.raises(TdqError, match="has ended"):
                 session.execute("SYNCPOINT")
         assert len(reg.peek("TERQ")) == 2
 

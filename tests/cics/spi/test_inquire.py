@@ -165,9 +165,9 @@ def test_only_what_is_asked_for_is_returned(reg):
     assert "NUMITEMS" in info
     assert "DDNAME" not in info
     assert list(info) == ["NUMITEMS", "TYPE"]
-    with pytest.raises(AttributeError, match="DDNAME was not asked for"):
+    with pytest.raises(AttributeError, match="DDNAME was not requested"):
         _ = info.ddname
-    with pytest.raises(AttributeError, match="COLOUR was not asked for"):
+    with pytest.raises(AttributeError, match="COLOUR was not requested"):
         _ = info.colour
     assert info == reg.inquire_tdqueue("PAYQ", "TYPE", "NUMITEMS")
     assert "INTRA" in repr(info)
@@ -181,7 +181,7 @@ def test_plain_values_are_json(reg):
 
 def test_an_unknown_option_is_refused_by_name(reg):
     for _ in range(2):
-        with pytest.raises(TdqError, match="BUNDLE is no option of INQUIRE TDQUEUE"):
+        with pytest.raises(TdqError, match="BUNDLE is not an option of INQUIRE TDQUEUE"):
             reg.inquire_tdqueue("PAYQ", "BUNDLE")
 
 

@@ -176,7 +176,7 @@ def test_as_text(reg):
 @pytest.mark.rule("TASK-NOT-FOUND")
 def test_an_unknown_task(reg):
     expect_rule("TASK-NOT-FOUND", reg.inquire_task, 99998)
-    with pytest.raises(TdqError, match="is no option of INQUIRE TASK"), reg.task() as task:
+    with pytest.raises(TdqError, match="is not an option of INQUIRE TASK"), reg.task() as task:
         task.inquire_task(task.number, "COLOUR")
 
 

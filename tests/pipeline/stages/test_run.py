@@ -174,7 +174,7 @@ def test_input_that_is_cut_off_is_refused_by_record_and_offset(
     [
         (["--engine", "cluster"], "allowed are local, spark and auto"),
         (["--dd", "DALYTRAN"], "must be NAME=FILE"),
-        (["--dd", "DALYTRAN=/nowhere"], "/nowhere is no file"),
+        (["--dd", "DALYTRAN=/nowhere"], "/nowhere is not a file"),
     ],
 )
 def test_arguments_that_cannot_be_used(

@@ -77,15 +77,15 @@ def read_file(
 
     Args:
         file: 1 to 8 characters.
-        ridfld: the key, or RBA or RRN as four bytes, big-endian.
-        length: bytes of the area (INTO); the whole record is given when there is none.
+        ridfld: the key, or the RBA or RRN as four bytes, big-endian.
+        length: the length of the area (INTO) in bytes; if not given, the whole record is returned.
         keylength: bytes of the key; required with ``generic``.
-        generic: look for the first record whose key begins so.
-        equal: look for this key only, as without it.
-        gteq: the next higher one will do.
-        rba, rrn: what ``ridfld`` holds.
-        update: hold the record, to rewrite or delete it.
-        token: any value: hold it under a token, several at a time.
+        generic: find the first record whose key begins with ``ridfld``.
+        equal: find a record with exactly this key; the default.
+        gteq: if there is no such record, find the next higher key.
+        rba, rrn: ``ridfld`` is an RBA or RRN.
+        update: hold the record in order to rewrite or delete it.
+        token: any value: hold the record under a token, so that several can be held at a time.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -93,11 +93,11 @@ def read_file(
             record.
     """
     wants_update = update or token is not None
-    found = task._region.files.find(file, "UPDATE" if wants_update else "READ")
-    search = Search.of(found, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
-    place, key = find(found, search)
-    number = hold(task, found, key, token=token is not None) if wants_update else 0
-    return fit(found, place, key, length, number)
+    entry = task._region.files.find(file, "UPDATE" if wants_update else "READ")
+    search = Search.of(entry, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
+    place, key = find(entry, search)
+    number = hold(task, entry, key, token=token is not None) if wants_update else 0
+    return fit(entry, place, key, length, number)
 
 
 @command("WRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE SUPPRESSED", {"RIDFLD": Opt("data")}, resource="file")
@@ -108,10 +108,10 @@ def write_file(
     ridfld: Key = b"",
     length: HalfwordOrNone = None,
     *,
-    keylength: HalfwordOrNone = None,  # that of the file
+    keylength: HalfwordOrNone = None,  # always that of the file
     rba: Flag = False,
     rrn: Flag = False,
-    massinsert: Flag = False,  # a matter of speed
+    massinsert: Flag = False,  # affects only the speed of VSAM
     nohandle: Flag = False,
 ) -> dict[str, Any]:
     """Add a record to a file.
@@ -119,21 +119,21 @@ def write_file(
     Args:
         file: 1 to 8 characters.
         from_: the record.
-        ridfld: its key, equal to that in the record; its RRN; not read for an ESDS, which gives the RBA.
-        length: how many bytes of ``from_``.
+        ridfld: the key, which must equal the key in the record; or the RRN. Ignored for an ESDS, which returns the RBA.
+        length: the number of bytes of ``from_`` to write.
         keylength: accepted.
-        rba, rrn: accepted: the organisation says what ``ridfld`` is.
+        rba, rrn: accepted without effect: the organisation determines what ``ridfld`` is.
         massinsert: accepted.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        RIDFLD: where the record is.
+        RIDFLD: the identification of the record.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
     """
-    found = task._region.files.find(file, "ADD")
-    return {"RIDFLD": add(task, found, _cut(from_, length), ridfld)}
+    entry = task._region.files.find(file, "ADD")
+    return {"RIDFLD": add(task, entry, _cut(from_, length), ridfld)}
 
 
 @command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")
@@ -152,14 +152,14 @@ def rewrite_file(
         file: 1 to 8 characters.
         from_: the whole record; its key cannot change.
         length: how many bytes of ``from_``; all when not given.
-        token: that of the READ UPDATE, where it had one.
+        token: the token of the READ UPDATE, if it had one.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
     """
-    found = task._region.files.find(file, "UPDATE")
-    replace(task, found, _cut(from_, length), token)
+    entry = task._region.files.find(file, "UPDATE")
+    replace(task, entry, _cut(from_, length), token)
 
 
 @command("DELETE", f"{_CONDITIONS} DUPKEY LOCKED NOTFND RECORDBUSY", {"NUMREC": Opt("halfword", 2)}, resource="file")
@@ -181,22 +181,22 @@ def delete_file(
         file: 1 to 8 characters.
         ridfld: the key, or RBA or RRN as four bytes, big-endian; not given: the record that was read for update.
         keylength: bytes of the key; required with ``generic``.
-        generic: delete all records whose keys begin so.
-        rba, rrn: what ``ridfld`` holds.
-        token: that of the READ UPDATE, where it had one.
+        generic: delete all records whose keys begin with ``ridfld``.
+        rba, rrn: ``ridfld`` is an RBA or RRN.
+        token: the token of the READ UPDATE, if it had one.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        NUMREC: how many went.
+        NUMREC: the number of deleted records.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
     """
-    found = task._region.files.find(file, "DELETE")
+    entry = task._region.files.find(file, "DELETE")
     search = (
-        None if ridfld is None else Search.of(found, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
+        None if ridfld is None else Search.of(entry, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
     )
-    return {"NUMREC": remove(task, found, search, token)}
+    return {"NUMREC": remove(task, entry, search, token)}
 
 
 @command("UNLOCK", _CONDITIONS, resource="file")
@@ -205,7 +205,7 @@ def unlock(task: TaskBase, file: FileName, *, token: FileToken = None, nohandle:
 
     Args:
         file: 1 to 8 characters.
-        token: that of the READ UPDATE, where it had one.
+        token: the token of the READ UPDATE, if it had one.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -236,26 +236,26 @@ def startbr(
 
     Args:
         file: 1 to 8 characters.
-        ridfld: where to begin: the key, or RBA or RRN as four bytes, big-endian.
+        ridfld: the position: the key, or the RBA or RRN as four bytes, big-endian.
         keylength: bytes of the key; required with ``generic``.
-        generic: look for the first record whose key begins so.
-        equal: look for this key only.
-        gteq: the next higher one will do, as without ``equal``.
-        rba, rrn: what ``ridfld`` holds.
-        reqid: the number of the browse, where a program has several of one file.
+        generic: find the first record whose key begins with ``ridfld``.
+        equal: find a record with exactly this key.
+        gteq: if there is no such record, begin with the next higher key; the default.
+        rba, rrn: ``ridfld`` is an RBA or RRN.
+        reqid: the number of the browse, for a program with several browses of one file.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
     """
-    found = task._region.files.find(file, "BROWSE")
+    entry = task._region.files.find(file, "BROWSE")
     browses = task._region.files.of(task._uow).browses
-    if (found.name, reqid) in browses:
-        raise Condition(Resp.INVREQ, 33, f"a browse of file {found.name} with REQID {reqid} is on already")
-    search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
+    if (entry.name, reqid) in browses:
+        raise Condition(Resp.INVREQ, 33, f"a browse of file {entry.name} with REQID {reqid} is on already")
+    search = Search.of(entry, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
     if set(search.key) != {0xFF}:
-        find(found, search)
-    browses[found.name, reqid] = _browse(search)
+        find(entry, search)
+    browses[entry.name, reqid] = _browse(search)
 
 
 def _browse(search: Search) -> Browse:
@@ -281,24 +281,24 @@ def resetbr(
 
     Args:
         file: 1 to 8 characters.
-        ridfld: where to: the key, or RBA or RRN as four bytes, big-endian.
+        ridfld: the new position: the key, or the RBA or RRN as four bytes, big-endian.
         keylength: bytes of the key; required with ``generic``.
-        generic: look for the first record whose key begins so.
-        equal: look for this key only.
-        gteq: the next higher one will do, as without ``equal``.
-        rba, rrn: what ``ridfld`` holds.
-        reqid: the number of the browse, where a program has several of one file.
+        generic: find the first record whose key begins with ``ridfld``.
+        equal: find a record with exactly this key.
+        gteq: if there is no such record, begin with the next higher key; the default.
+        rba, rrn: ``ridfld`` is an RBA or RRN.
+        reqid: the number of the browse, for a program with several browses of one file.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
     """
-    found = task._region.files.find(file, "BROWSE")
-    started(task, found, reqid, 36)
-    search = Search.of(found, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
+    entry = task._region.files.find(file, "BROWSE")
+    started(task, entry, reqid, 36)
+    search = Search.of(entry, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
     if set(search.key) != {0xFF}:
-        find(found, search)
-    task._region.files.of(task._uow).browses[found.name, reqid] = _browse(search)
+        find(entry, search)
+    task._region.files.of(task._uow).browses[entry.name, reqid] = _browse(search)
 
 
 @command("READNEXT", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
@@ -308,7 +308,7 @@ def readnext(
     ridfld: KeyOrNone = None,
     length: HalfwordOrNone = None,
     *,
-    keylength: HalfwordOrNone = None,  # that of the browse
+    keylength: HalfwordOrNone = None,  # always that of the browse
     rba: Flag = False,
     rrn: Flag = False,
     reqid: ReqId = 0,
@@ -318,18 +318,18 @@ def readnext(
 
     Args:
         file: 1 to 8 characters.
-        ridfld: where the browse is to go; where it stands when not given.
-        length: bytes of the area (INTO); the whole record is given when there is none.
-        keylength, rba, rrn: accepted: they are those of the browse.
-        reqid: the number of the browse, where a program has several of one file.
+        ridfld: the position to read from; the present position of the browse if not given.
+        length: the length of the area (INTO) in bytes; if not given, the whole record is returned.
+        keylength, rba, rrn: accepted without effect: those of the browse are used.
+        reqid: the number of the browse, for a program with several browses of one file.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
     """
-    found = task._region.files.find(file, "BROWSE")
-    place, key = move(found, started(task, found, reqid, 34), ridfld, forward=True)
-    return fit(found, place, key, length)
+    entry = task._region.files.find(file, "BROWSE")
+    place, key = move(entry, started(task, entry, reqid, 34), ridfld, forward=True)
+    return fit(entry, place, key, length)
 
 
 @command("READPREV", f"{_CONDITIONS} DUPKEY ENDFILE LENGERR NOTFND", {**_INTO, "RIDFLD": Opt("data")}, resource="file")
@@ -349,22 +349,22 @@ def readprev(
 
     Args:
         file: 1 to 8 characters.
-        ridfld: where the browse is to go; where it stands when not given.
-        length: bytes of the area (INTO); the whole record is given when there is none.
-        keylength, rba, rrn: accepted: they are those of the browse.
-        reqid: the number of the browse, where a program has several of one file.
+        ridfld: the position to read from; the present position of the browse if not given.
+        length: the length of the area (INTO) in bytes; if not given, the whole record is returned.
+        keylength, rba, rrn: accepted without effect: those of the browse are used.
+        reqid: the number of the browse, for a program with several browses of one file.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
             record.
     """
-    found = task._region.files.find(file, "BROWSE")
-    browse = started(task, found, reqid, 41)
+    entry = task._region.files.find(file, "BROWSE")
+    browse = started(task, entry, reqid, 41)
     if browse.generic:
-        raise Condition(Resp.INVREQ, 24, f"the browse of file {found.name} began with a generic key")
-    place, key = move(found, browse, ridfld, forward=False)
-    return fit(found, place, key, length)
+        raise Condition(Resp.INVREQ, 24, f"the browse of file {entry.name} began with a generic key")
+    place, key = move(entry, browse, ridfld, forward=False)
+    return fit(entry, place, key, length)
 
 
 @command("ENDBR", _CONDITIONS, resource="file")
@@ -373,12 +373,12 @@ def endbr(task: TaskBase, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = 
 
     Args:
         file: 1 to 8 characters.
-        reqid: the number of the browse, where a program has several of one file.
+        reqid: the number of the browse, for a program with several browses of one file.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: FILENOTFOUND, DISABLED, INVREQ 35.
     """
-    found = task._region.files.find(file, "BROWSE")
-    started(task, found, reqid, 35)
-    del task._region.files.of(task._uow).browses[found.name, reqid]
+    entry = task._region.files.find(file, "BROWSE")
+    started(task, entry, reqid, 35)
+    del task._region.files.of(task._uow).browses[entry.name, reqid]

@@ -1,8 +1,8 @@
 """A data set of records by key, in memory: KSDS, ESDS or RRDS, and paths over its alternate indexes.
 
 Every organisation is one sorted map from an identification to a record: the key of a KSDS, the relative byte address of
-an ESDS, the relative record number of an RRDS, the latter two as four bytes, big-endian, as RIDFLD has them. A path has
-the same records in the order of an alternate key; among equal keys they are in the order of writing.
+an ESDS, or the relative record number of an RRDS, the last two as four bytes, big-endian, as in RIDFLD. A path has the
+same records in the order of an alternate key; among equal keys they are in the order of writing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NUMBER_SIZE: Final = 4
 
 
 def _in_order() -> SortedDict[bytes, bytes]:
-    """An empty map that is kept in the order of its keys."""
+    """An empty map that is sorted by key."""
     from sortedcontainers import SortedDict  # noqa: PLC0415  (few regions have files)
 
     return SortedDict()
@@ -53,14 +53,14 @@ class DataFile:
 
     Args:
         organisation: KSDS, ESDS or RRDS.
-        key_length, key_position: where the key of a KSDS is, the position from 0.
+        key_length, key_position: the length and position (from 0) of the key of a KSDS.
         longest: the longest record, in bytes.
         fixed: whether all records have that length.
 
     Attributes:
         records: identification -> record.
-        paths: the alternate indexes that are kept in step.
-        kept_as: what the keys of its records on the region's store begin with; empty for one that is in memory only.
+        paths: the alternate indexes, which are updated with the records.
+        kept_as: the prefix of the keys of its records on the region's store; empty if it is only in memory.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class DataFile:
         return record[self.key_position : self.key_position + self.key_length]
 
     def next_address(self) -> bytes:
-        """Where an ESDS puts the next record: behind all others that it has ever had."""
+        """The address of the next record of an ESDS: after all records that it ever had."""
         return self._end.to_bytes(NUMBER_SIZE, "big")
 
     def put(self, key: bytes, record: bytes) -> None:
-        """Add a record, or put it in the place of the one that is there. May be done again."""
+        """Add or replace a record. May be called again."""
         for path in self.paths:
             path.forget(key)
             path.note(key, record)
@@ -111,7 +111,7 @@ class DataFile:
             self._end = max(self._end, int.from_bytes(key, "big") + len(record))
 
     def remove(self, key: bytes) -> None:
-        """Take a record away, if it is there. May be done again."""
+        """Remove a record, if it exists. May be called again."""
         for path in self.paths:
             path.forget(key)
         self.records.pop(key, None)
@@ -149,9 +149,9 @@ class Path:
     """A path: the records of a data set by an alternate key.
 
     Args:
-        base: the data set; it keeps the path in step from now on.
-        key_length, key_position: where the alternate key is.
-        unique: whether no two records may have the same.
+        base: the data set, which updates the path from now on.
+        key_length, key_position: the length and position of the alternate key.
+        unique: whether no two records may have the same alternate key.
     """
 
     def __init__(self, base: DataFile, *, key_length: int, key_position: int, unique: bool = False) -> None:
@@ -188,8 +188,8 @@ class Path:
     def taken(self, key: bytes, record: bytes) -> bool:
         """Whether another record has the alternate key of this one."""
         alternate = self._alternate(record)
-        found = None if alternate is None else self.at_or_after(alternate)
-        return found is not None and self.shown(found[0]) == alternate and found[1] != key
+        first = None if alternate is None else self.at_or_after(alternate)
+        return first is not None and self.shown(first[0]) == alternate and first[1] != key
 
     def at_or_after(self, key: bytes) -> tuple[bytes, bytes] | None:
         """See :class:`RecordView`; a place is the alternate key and the order of writing."""

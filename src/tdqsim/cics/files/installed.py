@@ -1,9 +1,9 @@
-"""FILE definitions in a region, and how a file gets its data set.
+"""FILE definitions, and how a file gets its data set.
 
-A definition names a data set. The first request opens the file: the data set is one that
-:meth:`~tdqsim.cics.files.table.Files.define_data_set` has named, or one that an earlier file of the same DSNAME has
-made, or is made as the definition says, empty. When the definition does not describe the data set either, the file
-cannot be opened (NOTOPEN), as in CICS when the data set is not in the catalog.
+A definition names a data set. The first request opens the file. Its data set is the one defined with
+:meth:`~tdqsim.cics.files.table.Files.define_data_set`, or the one that an earlier file with the same DSNAME has
+created, or a new, empty one with the attributes of the definition. If the definition does not describe the data set
+either, the file cannot be opened (NOTOPEN), as in CICS when the data set is not in the catalog.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tdqsim.cics.files.datafile import DataFile, Organisation, Path
 __all__ = ["OPERATIONS", "FileDefinition", "make_data_set", "operations_of"]
 
 OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
-"""What a file may allow, as its definition spells it."""
+"""The operations that a FILE definition may allow."""
 
 
 class FileDefinition(Protocol):
-    """What is asked of a FILE definition."""
+    """The attributes of a FILE definition that are used here."""
 
     @property
     def name(self) -> str:
@@ -59,11 +59,11 @@ class FileDefinition(Protocol):
 
     @property
     def organisation(self) -> Organisation | str:
-        """KSDS, ESDS or RRDS; empty when it is not said."""
+        """KSDS, ESDS or RRDS; empty if not given."""
 
     @property
     def relate(self) -> str:
-        """The data set over which it is a path; empty for none."""
+        """The data set over which it is a path; empty if it is not a path."""
 
     @property
     def uniquekey(self) -> str:
@@ -71,12 +71,12 @@ class FileDefinition(Protocol):
 
 
 def operations_of(definition: FileDefinition) -> frozenset[str]:
-    """What may be done with a file."""
+    """The operations that a definition allows."""
     return frozenset(word for word in OPERATIONS if getattr(definition, word.lower()) == "YES")
 
 
 def make_data_set(definition: FileDefinition, base: DataFile | Path | None) -> DataFile | Path | None:
-    """The data set that a definition describes; None when it does not, or is a path over one that is not known.
+    """The data set that a definition describes; None if it describes none, or is a path over an unknown data set.
 
     Args:
         definition: of a file.

@@ -1,11 +1,9 @@
-"""What the file control commands decide and do: identification, finding, holding, changing, browsing.
+"""The work of the file control commands: identifying, finding, holding, changing and browsing records.
 
 A key is the first bytes of RIDFLD, as many as the key has, or as KEYLENGTH says with GENERIC. READ looks for that
-record
-(EQUAL), or for it or the next higher one (GTEQ). A browse that has just begun, or whose RIDFLD the program has changed,
-looks the same way; otherwise it goes on from where it is, and a change of direction gives the same record again.
-Source:
-READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
+record (EQUAL), or for it or the next higher one (GTEQ). A browse that has just begun, or whose RIDFLD the program has
+changed, looks the same way; otherwise it continues from its position, and a change of direction returns the same record
+again. Source: READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 """
 
 from __future__ import annotations
@@ -27,12 +25,12 @@ T = TypeVar("T")
 
 
 class FileRecord(NamedTuple):
-    """What a request that reads gives back.
+    """The result of a request that reads.
 
     Attributes:
         data: the record.
         ridfld: its full key, RBA or RRN.
-        token: by which it is held for update; 0 when it is not.
+        token: the token by which it is held for update; 0 if it is not held.
     """
 
     data: bytes
@@ -46,12 +44,12 @@ class FileRecord(NamedTuple):
 
 
 class Search(NamedTuple):
-    """What is looked for.
+    """The identification of the record to find.
 
     Attributes:
         key: the full or generic key.
         generic: whether it is generic.
-        gteq: whether the next higher one will do.
+        gteq: whether the next higher key is accepted.
         numbers: whether it is an RBA or RRN.
     """
 
@@ -83,30 +81,30 @@ class Search(NamedTuple):
 
 
 def find(file: FileEntry, search: Search) -> tuple[bytes, bytes]:
-    """The place of the first record that is looked for, and its own identification.
+    """The place and the identification of the first record that matches.
 
     Raises:
         Condition: NOTFND 80.
     """
     view = file.data if search.numbers else file.view
-    found = view.at_or_after(search.key)
-    if found is not None:
-        shown = view.shown(found[0])
+    match = view.at_or_after(search.key)
+    if match is not None:
+        shown = view.shown(match[0])
         if search.gteq or (shown.startswith(search.key) if search.generic else shown == search.key):
-            return found
+            return match
     raise Condition(Resp.NOTFND, 80, f"file {file.name} has no record for key {search.key!r}")
 
 
 def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: int = 0) -> FileRecord:
-    """The record at a place as the program gets it.
+    """The record at a place, in the form that the program gets.
 
     Raises:
-        Condition: LENGERR 11: it is longer than LENGTH and cut. DUPKEY 140: others with the same alternate key follow.
-            The record comes with both.
+        Condition: LENGERR 11: it is longer than LENGTH and truncated. DUPKEY 140: more records have the same alternate
+            key. The record is returned with both.
     """
     data: bytes = file.data.records[key]
     ridfld = file.view.shown(place)
-    found = FileRecord(data, ridfld, token)
+    record = FileRecord(data, ridfld, token)
     if length is not None and len(data) > length:
         cut = data[: max(length, 0)]
         raise Condition(
@@ -115,15 +113,15 @@ def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: in
             f"LENGTH is {length}, the record has {len(data)} bytes",
             data=cut,
             length=len(data),
-            brings={**found.as_dict(), "INTO": cut, "SET": data},
+            brings={**record.as_dict(), "INTO": cut, "SET": data},
         )
     if isinstance(file.view, Path) and not file.view.unique:
         following = file.view.after(place)
         if following is not None and file.view.shown(following[0]) == ridfld:
             raise Condition(
-                Resp.DUPKEY, 140, f"more records of {file.name} have key {ridfld!r}", data=data, brings=found.as_dict()
+                Resp.DUPKEY, 140, f"more records of {file.name} have key {ridfld!r}", data=data, brings=record.as_dict()
             )
-    return found
+    return record
 
 
 # -- holding and changing -----------------------------------------------------------------------------------------
@@ -164,7 +162,7 @@ def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
 
 
 def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
-    """UNLOCK: what is held by the token, or without one, is free; nothing held is no error.
+    """UNLOCK: release the record held with the token, or the one held without a token; none held is not an error.
 
     Raises:
         Condition: INVREQ 47: no record is held by that token.
@@ -182,10 +180,10 @@ def _held(task: TaskBase, file: FileEntry, token: int | None, otherwise: int) ->
     files: Files = task._region.files
     has = files.of(task._uow)
     held = has.held.get(file.name, [])
-    found = next((one for one in held if one.token == (token or 0)), None)
-    if found is None:
+    match = next((one for one in held if one.token == (token or 0)), None)
+    if match is None:
         raise Condition(Resp.INVREQ, 47 if token else otherwise, f"no record of {file.name} is held for update")
-    return found
+    return match
 
 
 def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
@@ -200,7 +198,7 @@ def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
 
 
 def _change(task: TaskBase, file: FileEntry, records: Mapping[bytes, bytes | None], held: Held | None = None) -> None:
-    """Change records, those of a recoverable file so that a backout undoes it; what was held for it is free then."""
+    """Change records, of a recoverable file so that a backout undoes it, and release the record held for the change."""
     files = task._region.files
     if file.recoverable:
         files.of(task._uow).undo.extend((file.data, key, file.data.records.get(key)) for key in records)
@@ -219,7 +217,7 @@ def _check_length(file: FileEntry, record: bytes) -> bytes:
 
 
 def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
-    """WRITE: add a record; returns its identification.
+    """WRITE: add a record and return its identification.
 
     Raises:
         Condition: LENGERR 12, 14; INVREQ: RIDFLD is not the key in the record; DUPREC 150.
@@ -241,7 +239,7 @@ def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
 
 
 def replace(task: TaskBase, file: FileEntry, record: bytes, token: int | None) -> None:
-    """REWRITE: put the record that is held by other data.
+    """REWRITE: replace the data of the held record.
 
     Raises:
         Condition: INVREQ 30, 47: none is held; INVREQ: the key has changed; LENGERR 12, 14; DUPREC 150.
@@ -257,7 +255,7 @@ def replace(task: TaskBase, file: FileEntry, record: bytes, token: int | None) -
 
 
 def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | None) -> int:
-    """DELETE: the record that is held, or those that are looked for; returns how many went.
+    """DELETE: delete the held record, or those that match; return their number.
 
     Raises:
         Condition: INVREQ 21, 22: the organisation does not allow it; INVREQ 31, 47: none is held; NOTFND 80.
@@ -270,7 +268,7 @@ def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | 
         _change(task, file, {held.key: None}, held)
         return 1
     if search.generic and data.organisation != "KSDS":
-        raise Condition(Resp.INVREQ, 22, f"file {file.name} is no KSDS: it has no generic keys")
+        raise Condition(Resp.INVREQ, 22, f"file {file.name} is not a KSDS: it has no generic keys")
     going: dict[bytes, bytes | None] = {}
     for key in _matching(file, search):
         if file.recoverable:
@@ -284,17 +282,17 @@ def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | 
 
 
 def _matching(file: FileEntry, search: Search) -> list[bytes]:
-    """The records that a DELETE with a key is for."""
+    """The records that a DELETE with a key deletes."""
     view = file.data if search.numbers else file.view
     place, key = find(file, search)
     if not search.generic:
         return [key]
-    found = []
+    keys = []
     following: tuple[bytes, bytes] | None = place, key
     while following is not None and view.shown(following[0]).startswith(search.key):
-        found.append(following[1])
+        keys.append(following[1])
         following = view.after(following[0])
-    return found
+    return keys
 
 
 # -- browsing -----------------------------------------------------------------------------------------------------
@@ -308,44 +306,44 @@ def started(task: TaskBase, file: FileEntry, reqid: int, missing: int) -> Browse
     """
     files: Files = task._region.files
     has = files.of(task._uow)
-    found = has.browses.get((file.name, reqid))
-    if found is None:
+    browse = has.browses.get((file.name, reqid))
+    if browse is None:
         raise Condition(Resp.INVREQ, missing, f"no browse of file {file.name} with REQID {reqid} is on")
-    return found
+    return browse
 
 
 def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool) -> tuple[bytes, bytes]:
-    """The next place of a browse, and the record's own identification; the browse is there now.
+    """Move a browse, and return its new place and the identification of the record there.
 
     Raises:
-        Condition: ENDFILE 90; NOTFND 80: the record that READPREV must begin with is not there, or a changed RIDFLD
-            finds nothing.
+        Condition: ENDFILE 90; NOTFND 80: the record at which READPREV must begin does not exist, or no record matches a
+            changed RIDFLD.
     """
     view = file.data if browse.numbers else file.view
     if ridfld is not None and browse.shown and bytes(ridfld[: len(browse.shown)]) != browse.shown:
         browse.key, browse.place, browse.forward = bytes(ridfld[: len(browse.shown)]), None, None
     if browse.place is None and browse.forward is None:
-        found = _begin(file, browse, view, forward=forward)
+        position = _begin(file, browse, view, forward=forward)
     elif browse.place is None:  # behind the last record, or before the first
-        found = _from_the_end(view, browse, forward=forward)
+        position = _from_the_end(view, browse, forward=forward)
     elif browse.forward is not forward:
-        found = browse.place, _own(file, view, browse.place)
+        position = browse.place, _own(file, view, browse.place)
     else:
-        found = view.after(browse.place) if forward else view.before(browse.place)
+        position = view.after(browse.place) if forward else view.before(browse.place)
     browse.forward = forward
-    if found is None:
+    if position is None:
         browse.place = None
         raise Condition(Resp.ENDFILE, 90, f"file {file.name} has no more records in this direction")
-    browse.place, browse.shown = found[0], view.shown(found[0])
-    return found
+    browse.place, browse.shown = position[0], view.shown(position[0])
+    return position
 
 
 def _own(file: FileEntry, view: RecordView, place: bytes) -> bytes:
     if view is file.data:
         return place
-    found = view.at_or_after(place)
-    assert found is not None, place
-    return bytes(found[1])
+    position = view.at_or_after(place)
+    assert position is not None, place
+    return bytes(position[1])
 
 
 def _begin(file: FileEntry, browse: Browse, view: RecordView, *, forward: bool) -> tuple[bytes, bytes] | None:

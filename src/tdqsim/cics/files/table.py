@@ -1,15 +1,15 @@
-"""The files of a region: what may be done with each, who holds a record, and what a backout undoes.
+"""The files of a region: their operations, the holders of records, and recovery.
 
 A file is a name for a data set or a path. Requests are refused in this order: the name is known (FILENOTFOUND 1), the
 file is enabled (DISABLED 50) and open (NOTOPEN 60), the operation is one of its SERVREQs (INVREQ 20); then the request
-itself is looked at. A record that was read for update is held by its task until it is rewritten, deleted or unlocked,
-or the unit of work ends; changes to a recoverable file are undone by its backout, and its records stay held to the end
-of the unit of work.
+itself is checked. A record that was read for update is held by its task until it is rewritten, deleted or unlocked, or
+the unit of work ends; changes to a recoverable file are undone by its backout, and its records stay held to the end of
+the unit of work.
 
-A file that is *kept* has its records on the region's store too, and finds them there in the next run, however this one
-ended: a change of a recoverable file with the commit of its unit of work, any other at once. What a unit of work in
-doubt has done to one is with it in every later run until it is decided; its records are LOCKED so long. Files are no
-part of CICS, so that a cold start keeps them.
+The records of a *kept* file are also on the region's store, from which the next run reads them, however this run ends.
+A change of a recoverable file is stored with the commit of its unit of work, any other change at once. The changes by
+an indoubt unit of work are restored in every later run until it is decided; until then those records are LOCKED. Files
+do not belong to CICS, so a cold start keeps them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class FileEntry:
     Attributes:
         name: 1 to 8 characters.
         data: the data set.
-        view: the data set, or the path that the file is.
-        operations: what may be done with it.
+        view: the data set, or the path if the file is a path.
+        operations: the operations that it allows.
         recoverable: whether a backout undoes its changes.
-        enablestatus: ENABLED, DISABLED, or UNENABLED, which a closed file is.
+        enablestatus: ENABLED, DISABLED, or UNENABLED for a file that SET has closed.
         openstatus: OPEN or CLOSED; one that is CLOSED and ENABLED is opened by the first request.
-        definition: that of a FILE definition whose data set was not looked for yet: ``data`` is an empty one so long.
-        dsname: the name of its data set; empty for that of the file.
+        definition: the FILE definition whose data set has not been opened yet; until then ``data`` is an empty one.
+        dsname: the name of its data set; empty if it is the name of the file.
     """
 
     __slots__ = (
@@ -79,12 +79,12 @@ class Browse:
     """A browse of a file.
 
     Attributes:
-        place: where it is; None before the first record and behind the last.
-        key: what the next request looks for when nothing was read since STARTBR or RESETBR.
-        generic: bytes of a generic key; 0 for a full one.
-        gteq: whether the next higher one will do.
+        place: its position; None before the first record and after the last.
+        key: the key to find if nothing was read since STARTBR or RESETBR.
+        generic: the length of a generic key; 0 for a full key.
+        gteq: whether the next higher key is accepted.
         forward: the direction of the last request; None before the first.
-        shown: what RIDFLD had then: another value moves the browse.
+        shown: the value of RIDFLD after that request: another value moves the browse.
     """
 
     __slots__ = ("forward", "generic", "gteq", "key", "numbers", "place", "shown")
@@ -102,7 +102,7 @@ class Browse:
 class _OfTask:
     """The file state of one unit of work: its held records, changes and browses.
 
-    ``restored`` is what one in doubt of an earlier run will change on the store, if it commits.
+    ``restored`` holds the changes that a unit of work in doubt of an earlier run will make if it commits.
     """
 
     __slots__ = ("browses", "held", "locked", "restored", "undo")
@@ -115,16 +115,16 @@ class _OfTask:
         self.restored: dict[bytes, bytes | None] = {}
 
     def at_commit(self) -> dict[bytes, bytes | None]:
-        """What the commit changes on the store."""
+        """The changes of the store that its commit makes."""
         now = {data.kept_as + key: data.records.get(key) for data, key, _before in self.undo if data.kept_as}
         return {**self.restored, **now}
 
     def image(self) -> list[tuple[str, str | None]]:
-        """The same, for a unit of work that is prepared."""
+        """The same changes, for the record of a prepared unit of work."""
         return [(key.hex(), None if record is None else record.hex()) for key, record in self.at_commit().items()]
 
     def take_up(self, data: DataFile) -> None:
-        """A kept data set was defined again: apply the changes of this unit of work in doubt, and hold the records."""
+        """Apply the changes of this unit of work in doubt to a kept data set, and hold the records."""
         size = len(data.kept_as)
         for place, record in self.restored.items():
             if place.startswith(data.kept_as):
@@ -135,19 +135,19 @@ class _OfTask:
 
 
 class _RecordChange(KeptChange):
-    """Records of a data set that come, change or go."""
+    """The adding, changing and removing of records of a data set."""
 
     def __init__(self, data: DataFile, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
         self._data, self._records, self._then = data, records, then
 
     def committed(self) -> None:
-        """See the base."""
+        """See the base class."""
         self.made = True
         for key, record in self._records.items():
             _set(self._data, key, record)
 
     def finish(self) -> None:
-        """See the base."""
+        """See the base class."""
         self._then()
 
 
@@ -175,12 +175,12 @@ class Files:
     """The files of a region by name.
 
     Args:
-        region: whose.
+        region: the region.
 
     Attributes:
         known: the files by name.
-        data_sets: the data sets that FILE definitions find, and paths, by name.
-        waiting: where tasks wait for a record that another unit of work holds.
+        data_sets: the data sets and paths for FILE definitions, by name.
+        waiting: the tasks that wait for a record that another unit of work holds.
     """
 
     def __init__(self, region: FilesRegion) -> None:
@@ -205,13 +205,14 @@ class Files:
         Args:
             name: 1 to 8 characters.
             data: the data set, or a path over one.
-            operations: of READ, UPDATE, ADD, DELETE and BROWSE those that are allowed; all by default.
+            operations: those of READ, UPDATE, ADD, DELETE and BROWSE that are allowed; all by default.
             recoverable: whether a backout undoes its changes.
-            kept: whether its records are on the region's store: those that are there from an earlier run take the place
-                of those of the data set, which are otherwise what it begins with.
+            kept: whether its records are kept on the region's store. Records that the store has from an earlier run
+                replace those of ``data``.
 
         Raises:
-            UsageError: the name is no file's, or an operation is unknown. StoreError: the store does not take it.
+            UsageError: the name is not a valid file name, or an operation is unknown.
+            StoreError: the store refused a commit.
         """
         if not 0 < len(name) <= 8:
             raise UsageError(f"file {name!r}: the name of a file is 1 to 8 characters")
@@ -221,10 +222,10 @@ class Files:
         base = data.base if isinstance(data, Path) else data
         if kept and not base.kept_as:
             self._keep(_PLACE + name.upper().encode().ljust(_NAME), base)
-        found = self.known[name.upper()] = FileEntry(
+        file = self.known[name.upper()] = FileEntry(
             name.upper(), base, data, frozenset(operations), recoverable=recoverable
         )
-        return found
+        return file
 
     def define_data_set(self, name: str, data: DataFile | Path, *, kept: bool = False) -> None:
         """Name a data set, or a path over one, for FILE definitions with that DSNAME.
@@ -235,7 +236,8 @@ class Files:
             kept: whether its records are on the region's store, as for :meth:`define`.
 
         Raises:
-            UsageError: the name is no data set's. StoreError: the store does not take it.
+            UsageError: the name is not a valid data set name.
+            StoreError: the store refused a commit.
         """
         if not 0 < len(name) <= _DSNAME:
             raise UsageError(f"data set {name!r}: the name of a data set is 1 to {_DSNAME} characters")
@@ -247,7 +249,7 @@ class Files:
         self.data_sets[name] = data
 
     def install(self, definition: FileDefinition) -> None:
-        """Install a FILE definition, in the place of the file of that name; opening it finds its data set."""
+        """Install a FILE definition, replacing the file of that name; its data set is found when it is opened."""
         data = DataFile("ESDS")
         described = definition.organisation or definition.keylength or definition.dataset in self.data_sets
         entry = FileEntry(
@@ -259,30 +261,30 @@ class Files:
         self.known[definition.name] = entry
 
     def open(self, file: FileEntry) -> bool:
-        """Open a file; False when its data set is not known."""
+        """Open a file; False if its data set is unknown."""
         if file.definition is not None:
-            found = self._data_set(file.definition.dataset)
-            if found is None:
+            data = self._data_set(file.definition.dataset)
+            if data is None:
                 return False
-            file.data, file.view = found.base if isinstance(found, Path) else found, found
+            file.data, file.view = data.base if isinstance(data, Path) else data, data
             file.definition = None
         file.openstatus = "OPEN"
         return True
 
     def _data_set(self, name: str, *, paths: bool = True) -> DataFile | Path | None:
-        """The data set, or path, of this name; it is made when it is not there and a FILE definition describes it."""
+        """The data set or path of this name; created if a FILE definition describes it."""
         if name not in self.data_sets:
             of_files = [each.definition for each in self.known.values() if each.definition is not None]
             for definition in (each for each in of_files if each.dataset == name and (paths or not each.relate)):
                 base = self._data_set(definition.relate, paths=False) if definition.relate else None
-                found = make_data_set(definition, base)
-                if found is not None:
-                    self._name(name, found, kept=True)
+                data = make_data_set(definition, base)
+                if data is not None:
+                    self._name(name, data, kept=True)
                     break
         return self.data_sets.get(name)
 
     def _keep(self, begin: bytes, data: DataFile) -> None:
-        """Join a data set with what the store has of it; an entry without key says that it has something."""
+        """Join a data set with its records on the store; an entry without key marks that the store has the data set."""
         stored = {key[len(begin) :]: record for key, record in self._region.hardening.metas(begin)}
         if stored:
             del stored[b""]
@@ -295,15 +297,15 @@ class Files:
             has.take_up(data)
 
     def change(self, file: FileEntry, records: Mapping[bytes, bytes | None], then: Callable[[], object]) -> None:
-        """Change records of a file; of one that is kept and not recoverable on the store first.
+        """Change records of a file; if it is kept and not recoverable, the store is changed first.
 
         Args:
             file: the file.
-            records: the new records by identification; None takes one away.
-            then: what follows from it, and may be done again.
+            records: the new records by identification; None removes one.
+            then: called afterwards, possibly more than once.
 
         Raises:
-            Condition: NOSPACE 100, IOERR 120: the store does not take it, and nothing is changed.
+            Condition: NOSPACE 100, IOERR 120: the store refused the commit; nothing is changed.
         """
         begin = b"" if file.recoverable else file.data.kept_as
         meta = {begin + key: record for key, record in records.items()} if begin else {}
@@ -320,35 +322,35 @@ class Files:
         Raises:
             Condition: FILENOTFOUND 1, DISABLED 50, NOTOPEN 60, INVREQ 20.
         """
-        found = self.known.get(name.rstrip(" ").upper())
-        if found is None:
+        file = self.known.get(name.rstrip(" ").upper())
+        if file is None:
             raise Condition(Resp.FILENOTFOUND, 1, f"file {name} is not defined")
-        if found.enablestatus == "DISABLED":
+        if file.enablestatus == "DISABLED":
             raise Condition(Resp.DISABLED, 50, f"file {name} is disabled")
-        if found.enablestatus == "UNENABLED":
+        if file.enablestatus == "UNENABLED":
             raise Condition(Resp.NOTOPEN, 60, f"file {name} is closed")
-        if not self.open(found):
-            raise Condition(Resp.NOTOPEN, 60, f"file {name}: data set {found.dsname} is not known")
-        if operation not in found.operations:
-            allowed = ", ".join(one for one in OPERATIONS if one in found.operations)
+        if not self.open(file):
+            raise Condition(Resp.NOTOPEN, 60, f"file {name}: data set {file.dsname} is not known")
+        if operation not in file.operations:
+            allowed = ", ".join(one for one in OPERATIONS if one in file.operations)
             raise Condition(Resp.INVREQ, 20, f"file {name} does not allow {operation}; allowed are {allowed}")
-        return found
+        return file
 
-    # -- what a unit of work has --------------------------------------------------------------------------------------
+    # -- units of work ------------------------------------------------------------------------------------------------
 
     def of(self, uow: UnitOfWork) -> _OfTask:
-        """What a unit of work has with files; it ends with it."""
-        found = self._of_tasks.get(uow)
-        if found is None:
-            found = _OfTask()
+        """The file state of a unit of work, created at the first call."""
+        state = self._of_tasks.get(uow)
+        if state is None:
+            state = _OfTask()
             uow.call_at_end(lambda committed: self._end(uow, committed=committed))
-            uow.at_commit = (*uow.at_commit, found.at_commit)
-            uow.kept = (*uow.kept, ("file", found.image))
-            self._of_tasks[uow] = found
-        return found
+            uow.at_commit = (*uow.at_commit, state.at_commit)
+            uow.kept = (*uow.kept, ("file", state.image))
+            self._of_tasks[uow] = state
+        return state
 
     def restore(self, uow: UnitOfWork, image: Iterable[tuple[str, str | None]]) -> None:
-        """A unit of work in doubt of an earlier run has changed files that are kept, and are not defined yet."""
+        """Restore the changes of kept files by a unit of work in doubt, before the files are defined."""
         self.of(uow).restored = {
             bytes.fromhex(key): None if record is None else bytes.fromhex(record) for key, record in image
         }

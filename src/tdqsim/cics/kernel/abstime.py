@@ -57,7 +57,7 @@ def abstime_of(local: datetime) -> int:
         ValueError: the datetime has a time zone.
     """
     if local.tzinfo is not None:
-        raise ValueError(f"{local!r} has a time zone; ABSTIME is made of local time without one")
+        raise ValueError(f"{local!r} has a time zone; ABSTIME is computed from local time without one")
     return (local - _ORIGIN) // _MILLISECOND
 
 
@@ -68,7 +68,7 @@ def local_time(value: int) -> datetime:
         ValueError: the number is negative or past the year 9999.
     """
     if not 0 <= value <= _LAST:
-        raise ValueError(f"{value!r} is no ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999")
+        raise ValueError(f"{value!r} is not the ABSTIME of a date; allowed are 0 to {_LAST}, 31 December 9999")
     return _ORIGIN + value * _MILLISECOND
 
 
@@ -79,7 +79,7 @@ def pack_abstime(value: int) -> bytes:
         ValueError: the number is negative or has more than 15 digits.
     """
     if not 0 <= value <= _HIGHEST:
-        raise ValueError(f"{value!r} is no ABSTIME; allowed are 0 to {_HIGHEST}")
+        raise ValueError(f"{value!r} is not an ABSTIME; allowed are 0 to {_HIGHEST}")
     return bytes.fromhex(f"{value:015d}{_POSITIVE}")
 
 
@@ -87,11 +87,11 @@ def unpack_abstime(data: bytes) -> int:
     """The number in 8 bytes packed decimal.
 
     Raises:
-        ValueError: other than 8 bytes, a nibble that is no digit, or a sign other than plus (C, F, A or E).
+        ValueError: the length is not 8 bytes, a nibble is not a digit, or the sign is not plus (C, F, A or E).
     """
     text = bytes(data).hex().upper()
     if len(data) != ABSTIME_LENGTH or not text[:-1].isdigit() or text[-1] not in "CFAE":
-        raise ValueError(f"X'{text}' is no ABSTIME; it takes 8 bytes packed decimal with a plus sign")
+        raise ValueError(f"X'{text}' is not an ABSTIME: 8 bytes packed decimal with a plus sign")
     return int(text[:-1])
 
 
@@ -154,7 +154,7 @@ def format_abstime(
         rfc3339: whether DATESTRING has the form of RFC 3339, else of RFC 1123.
 
     Raises:
-        ValueError: the value is no ABSTIME.
+        ValueError: the value is not an ABSTIME.
     """
     exact = local_time(value)
     moment = (exact + _HALF_SECOND).replace(microsecond=0)

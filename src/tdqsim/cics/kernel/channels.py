@@ -1,9 +1,9 @@
 """Channels and their containers.
 
-A channel is a set of named containers that programs pass to each other, with no bound on its size. LINK shares the
-channel itself: the caller sees what the program below has added, changed and deleted. XCTL passes it on; START and
-RETURN at a terminal give the next task a copy or the channel. A channel that a program has made and not passed vanishes
-with its level. Source: Channels and containers (IBM Docs).
+A channel is a set of named containers, of unlimited size, that programs pass to each other. LINK shares the channel
+itself: the caller sees the containers that the linked program has added, changed and deleted. XCTL passes it on; START
+gives the new task a copy, RETURN at a terminal gives the next task the channel. A channel that a program has created
+and not passed is deleted with its level. Source: Channels and containers (IBM Docs).
 """
 
 from __future__ import annotations
@@ -62,5 +62,7 @@ def checked_name(name: str, resp: Resp, resp2: int) -> str:
     """
     name = name.rstrip(" ")
     if not _NAME.fullmatch(name):
-        raise Condition(resp, resp2, f"{name!r} is no name: 1 to 16 letters, digits and some signs, without blanks")
+        raise Condition(
+            resp, resp2, f"{name!r} is not a valid name: 1 to 16 letters, digits and some signs, without blanks"
+        )
     return name

@@ -191,7 +191,7 @@ class Command:
     def options(self) -> tuple[CommandOption, ...]:
         """Its options: parameters in order, then receivers. NOHANDLE, which is common to all commands, is included."""
         hints = get_type_hints(self.function, _names(self.function), include_extras=True)
-        found = []
+        options = []
         for parameter in self.parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
                 opt = _opt_of(hints.get(parameter.name))
@@ -199,10 +199,10 @@ class Command:
                     continue
                 word = opt.word or parameter.name.rstrip("_").upper()
                 required = parameter.default is parameter.empty
-                found.append(CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False))
+                options.append(CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False))
         for word, opt in self.receives.items():
-            found.append(CommandOption(word, "", opt.kind, opt.length, opt.required, receiver=True))
-        return tuple(found)
+            options.append(CommandOption(word, "", opt.kind, opt.length, opt.required, receiver=True))
+        return tuple(options)
 
     def option(self, word: str) -> CommandOption | None:
         """The option with this word, or None. A word may be both a parameter and a receiver (LENGTH of READQ TD)."""

@@ -136,7 +136,7 @@ def enq(
     resource: ResourceName,
     length: HalfwordOrNone = None,
     *,
-    uow: Flag = False,  # what it is without TASK
+    uow: Flag = False,  # the default without TASK
     task: Flag = False,
     nosuspend: Flag = False,
     nohandle: Flag = False,
@@ -163,11 +163,11 @@ def deq(
     resource: ResourceName,
     length: HalfwordOrNone = None,
     *,
-    uow: Flag = False,  # what it is without TASK
+    uow: Flag = False,  # the default without TASK
     task: Flag = False,
     nohandle: Flag = False,
 ) -> None:
-    """Give up a resource name that ENQ got; a name that this task does not have is no error.
+    """Give up a resource name that ENQ got; a name that this task does not have is not an error.
 
     Args:
         resource: the name.

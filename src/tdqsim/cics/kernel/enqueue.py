@@ -61,27 +61,27 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
     enqueue = region.enqueues.get(name)
     if enqueue is None:
         enqueue = region.enqueues[name] = Enqueue(name)
-    found = enqueue
+    acquired = enqueue
 
     def attempt() -> WaitMark | None:
-        if found.owner is not task:
-            if found.holds or not found.waiting.is_first(region.dispatcher.current):
+        if acquired.owner is not task:
+            if acquired.holds or not acquired.waiting.is_first(region.dispatcher.current):
                 return WAIT
-            found.owner, found.since_ns = task, region.clock.time_ns()
+            acquired.owner, acquired.since_ns = task, region.clock.time_ns()
         holder = task if for_task else task._uow
-        region.enqueued.setdefault(holder, {})[name] = found
-        found.holds[holder] = found.holds.get(holder, 0) + 1
+        region.enqueued.setdefault(holder, {})[name] = acquired
+        acquired.holds[holder] = acquired.holds.get(holder, 0) + 1
         return None
 
     if attempt() is not WAIT:
         return
     if nosuspend:
-        raise Condition(Resp.ENQBUSY, detail=f"{name!r} is held by {found.owner}")
+        raise Condition(Resp.ENQBUSY, detail=f"{name!r} is held by {acquired.owner}")
     try:
-        wait(task, attempt, found.waiting, "ENQUEUE", _POOL)
+        wait(task, attempt, acquired.waiting, "ENQUEUE", _POOL)
     except BaseException:
-        if not found.holds:
-            _free(region, found)  # it was about to be given to this task
+        if not acquired.holds:
+            _free(region, acquired)  # it was about to be given to this task
         raise
 
 

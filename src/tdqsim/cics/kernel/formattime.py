@@ -50,7 +50,7 @@ def formattime(
         All the forms; None after a condition that was not raised.
 
     Raises:
-        Condition: INVREQ 1: it is no ABSTIME. INVREQ 2: STRINGFORMAT is another CVDA.
+        Condition: INVREQ 1: it is not an ABSTIME. INVREQ 2: STRINGFORMAT is another CVDA.
     """
     form = Cvda.RFC1123 if stringformat is None else to_cvda(stringformat)
     if form not in (Cvda.RFC1123, Cvda.RFC3339):

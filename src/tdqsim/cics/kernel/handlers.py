@@ -47,7 +47,7 @@ def undefined(transid: str) -> Transaction:
     """The definition of a transaction that only has a handler.
 
     Raises:
-        DefinitionError: the name is no transaction id.
+        DefinitionError: the name is not a transaction id.
     """
     from tdqsim.definitions import define_transaction  # noqa: PLC0415  (pydantic is imported with the first definition)
 
@@ -67,8 +67,8 @@ class Resolver(Protocol):
 def _resolver(prefix: str) -> Resolver | None:
     from importlib.metadata import entry_points  # noqa: PLC0415  (it costs as much as a fifth of this room)
 
-    found = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
-    return None if found is None else found.load()
+    entry = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
+    return None if entry is None else entry.load()
 
 
 def import_handler(path: str, transid: str, region: RegionData) -> Handler:
@@ -86,14 +86,14 @@ def import_handler(path: str, transid: str, region: RegionData) -> Handler:
     if resolver is not None:
         return resolver.handler(region, attributes)
     try:
-        found: object = import_module(module_name)
+        handler: object = import_module(module_name)
     except Exception as error:  # (whatever a user's module does at import)
         raise refused(_not_imported(module_name, error)) from error
     for attribute in attributes.split("."):
-        found = getattr(found, attribute, None)
-    if not callable(found):
+        handler = getattr(handler, attribute, None)
+    if not callable(handler):
         raise refused(f"module {module_name} has no function {attributes}")
-    return found
+    return handler
 
 
 def _not_imported(module: str, error: Exception) -> str:
@@ -152,15 +152,15 @@ def register(
 
 def program_of_transaction(transactions: Mapping[str, TransactionEntry], name: str) -> Handler | None:
     """The handler of a transaction whose PROGRAM has this name, or None."""
-    found = (entry.handler for entry in transactions.values() if entry.program_name == name)
-    return next((handler for handler in found if handler is not None), None)
+    handlers = (entry.handler for entry in transactions.values() if entry.program_name == name)
+    return next((handler for handler in handlers if handler is not None), None)
 
 
 def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
     """Refuse handlers that a region could not register, before any part of the region is made.
 
     Raises:
-        DefinitionError, UsageError: a key is no transaction id, or its handler cannot be called.
+        DefinitionError, UsageError: a key is not a transaction id, or its handler cannot be called.
     """
     if isinstance(handlers, Mapping):
         for transid, handler in handlers.items():
@@ -171,19 +171,19 @@ def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
     """See :meth:`tdqsim.cics.region.Region.load_handlers`; the region is handed to the modules' ``register``."""
     for name in modules:
         try:
-            found = getattr(import_module(name), "register", None)
+            register_handlers = getattr(import_module(name), "register", None)
         except Exception as error:
             raise DefinitionError(
                 [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
             ) from error
-        if found is not None:
-            found(region)
-    resolvers = [found for prefix in region.settings if (found := _resolver(prefix)) is not None]
+        if register_handlers is not None:
+            register_handlers(region)
+    resolvers = [resolver for prefix in region.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:
             entry.handler = import_handler(entry.definition.handler, entry.definition.name, region)
         elif entry.program is None and entry.program_name:
             programs = (resolver.find(region, entry.program_name) for resolver in resolvers)
-            found = next((program for program in programs if program is not None), None)
-            if found is not None:
-                region.programs.register(entry.program_name, found)
+            program = next((each for each in programs if each is not None), None)
+            if program is not None:
+                region.programs.register(entry.program_name, program)

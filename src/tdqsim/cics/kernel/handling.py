@@ -46,7 +46,7 @@ _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] =
 def _condition(name: str) -> Resp:
     if name.upper() not in Resp.__members__:
         raise UsageError(
-            f"{name!r} is no condition; allowed are the names of RESP, such as QZERO, and ERROR for all others"
+            f"{name!r} is not a condition; allowed are the names of RESP, such as QZERO, and ERROR for all others"
         )
     return Resp[name.upper()]
 
@@ -95,9 +95,9 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
         UsageError: an unknown condition, or more than 16.
     """
     _at_most(conditions, "IGNORE CONDITION")
-    found = {_condition(name) for name in conditions}
-    labels = {resp: label for resp, label in task._handles.labels.items() if resp not in found}
-    task._handles = task._handles._replace(labels=labels, ignored=task._handles.ignored | found)
+    ignored = {_condition(name) for name in conditions}
+    labels = {resp: label for resp, label in task._handles.labels.items() if resp not in ignored}
+    task._handles = task._handles._replace(labels=labels, ignored=task._handles.ignored | ignored)
 
 
 @command("HANDLE AID", "INVREQ")
@@ -117,7 +117,7 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
     active = dict(task._handles.aids)
     for name, label in labels.items():
         if name.upper() not in AID_NAMES:
-            raise UsageError(f"{name!r} is no key; allowed are {', '.join(AID_NAMES)}")
+            raise UsageError(f"{name!r} is not a key; allowed are {', '.join(AID_NAMES)}")
         if label is not None and not callable(label):
             raise UsageError(f"HANDLE AID {name}: {label!r} cannot be called; allowed are callables and None")
         active.pop(name.upper(), None)

@@ -140,7 +140,7 @@ def start(
     Raises:
         Condition: TRANSIDERR, TERMIDERR, INVREQ (4, 5, 6: hours, minutes, seconds; else: the name is in
             use), IOERR (it is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
-            known), NOTAUTH 9 (the issuer is no surrogate of the user). Of a request that is shipped also SYSIDERR,
+            known), NOTAUTH 9 (the issuer is not a surrogate of the user). Of a request that is shipped also SYSIDERR,
             ISCINVREQ.
     """
     data = from_ if length is None else _first(from_ or b"", length)
@@ -311,18 +311,18 @@ def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
     starts = task._region.starts
     if not task._startcode.startswith("S"):
         raise Condition(Resp.ENDDATA, detail="the task was not started by START")
-    found = task._start_data or starts.next_in_line(task)
-    if found is None and waits and task._facility is not None:
-        found = wait(
+    request = task._start_data or starts.next_in_line(task)
+    if request is None and waits and task._facility is not None:
+        request = wait(
             task,
             lambda: starts.next_in_line(task) or (None if starts.quiesced else WAIT),
             starts.waiting,
             _ICGTWAIT,
             task._facility.name,
         )
-    if found is None:
+    if request is None:
         raise Condition(Resp.ENDDATA, detail="no START has left data for this task, or it is used up")
-    return found
+    return request
 
 
 def _take_data(task: TaskBase, request: StartRequest) -> None:

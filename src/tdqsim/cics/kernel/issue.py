@@ -55,7 +55,7 @@ def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> 
     """
     for word in words:
         if word not in allowed:
-            raise UsageError(f"{word} is no option of {name}; allowed are {', '.join(allowed)}")
+            raise UsageError(f"{word} is not an option of {name}; allowed are {', '.join(allowed)}")
 
 
 @cache

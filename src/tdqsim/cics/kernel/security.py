@@ -126,8 +126,8 @@ class AccessList(SecurityPolicy):
         own = _entry(lists.get(user, {}), name)
         if own is not None:
             return own
-        found = (_entry(lists.get(group, {}), name) for group in self._groups.get(user, ()))
-        return max((level for level in found if level is not None), default=Access.NONE)
+        levels = (_entry(lists.get(group, {}), name) for group in self._groups.get(user, ()))
+        return max((level for level in levels if level is not None), default=Access.NONE)
 
 
 def _entry(levels: Mapping[str, Access], name: str) -> Access | None:

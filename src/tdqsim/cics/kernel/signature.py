@@ -76,10 +76,10 @@ _Origin = Callable[["Tdqueue", Installer], str | int]
 
 
 def _own_time(name: str) -> _Origin:
-    def read(definition: Tdqueue, who: Installer) -> int:
+    def read(definition: Tdqueue, by: Installer) -> int:
         # Without a change time, a definition shows its definition time there, and the other way round.
         stamp = getattr(definition, name) or definition.definetime or definition.changetime
-        return who.now if stamp is None else abstime_of(stamp)
+        return by.now if stamp is None else abstime_of(stamp)
 
     return read
 
@@ -87,25 +87,25 @@ def _own_time(name: str) -> _Origin:
 _FROM_DEFINITION: Final[Mapping[str, _Origin]] = {
     "DEFINETIME": _own_time("definetime"),
     "CHANGETIME": _own_time("changetime"),
-    "CHANGEAGENT": lambda definition, _who: definition.changeagent or _FROM_FILE,
-    "CHANGEAGREL": lambda definition, who: definition.changeagrel or who.release,
-    "CHANGEUSRID": lambda definition, who: definition.changeusrid or who.region_user,
+    "CHANGEAGENT": lambda definition, _by: definition.changeagent or _FROM_FILE,
+    "CHANGEAGREL": lambda definition, by: definition.changeagrel or by.release,
+    "CHANGEUSRID": lambda definition, by: definition.changeusrid or by.region_user,
 }
 _ORIGINS: Final[Mapping[str, _Origin]] = {
-    "group": lambda definition, _who: definition.group,
-    "program": lambda _definition, who: who.program,
-    "start": lambda _definition, who: who.start,
-    "now": lambda _definition, who: who.now,
-    "user": lambda _definition, who: who.user,
-    "region": lambda _definition, who: who.region_user,
-    "release": lambda _definition, who: who.release,
+    "group": lambda definition, _by: definition.group,
+    "program": lambda _definition, by: by.program,
+    "start": lambda _definition, by: by.start,
+    "now": lambda _definition, by: by.now,
+    "user": lambda _definition, by: by.user,
+    "region": lambda _definition, by: by.region_user,
+    "release": lambda _definition, by: by.release,
 }
 
 
 def _origin(field: str, word: str) -> _Origin:
     if word.startswith("'"):
         text = word.strip("'")
-        return lambda _definition, _who: text
+        return lambda _definition, _by: text
     return _FROM_DEFINITION[field] if word == "definition" else _ORIGINS[word]
 
 
@@ -123,14 +123,14 @@ def _agent(name: object) -> Cvda:
     return _AGENTS[str(name)]
 
 
-def sign(way: Way, definition: Tdqueue, who: Installer) -> Signature:
+def sign(way: Way, definition: Tdqueue, by: Installer) -> Signature:
     """Make the signature of a definition at its installation.
 
     Args:
         way: how it is installed; see :data:`Way`.
         definition: the definition.
-        who: who installs it, and when.
+        by: who installs it, and when.
     """
-    fields = [read(definition, who) for read in _plan(way)]
+    fields = [read(definition, by) for read in _plan(way)]
     fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])
     return Signature._make(fields)

@@ -135,23 +135,23 @@ class Starts:
 
     def _unit(self, uow: UnitOfWork) -> _UnitStarts:
         """The recoverable or protected requests of a unit of work; the first call makes them part of its end."""
-        found = self._units.get(uow)
-        if found is None:
-            found = self._units[uow] = _UnitStarts([], [])
-            uow.at_commit = (*uow.at_commit, found.changes)
-            uow.kept = (*uow.kept, ("starts", found.image))
+        starts = self._units.get(uow)
+        if starts is None:
+            starts = self._units[uow] = _UnitStarts([], [])
+            uow.at_commit = (*uow.at_commit, starts.changes)
+            uow.kept = (*uow.kept, ("starts", starts.image))
             uow.call_at_end(lambda committed: self._unit_ended(uow, committed=committed))
-        return found
+        return starts
 
     def _unit_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """Called at the end of a unit of work: schedule its requests, or drop them. May be called again."""
-        found = self._units.get(uow)
-        if found is None:
+        starts = self._units.get(uow)
+        if starts is None:
             return
-        for request in found.issued:
+        for request in starts.issued:
             self._settle(request, committed=committed)
         if not committed:
-            for request in found.consumed:
+            for request in starts.consumed:
                 self._forget(request)
         self._units.pop(uow, None)
 

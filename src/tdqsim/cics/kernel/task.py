@@ -71,7 +71,7 @@ class TaskBase(TaskData):
         """A record as text, by the region's code page.
 
         Raises:
-            ConversionError: a byte of it is no character there.
+            ConversionError: a byte of it is not a character in it.
         """
         return self._region.text(record)
 
@@ -106,7 +106,7 @@ class TaskBase(TaskData):
                 abend = to_abend(self, last)
                 abnormal_end(self, abend)
                 raise abend from abend.cause
-            return value  # noqa: TRY300  (an exception on this line counts as well)
+            return value  # noqa: TRY300 (an interrupt on this line must be handled too)
         except BaseException:  # an interrupt such as KeyboardInterrupt is raised outside; the task ends nevertheless
             self.end(normal=False)
             raise
@@ -279,12 +279,12 @@ def open_browses(task: TaskData) -> dict[str, Any]:
     """The open browses of the issuer of the command: the task, or the region for commands outside a task."""
     task._region.dispatcher.check_thread()
     if task._implicit:
-        found: dict[str, Any] = task._region.browses
+        browses: dict[str, Any] = task._region.browses
     elif isinstance(task._browses, dict):
-        found = task._browses
+        browses = task._browses
     else:
-        task._browses = found = {}
-    return found
+        task._browses = browses = {}
+    return browses
 
 
 def take_syncpoint(task: TaskData) -> None:
@@ -309,7 +309,7 @@ def take_syncpoint(task: TaskData) -> None:
     except StoreError as error:
         raise Condition(Resp.ROLLEDBACK, detail=str(error)) from error
     finally:
-        if (uow.finished and (uow.told or not uow.participants)) or uow.task is not task:
+        if (uow.finished and (uow.notified or not uow.participants)) or uow.task is not task:
             task._unit = None
     if not committed:
         raise Condition(Resp.ROLLEDBACK, detail="a participant of the unit of work could not prepare")
@@ -337,7 +337,7 @@ def take_rollback(task: TaskData) -> None:
         try:
             task._region.recovery.back_out(uow)
         finally:
-            if (uow.finished and (uow.told or not uow.participants)) or uow.task is not task:
+            if (uow.finished and (uow.notified or not uow.participants)) or uow.task is not task:
                 task._unit = None
 
 

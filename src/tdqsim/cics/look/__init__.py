@@ -1,4 +1,4 @@
-"""Looking without touching: peek, snapshot, explain."""
+"""Inspection from outside any task, without side effects: peek, snapshot, explain; and seed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Why a queue is as it is, in sentences: its state, who holds it and who waits, its trigger, and what it would meet.
+"""Explain the state of a queue in sentences: its locks and waiters, its trigger, and the outcome of each request.
 
-What each request would meet comes from the commands' own rules, through :mod:`~tdqsim.cics.look.explain_requests`. The
-sentences on triggers come from the table of the cycle in :mod:`~tdqsim.cics.queues.ati` and its notes on the latch.
+The outcomes come from the rules of the commands themselves, through :mod:`~tdqsim.cics.look.explain_requests`. The
+sentences about the trigger come from the table of the ATI cycle in :mod:`~tdqsim.cics.queues.ati` and from the data of
+the latch.
 """
 
 from __future__ import annotations
@@ -49,13 +50,13 @@ class Explanation:
     """The explanation of the state of a queue.
 
     Attributes:
-        queue: the name that was asked about.
-        target: the queue that it stands for; empty when there is none.
-        statements: sentences on its state and its trigger.
-        commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then what an operator
-            may do (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).
-        starts: whether the next WRITEQ of one record, when it goes well and is committed, begins a cycle.
-        history: what is on record of its last operations, oldest first; empty when nothing records them.
+        queue: the given name.
+        target: the queue that the name stands for; empty if there is none.
+        statements: sentences about its state and its trigger.
+        commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then the commands of an
+            operator (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).
+        starts: whether the next WRITEQ of one record, if it succeeds and is committed, begins an ATI cycle.
+        history: its last operations as recorded by a history, oldest first; empty if none is attached.
     """
 
     queue: str
@@ -66,11 +67,11 @@ class Explanation:
     history: tuple[str, ...] = field(default=())
 
     def __str__(self) -> str:
-        """All of it, for people."""
+        """The explanation as text."""
         lines = [*self.statements, *(str(self.commands[name]) for name in TD)]
         operator = [each for name, each in self.commands.items() if name in OPERATOR]
         well = [each.command for each in operator if each.outcome == _NORMAL and not each.reason]
-        lines += [f"{', '.join(well)} would go well."] if well else []
+        lines += [f"{', '.join(well)} would succeed."] if well else []
         lines += [str(each) for each in operator if each.command not in well]
         if self.history:
             lines += ["What happened last:", *(f"  {line}" for line in self.history)]
@@ -86,18 +87,18 @@ def explain(
     record: bytes | None = None,
     pause: Callable[[], object] | None = None,
 ) -> Explanation:
-    """Say why a queue is as it is.
+    """Explain the state of a queue.
 
     Args:
-        region: where it is.
+        region: the region of the queue.
         name: the queue's name, or an alias.
-        task: whose requests to foresee; a new task of the default user when not given.
-        size: bytes of the record of the WRITEQ that is foreseen.
-        record: tell what happened to records that hold these bytes, instead of the last operations.
-        pause: called while the next record of a data set is looked for, so that others can have a turn.
+        task: the task whose requests to predict; a new task of the default user if not given.
+        size: the length, in bytes, of the record of the predicted WRITEQ.
+        record: show the history of the records that contain these bytes, instead of the last operations.
+        pause: called while the next record of a data set is searched for, so that other tasks can run.
 
     Raises:
-        UsageError: ``record`` is asked about, and no history is attached.
+        UsageError: ``record`` is given, but no history is attached.
     """
     if not isinstance(name, str):
         raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
@@ -124,7 +125,7 @@ def _history(region: RegionData, queue: str, record: bytes | None) -> tuple[str,
     return tuple(event.line(recorder.show) for event in events)
 
 
-# -- what there is to say ---------------------------------------------------------------------------------------------
+# -- the sentences ----------------------------------------------------------------------------------------------------
 
 
 def _statements(region: RegionData, name: str, queue: TdQueue, probe: TaskBase) -> Iterator[str]:
@@ -144,7 +145,7 @@ def _statements(region: RegionData, name: str, queue: TdQueue, probe: TaskBase) 
 
 
 def _hooks(region: RegionData) -> tuple[object, ...]:
-    """The hooks that see every command; several may share the slot."""
+    """The hooks that are called for every command; a chain of hooks counts as several."""
     hook: Any = region.hook
     return () if hook is None else tuple(getattr(hook, "hooks", (hook,)))
 
@@ -266,7 +267,7 @@ def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Itera
 
 
 def _has_one_there(region: RegionData, failure: str) -> bool:
-    """Whether the region that runs may have the program that is missing where it is looked at."""
+    """Whether the failure is a missing program in a read-only region: the running region may have the program."""
     return region.looks_from_outside and failure == "DFHAC2016"
 
 
@@ -279,7 +280,7 @@ def _uncommitted_writes(now: QueueState) -> Iterator[str]:
 
 
 def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
-    """Sentences about a trigger cycle in progress: who began it, and where its task is."""
+    """Sentences about an ATI cycle in progress: what began it, and the state of its task."""
     yield f"A cycle is on (number {queue.cycle}, of {queue.transid}): nothing else is started until it is over."
     if queue.latched is not None and queue.latched.began is not None:
         yield _set_by(queue.latched.began)
@@ -311,7 +312,7 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
 
 
 def _set_by(began: Began) -> str:
-    """Who set the latch."""
+    """A sentence about the task that set the latch."""
     number, transid, termid, uow, time_ns, items = began
     task = f"task {number} {transid}{f' at terminal {termid}' if termid else ''}"
     what = f"the commit of unit of work {uow} of {task}" if uow else f"a WRITEQ TD of {task}"

@@ -1,6 +1,6 @@
-"""What each request would meet now: the commands' own rules, asked without doing anything.
+"""Predict the outcome of each request, with the rules of the commands themselves and without side effects.
 
-Nothing is decided here. Every answer comes from what the command itself goes by, in the order of decision of
+This module has no rules of its own. Each answer comes from the code that the command uses, in the order of
 :mod:`~tdqsim.cics.queues.checks`:
 
 ====================================  ====================================================================
@@ -20,8 +20,8 @@ SPACE
 INQUIRE, SET, DISCARD                 the checks that the commands make before they change anything
 ====================================  ====================================================================
 
-What can be found out only by doing it is UNKNOWN: whether a data set can be opened. A disk that fills up
-under a data set shows only when a block is written.
+An outcome that only the request itself can show is UNKNOWN, such as whether a data set can be opened. A full disk under
+a data set is not predicted: it shows only when a block is written.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ OPERATOR: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """What one request would meet.
+    """The predicted outcome of one request.
 
     Attributes:
         command: such as READQ TD, or SET TDQUEUE DISABLED.
-        outcome: NORMAL, the name of a condition, WAIT, SHIPPED (a link that cannot be asked) or UNKNOWN.
-        nosuspend: for READQ TD: the outcome with NOSUSPEND; the same for others.
-        reason: why, as a sentence; what NORMAL would bring with it, if anything.
+        outcome: NORMAL, the name of a condition, WAIT, SHIPPED (to a region of another process) or UNKNOWN.
+        nosuspend: for READQ TD the outcome with NOSUSPEND; for other commands the same as ``outcome``.
+        reason: the reason as a sentence; for NORMAL the side effect, if any.
         resp2: RESP2 of the condition.
     """
 
@@ -87,17 +87,17 @@ class Prediction:
     resp2: int = 0
 
     def __str__(self) -> str:
-        """A sentence."""
+        """The prediction as a sentence."""
         if self.outcome == _NORMAL:
-            return f"{self.command} would go well{f': {self.reason}' if self.reason else ''}."
+            return f"{self.command} would succeed{f': {self.reason}' if self.reason else ''}."
         what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "cannot be foreseen"}
-        said = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
+        outcome = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
         busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
-        return f"{self.command} {said}{busy}: {self.reason}{self._doubt}."
+        return f"{self.command} {outcome}{busy}: {self.reason}{self._doubt}."
 
     @property
     def _doubt(self) -> str:
-        """The rule that RESP2 comes from, where the vendor has not been seen to say it."""
+        """A note on the rule of RESP2, if no vendor source confirms it."""
         rule = rule_of(" ".join(self.command.split()[:2]), self.outcome, self.resp2)
         shown = rule is None or rule.confidence in ("confirmed", "vendor source")
         return "" if rule is None or shown else f" (rule {rule.id}, {rule.confidence})"
@@ -108,29 +108,29 @@ class _Wait(Exception):
 
 
 class _NotKnown(Exception):
-    """The outcome cannot be known here: SHIPPED or UNKNOWN, and why."""
+    """The outcome cannot be predicted: SHIPPED or UNKNOWN, with the reason."""
 
 
 def foresee(
     region: Region, name: str, task: TaskBase, size: int, pause: Callable[[], object] | None = None
 ) -> dict[str, Prediction]:
-    """What each command would meet.
+    """Predict the outcome of each command.
 
     Args:
-        region: where.
+        region: the region of the task.
         name: the queue, or an alias, as the program names it.
-        task: who asks; it has done what it has done.
-        size: bytes of the record of WRITEQ TD.
-        pause: called while the next record of a data set is looked for, so that others can have a turn.
+        task: the task that would issue the commands; its uncommitted changes are taken into account.
+        size: the length, in bytes, of the record of WRITEQ TD.
+        pause: called while the next record of a data set is searched for, so that other tasks can run.
     """
-    found = {}
+    predictions = {}
     for command in TD:
-        found[command] = _predicted(command, partial(_request, region, command, name, task, size, pause))
-    return found | {command: _predicted(command, ask) for command, ask in _operator(task, name)}
+        predictions[command] = _predicted(command, partial(_request, region, command, name, task, size, pause))
+    return predictions | {command: _predicted(command, ask) for command, ask in _operator(task, name)}
 
 
 def _predicted(command: str, ask: Callable[[], str | None]) -> Prediction:
-    """What a request would meet, as a prediction."""
+    """Call the check of a command and turn its outcome into a prediction."""
     try:
         reason = ask()
     except Condition as condition:
@@ -172,14 +172,14 @@ def _request(
 
 
 def would_be_open(region: Region, queue: TdQueue) -> bool:
-    """Whether a data set is closed only because the region is one to look at."""
+    """Whether a data set is closed only because the region is read-only."""
     return not region.open_data_sets and isinstance(queue, ExtraTdQueue) and queue.definition.opentime == "INITIAL"
 
 
 def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase, size: int) -> str:
     check_state(task, READQ, queue)
     link = region.link(queue.remotesystem)
-    if not isinstance(link, NearLink):  # only a region of this process can be asked
+    if not isinstance(link, NearLink):  # only a region of this process can predict
         raise _NotKnown(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
     mirror = link.foresee(task)
     there = mirror._region
@@ -199,7 +199,7 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase,
 def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], object] | None) -> None:
     file: Any = queue.file
     if not isinstance(file, DataSet):
-        raise _NotKnown(UNKNOWN, f"what is behind {queue.name} is no data set")
+        raise _NotKnown(UNKNOWN, f"what is behind {queue.name} is not a data set")
     if command == READQ:
         file.foresee_read(pause)
         return
@@ -209,7 +209,7 @@ def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], 
 
 
 def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
-    """Whether the records are in the memory of a region that is looked at from outside."""
+    """Whether the records are only in the memory of the running region, whose store this region reads."""
     return region.looks_from_outside and queue.recovstatus == "NO"
 
 
@@ -238,7 +238,7 @@ def _next_record(task: TaskBase, queue: IntraTdQueue) -> Any:
 
 
 def _work(task: TaskBase, queue: IntraTdQueue) -> tuple[Any, LogicalWork | None]:
-    """The task's unit of work, and what it has done to the queue, as far as there is any."""
+    """The task's unit of work and its uncommitted changes of the queue, each None if there is none."""
     uow = task._uow if task._has_uow else None
     return uow, None if uow is None else uow.works.get(queue)
 
@@ -278,7 +278,7 @@ def _ask_for(lock: Lock, task: TaskBase) -> None:
 
 
 def _limit(task: TaskBase) -> str:
-    """How long the task would wait, when DTIMOUT says."""
+    """A phrase about DTIMOUT, if the task has one."""
     return "" if task._dtimout_ns is None else f"; DTIMOUT ends the wait after {task._dtimout_ns / 10**9:g} s"
 
 
@@ -286,7 +286,7 @@ def _limit(task: TaskBase) -> str:
 
 
 def _operator(task: TaskBase, name: str) -> Iterator[tuple[str, Callable[[], str | None]]]:
-    """The operator commands of the queue's type, and the check that predicts each."""
+    """The operator commands for the type of the queue, each with the check that predicts it."""
     yield OPERATOR[0], lambda: _inquire(task, name)
     queue = task._region.tdqueues.get(name)
     yield OPERATOR[1], lambda: _set(task, name, "ENABLESTATUS", Cvda.ENABLED)

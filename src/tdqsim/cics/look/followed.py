@@ -1,4 +1,4 @@
-"""The state of a remote queue, followed over links to the region of this process that has the queue."""
+"""The state of a remote queue, read in the region of this process that owns the queue."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ __all__ = ["followed_records", "followed_states"]
 
 
 def followed_states(region: RegionData, *, records: bool = True) -> dict[str, QueueState]:
-    """Every queue of a region, by name; a remote one has the records, uncommitted work and cycle of its target.
+    """All queues of a region by name; a remote queue has the records, uncommitted work and cycle of its target.
 
-    A remote queue whose link is down, or whose target is not installed, is as its own region knows it.
+    A remote queue whose link is down, or whose target is not installed, has only the state in its own region.
     """
     return {name: _state(region, queue, records=records) for name, queue in region.tdqueues.items()}
 
 
 def followed_records(region: RegionData, name: str) -> list[bytes] | None:
-    """The records of the queue that a name stands for, in whichever region it is; None where it cannot be reached.
+    """The records of the queue that a name stands for, in whichever region it is; None if it cannot be reached.
 
     Raises:
         Condition: QIDERR.
         RegionClosed: the region that has the queue is closed.
     """
-    found = _followed(region, final_target(region, name.rstrip(" ")))
-    if found is None:
+    target = _followed(region, final_target(region, name.rstrip(" ")))
+    if target is None:
         return None
-    there, queue = found
+    there, queue = target
     there.dispatcher.check_thread()
     if there.closed:
         raise RegionClosed(f"peek: the region {there.applid} {there.why_closed}")
@@ -46,10 +46,10 @@ def followed_records(region: RegionData, name: str) -> list[bytes] | None:
 
 def _state(region: RegionData, queue: TdQueue, *, records: bool) -> QueueState:
     state = queue_state(queue, records=records)
-    found = _followed(region, queue) if isinstance(queue, RemoteTdQueue) else None
-    if found is None:
+    owned = _followed(region, queue) if isinstance(queue, RemoteTdQueue) else None
+    if owned is None:
         return state
-    there, target = found
+    there, target = owned
     far = queue_state(target, records=records)
     return replace(
         state, openstatus=far.openstatus, records=far.records, uncommitted=far.uncommitted, cycle=far.cycle,
@@ -58,10 +58,10 @@ def _state(region: RegionData, queue: TdQueue, *, records: bool) -> QueueState:
 
 
 def _followed(region: RegionData, queue: TdQueue) -> tuple[RegionData, TdQueue] | None:
-    """The region and the queue that a remote queue is in the end; None where a link is down or a queue missing."""
-    seen = set()
-    while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in seen:
-        seen.add((region.applid, queue.name))
+    """The final region and queue of a chain of remote queues; None if a link is down or a queue is missing."""
+    visited = set()
+    while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in visited:
+        visited.add((region.applid, queue.name))
         link = region.links.get(queue.remotesystem)
         if not isinstance(link, NearLink) or not link.acquired or link.far.region.closed:
             return None

@@ -1,7 +1,7 @@
-"""What is installed in a region now, as definitions: those that another region could be started with.
+"""The resources installed in a region, as definitions that another region can be started with.
 
-A definition has what a resource was installed with; SET may have changed a queue's trigger since, and the trigger given
-here is the present one. Handlers, DD cards and records are not definitions, and are not given.
+Each definition is the one that was installed, except that a queue's trigger attributes have their present values, which
+SET may have changed. Handlers, DD cards and records are not definitions and are not included.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["definition_now", "installed"]
 
 
 def definition_now(queue: TdQueue) -> Tdqueue:
-    """The definition of a queue, with what SET TDQUEUE has changed since it was installed."""
+    """The definition of a queue, with the changes made by SET TDQUEUE since it was installed."""
     if not isinstance(queue, IntraTdQueue):
         return queue.definition
     definition: IntraQueue = queue.definition
@@ -33,10 +33,9 @@ def definition_now(queue: TdQueue) -> Tdqueue:
 
 
 def installed(region: RegionData) -> Definitions:
-    """The queues, transactions and connections of a region as they stand, in the order in which they were installed.
+    """The present queues, transactions and connections of a region, in the order of installation.
 
-    Supplied queues that are as every region has them are not among them, nor are transactions that a handler was
-    registered for without a definition of their own.
+    Not included are supplied queues that are unchanged, and transactions for which only a handler was registered.
     """
     given = {each.name: each for each in supplied_definitions().tdqueues}
     now = [definition_now(queue) for queue in region.tdqueues.values()]

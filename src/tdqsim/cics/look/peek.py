@@ -1,4 +1,4 @@
-"""Looking at queues from outside any task: peek and snapshot. Nothing is consumed, counted or triggered."""
+"""Peek and snapshot: read queues from outside any task. Nothing is consumed, counted or triggered."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ __all__ = ["QueueSnapshot", "peek", "snapshot"]
 
 
 class QueueSnapshot(NamedTuple):
-    """One queue at one moment.
+    """The state of one queue.
 
     Attributes:
-        name: the queue.
+        name: the name of the queue.
         type: INTRA, EXTRA, INDIRECT or REMOTE.
-        enablestatus: as INQUIRE shows it; an alias is ENABLED.
-        numitems: records of an intrapartition queue, the committed ones; else 0.
+        enablestatus: as shown by INQUIRE; an alias is ENABLED.
+        numitems: the number of committed records of an intrapartition queue; 0 for others.
         target: INDIRECTNAME, or REMOTENAME; empty for others.
-        records: the records in order; empty when not asked for, and for aliases and remote queues.
+        records: the records in order; empty if not requested, and for aliases and remote queues.
     """
 
     name: str
@@ -47,6 +47,6 @@ def peek(region: RegionData, name: str, limit: int | None, *, skip: int = 0, wit
 
 
 def snapshot(queue: TdQueue, *, with_records: bool) -> QueueSnapshot:
-    """One queue as it is now."""
+    """The present state of one queue."""
     state = queue_state(queue, records=with_records)
     return QueueSnapshot(state.name, state.type, Cvda[state.enablestatus], state.numitems, state.target, state.records)

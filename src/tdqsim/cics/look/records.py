@@ -1,4 +1,4 @@
-"""The records of a queue, seen and put in from outside any task."""
+"""Read and add records of a queue from outside any task."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["add", "records"]
 def records(
     queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = None, *, with_uncommitted: bool = False
 ) -> Iterable[bytes]:
-    """The records in order: of a LOGICAL queue the committed ones, of an open data set those still to be read.
+    """The records in order: for a LOGICAL queue the committed ones, for an open data set those not yet read.
 
-    With ``with_uncommitted`` the records of a LOGICAL queue are those that units of work have written too, without
-    those that they have read.
+    With ``with_uncommitted`` the records of a LOGICAL queue include those written by unfinished units of work, and
+    exclude those that they have read.
 
-    To skip some costs nothing but for a data set whose records vary in length: it is read from where it is, and
-    ``pause`` is called between two buffers.
+    Skipping records costs no time, except for a data set with records of varying length: it is read from its position,
+    and ``pause`` is called between two buffers.
     """
     if isinstance(queue, ExtraTdQueue):
         return queue.file.records(skip, pause) if queue.file is not None else []
@@ -35,7 +35,7 @@ def records(
 
 
 def _uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
-    """The records with what units of work have written, and without what they have read; to skip some costs nothing."""
+    """The records, with those written and without those read by unfinished units of work."""
     reads, deleted = 0, False
     written: list[bytes] = []
     for lock in queue.locks:
@@ -50,7 +50,7 @@ def _uncommitted(queue: IntraTdQueue, skip: int = 0) -> Iterable[bytes]:
 
 
 def add(region: RegionData, queue: IntraTdQueue, data: list[bytes]) -> None:
-    """Add records to the end, all or none.
+    """Add all records to the end, or none.
 
     Raises:
         Condition: NOSPACE. UsageError: a unit of work is writing the queue.
@@ -76,7 +76,7 @@ def add(region: RegionData, queue: IntraTdQueue, data: list[bytes]) -> None:
 
 
 def _put_all(queue: IntraTdQueue, data: list[bytes]) -> None:
-    """All of them, or none: a queue that overflows to a full disk gets its records back."""
+    """Add all records, or none: if a queue overflows to a full disk, its previous records are restored."""
     stored, before = queue.volatile, queue.volatile.count
     try:
         for record in data:

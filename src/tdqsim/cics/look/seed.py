@@ -1,4 +1,4 @@
-"""Records put on a queue as they are, outside any task: no trigger, no statistics."""
+"""Seed: put records on a queue from outside any task, without triggers and statistics."""
 
 from __future__ import annotations
 

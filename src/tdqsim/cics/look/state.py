@@ -1,10 +1,11 @@
-"""The visible state of queues, tasks and units of work, each read in one place into a frozen value.
+"""The visible state of queues, tasks and units of work, read into frozen values in this one place.
 
-Whatever shows a region renders these values and asks no live object: peek and snapshot, explain, the test kit's
-snapshots and histories, reports, the console, the API's answers. INQUIRE alone reads option by option, since a program
-that asks for three options must not pay for forty; its table is :mod:`tdqsim.cics.spi.tdqueue_options`.
+All views of a region use these values and not the live objects: peek and snapshot, explain, the test kit's snapshots
+and histories, reports, the console, and the responses of the API. The exception is INQUIRE, which reads option by
+option, so that a program that requests three options does not pay for forty; its table is
+:mod:`tdqsim.cics.spi.tdqueue_options`.
 
-Reading starts no task, counts nothing and records nothing. It must be done in the thread of the region.
+Reading the state starts no task, counts nothing and records nothing. It must be done in the thread of the region.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class WaitingTask:
-    """A task, or a strand without one, that waits for a lock, a commit or a name.
+    """A task, or a strand without one, that waits for a lock, a commit or a name of ENQ.
 
     Attributes:
-        name: of the strand, for people.
-        task: its task's number; 0 where no task waits.
+        name: the name of the strand, for display.
+        task: the number of its task; 0 if it has no task.
         transid: its transaction.
-        until_ns: when its wait ends by itself; None for never.
+        until_ns: when its wait times out, in nanoseconds; None for never.
     """
 
     name: str
@@ -75,7 +76,7 @@ class WaitingTask:
 
     @property
     def title(self) -> str:
-        """The task, where one waits, or the strand, for people."""
+        """The task, or the strand if it has no task, for display."""
         return f"task {self.task} {self.transid}" if self.transid else self.name
 
 
@@ -86,10 +87,10 @@ class LockState:
     Attributes:
         end: FROMQ (READQ needs it) or TOQ (WRITEQ needs it).
         uow: the unit of work that holds it, in hexadecimal; empty for none.
-        task, transid: of that unit of work; 0 and empty for none.
-        holder: who holds it, for people; empty when it is free.
-        retained: whether requests that need it are refused with LOCKED.
-        waiting: who waits for it, in order.
+        task, transid: the task and transaction of that unit of work; 0 and empty for none.
+        holder: the holder, for display; empty if it is free.
+        retained: whether requests that need it get LOCKED.
+        waiting: the waiters, in order.
     """
 
     end: str
@@ -103,19 +104,19 @@ class LockState:
 
 @dataclass(frozen=True, slots=True)
 class Uncommitted:
-    """What one unit of work has done to a logically recoverable queue and not committed.
+    """The uncommitted changes that one unit of work has made to a logically recoverable queue.
 
     Attributes:
-        uow: the unit of work, as hexadecimal.
-        task: number of its task; 0 once it is shunted after a restart.
+        uow: the unit of work, in hexadecimal.
+        task: the number of the task that began it.
         transid: its transaction.
         state: INFLIGHT, INDOUBT or SHUNTED.
-        read: the committed records that it has read, in order; none where records are not asked for.
+        read: the committed records that it has read, in order; empty if records were not requested.
         written: the records that it has written and not read back, in order.
         deleted: whether it has deleted the queue.
-        reads: how many committed records it has read.
-        title: the unit of work, for people.
-        uowstate: UOWSTATE, which of one that is SHUNTED is mostly INDOUBT.
+        reads: the number of committed records that it has read.
+        title: the unit of work, for display.
+        uowstate: UOWSTATE; usually INDOUBT for one that is SHUNTED.
     """
 
     uow: str
@@ -132,27 +133,28 @@ class Uncommitted:
 
 @dataclass(frozen=True, slots=True)
 class QueueState(TriggerState):
-    """One queue at one moment, with its trigger. What a type does not have is empty, 0 or False.
+    """The state of one queue, with its trigger. Attributes that its type does not have are empty, 0 or False.
 
     Attributes:
         name, type: as defined; INTRA, EXTRA, INDIRECT or REMOTE.
         enablestatus: ENABLED, DISABLING or DISABLED.
-        openstatus: of a data set.
-        records: the committed records in order; of a data set what can be seen of it. None where not asked for.
-        uncommitted: by the units of work that hold an end of it, in the order of their ends.
-        cycle: whether a trigger cycle is on.
+        openstatus: OPENSTATUS of a data set.
+        records: the committed records in order; for a data set those of :func:`~tdqsim.cics.look.records.records`.
+            Empty if not requested.
+        uncommitted: the changes of the units of work that hold an end of it: the holder of the read end first.
+        cycle: whether an ATI cycle is in progress.
         target: INDIRECTNAME of an alias, REMOTENAME of a remote queue.
-        region: APPLID of the region where a remote queue was followed to: ``records``, ``uncommitted`` and ``cycle``
-            are those there; empty for other queues, and when the link is down.
+        region: for a remote queue the APPLID of the region that owns the queue, from which ``records``, ``uncommitted``
+            and ``cycle`` were read; empty for other queues, and if the link is down.
         system: REMOTESYSTEM.
-        recovstatus: NO, PHYSICAL or LOGICAL, of an intrapartition queue.
-        numitems: how many (committed) records an intrapartition queue holds.
+        recovstatus: NO, PHYSICAL or LOGICAL, for an intrapartition queue.
+        numitems: the number of (committed) records of an intrapartition queue.
         peak_items: the highest ``numitems`` since statistics were last reset.
-        emptystatus: of a data set; NOTAPPLIC when it is closed.
-        output: whether a data set is written rather than read.
-        dataset: DSNAME of a data set, else its DDNAME.
+        emptystatus: EMPTYSTATUS of a data set; NOTAPPLIC if it is closed.
+        output: whether it is an output data set.
+        dataset: DSNAME of a data set, or its DDNAME if it has none.
         locks: the read end and the write end of a logically recoverable queue.
-        awaiting: the readers that wait for what is not committed (TD_READ).
+        awaiting: the readers that wait for another task's commit (TD_READ).
     """
 
     name: str
@@ -181,25 +183,25 @@ class QueueState(TriggerState):
 
     @property
     def level(self) -> int:
-        """The count of records that starts a task; 0 where none is started."""
+        """The number of records that starts a task; 0 if no task is started."""
         return self.triggerlevel if self.transid else 0
 
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """A task that has begun and not ended.
+    """The state of a task that has begun and not ended.
 
     Attributes:
         number: its number.
         transid: its transaction.
         userid: its user.
-        startcode: as ASSIGN STARTCODE gives it.
+        startcode: as returned by ASSIGN STARTCODE.
         queue: the queue whose trigger started it; empty for none.
-        waits_for: what it waits for, for people; empty while it does not wait.
+        waits_for: what it waits for, for display; empty if it does not wait.
         suspended: the kind and the name of what it waits for inside a command, such as ("TD_READ", "PAYQ"), or None.
-        until_ns: when its wait ends by itself; 0 for never.
+        until_ns: when its wait times out, in nanoseconds; 0 for never.
         uow: its unit of work in hexadecimal; empty for none.
-        strand: the name of the strand on which it runs or waits; empty for one of the program outside.
+        strand: the name of the strand on which it runs or waits; empty for a task of the calling Python program.
     """
 
     number: int
@@ -216,12 +218,12 @@ class TaskState:
 
 @dataclass(frozen=True, slots=True)
 class WorkState:
-    """How much a unit of work has done to a queue and not committed.
+    """The number of uncommitted changes that a unit of work has made to a queue.
 
     Attributes:
         queue: the queue.
-        read: how many committed records it has read.
-        written: how many records it has written and not read back.
+        read: the number of committed records that it has read.
+        written: the number of records that it has written and not read back.
         deleted: whether it has deleted the queue.
     """
 
@@ -233,19 +235,19 @@ class WorkState:
 
 @dataclass(frozen=True, slots=True)
 class UnitState:
-    """A unit of work.
+    """The state of a unit of work.
 
     Attributes:
         uow: its id in hexadecimal.
         state: UOWSTATE.
         waitstate: WAITSTATE.
-        task: number of its task; 0 when it has none any more.
-        taskid: number of the task that began it.
+        task: the number of its task; 0 if it no longer has one.
+        taskid: the number of the task that began it.
         transid: the transaction.
         userid: the user.
-        link: the connection to its coordinator, where that is remote.
-        holds: the queues and ends that it has.
-        works: what it has done to logically recoverable queues and not committed.
+        link: the connection to its coordinator, if that is another region.
+        holds: the queues and ends that it holds.
+        works: its uncommitted changes of logically recoverable queues.
     """
 
     uow: str
@@ -264,7 +266,7 @@ class UnitState:
 
 
 def queue_state(queue: TdQueue, *, records: bool = False) -> QueueState:
-    """One queue as it is now.
+    """The present state of one queue.
 
     Args:
         queue: the queue.
@@ -338,7 +340,7 @@ def _lock(lock: Lock) -> LockState:
 
 
 def holder_of(lock: Lock) -> str:
-    """Who has an end of a queue, for people; empty when it is free."""
+    """The holder of an end of a queue, for display; empty if it is free."""
     owner = lock.owner
     if owner is None:
         return ""
@@ -348,43 +350,43 @@ def holder_of(lock: Lock) -> str:
 
 
 def waiter_of(strand: Strand) -> WaitingTask:
-    """A strand that waits."""
+    """The state of a waiting strand."""
     task = strand.local
     return WaitingTask(strand.name, getattr(task, "number", 0), getattr(task, "transid", ""), strand.deadline_ns)
 
 
 def queue_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
-    """Every queue of a region as it is now, in the order of installation; see :func:`queue_state`."""
+    """The present state of all queues of a region, in the order of installation; see :func:`queue_state`."""
     region.dispatcher.check_thread()
     return (queue_state(queue, records=records) for queue in tuple(region.tdqueues.values()))
 
 
 def intra_states(region: RegionData, *, records: bool = False) -> Iterator[QueueState]:
-    """The intrapartition queues of a region as they are now, in the order of installation."""
+    """The present state of the intrapartition queues of a region, in the order of installation."""
     region.dispatcher.check_thread()
     return (queue_state(queue, records=records) for queue in intra_queues(region.tdqueues))
 
 
 def state_of(region: RegionData, name: str, *, records: bool = False) -> QueueState | None:
-    """The queue of a name as it is now, an alias as itself; None when no queue of that name is installed."""
+    """The present state of a named queue (of an alias itself, not its target); None if it is not installed."""
     queue = region.tdqueues.get(name)
     return None if queue is None else queue_state(queue, records=records)
 
 
 def depths_of(region: RegionData) -> Iterator[tuple[str, int]]:
-    """The name of each intrapartition queue and how many (committed) records it holds."""
+    """The name of each intrapartition queue and the number of its (committed) records."""
     region.dispatcher.check_thread()
     return ((queue.name, queue.numitems) for queue in intra_queues(region.tdqueues))
 
 
 def numitems_of(region: RegionData, name: str) -> int | None:
-    """How many (committed) records an intrapartition queue holds; None for another queue, or no queue."""
+    """The number of (committed) records of an intrapartition queue; None if there is no such queue."""
     queue = region.tdqueues.get(name)
     return queue.numitems if isinstance(queue, IntraTdQueue) else None
 
 
 def waiting_facility(region: RegionData, name: str) -> Facility | None:
-    """The terminal or connection that the cycle of a queue waits for to start its task; None when it waits for none."""
+    """The terminal or connection for which the ATI cycle of a queue waits to start its task, or None."""
     queue = region.tdqueues.get(name)
     requested = (
         facility
@@ -395,10 +397,10 @@ def waiting_facility(region: RegionData, name: str) -> Facility | None:
 
 
 def names_along(region: RegionData, name: str) -> Iterator[str]:
-    """The name of a queue, then, while the name is an alias, the name that it stands for; each name once."""
-    seen: set[str] = set()
-    while name and name not in seen:
-        seen.add(name)
+    """The name of a queue and, as long as it is an alias, the name that it stands for; each name once."""
+    visited: set[str] = set()
+    while name and name not in visited:
+        visited.add(name)
         yield name
         queue = region.tdqueues.get(name)
         name = queue.indirectname if isinstance(queue, IndirectTdQueue) else ""
@@ -432,12 +434,12 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
 
 
 def unit_states(region: RegionData) -> Iterator[UnitState]:
-    """The units of work that tasks have begun, then the shunted ones, each in order of age."""
+    """The units of work in flight, then the shunted ones, each in order of age."""
     return map(unit_state, region.units_of_work())
 
 
 def unit_state(uow: UnitOfWork) -> UnitState:
-    """One unit of work as it is now; one that is INFLIGHT is ACTIVE, whatever its task waits for."""
+    """The present state of one unit of work; one that is INFLIGHT is ACTIVE even if its task waits."""
     return UnitState(
         uow.id.hex().upper(),
         uow.state.name,

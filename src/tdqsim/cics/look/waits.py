@@ -1,6 +1,6 @@
-"""Who waits for whom in a region: for ends of queues, for what is not committed, for names of ENQ, and for time.
+"""The waits in a region: for ends of queues, for another task's commit, for names of ENQ, and for time.
 
-The console, the API and the metrics show these waits; the test kit looks for rings of them.
+The console, the API and the metrics show these waits; the test kit searches them for deadlocks.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ __all__ = ["Wait", "blocked", "waits_of"]
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """One waits for another.
+    """One wait.
 
     Attributes:
-        waiter: who waits, for people.
-        task: its task's number; 0 where no task waits.
-        holder: who has what it waits for; empty where that is not known.
+        waiter: the waiting task, for display.
+        task: the number of the waiting task; 0 for a strand without a task.
+        holder: the holder of the resource; empty if it is not known.
         what: what it waits for.
-        kind: END for an end of a queue, COMMIT for what is written and not committed, ENQ, or OTHER.
-        resource: the queue, or the name of ENQ as Python writes it; empty for OTHER.
+        kind: END for an end of a queue, COMMIT for uncommitted records, ENQ, or OTHER.
+        resource: the queue, or the name of ENQ as the ``repr`` of its bytes; empty for OTHER.
         end: the end of the queue: FROMQ or TOQ.
-        strands: the strand that waits and the one that has what it waits for, None where no strand has it.
+        strands: the waiting strand and the strand of the holder, None if no strand holds it.
     """
 
     waiter: str
@@ -46,7 +46,7 @@ class Wait:
 
 
 def waits_of(region: RegionData) -> Iterator[Wait]:
-    """Who waits for whom in a region: what tasks wait for each other for, then what else tasks wait for."""
+    """All waits in a region: first those for a resource that another task holds, then the others."""
     known: set[str] = set()  # strands whose wait was reported already
     for wait in blocked(region):
         if wait.strands is not None:

@@ -1,4 +1,4 @@
-"""What belongs to the program that runs: its level, and what it has asked for when a condition or an abend comes."""
+"""What belongs to the running program: its level, and its HANDLE and IGNORE settings."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ __all__ = ["NO_HANDLES", "AbendExit", "AidLabel", "Handles", "Label", "ProgramLe
 Label = Callable[[Condition], object]
 AbendExit = Callable[[Abend], object]
 AidLabel = Callable[[Any], object]
-"""What is called for a condition, an abend, a key; it gives what the command returns."""
+"""The function called for a condition, an abend or a key; its result becomes the result of the command."""
 
 
 class Handles(NamedTuple):
-    """What a program has asked for. A tuple, so that PUSH HANDLE keeps it as it is.
+    """The HANDLE and IGNORE settings of a program. Immutable, so that PUSH HANDLE can save them by reference.
 
     Attributes:
         labels: the active HANDLE of each condition; ERROR is the catch-all.
-        ignored: the conditions of IGNORE.
-        abend: the active abend exit, or None.
-        cancelled: the abend exit that HANDLE ABEND CANCEL or its own running has put out of action, or None.
-        aids: the label of HANDLE AID for each key; ANYKEY is the catch-all for the others, but for ENTER.
-        below: what the last PUSH HANDLE has suspended; None for nothing.
+        ignored: the conditions of IGNORE CONDITION.
+        abend: the active exit of HANDLE ABEND, or None.
+        cancelled: the abend exit that was deactivated by HANDLE ABEND CANCEL, or because it was entered; or None.
+        aids: the label of HANDLE AID for each key; ANYKEY is the catch-all for all other keys except ENTER.
+        below: the settings that the last PUSH HANDLE has suspended, or None.
     """
 
     labels: dict[Resp, Label]
@@ -42,17 +42,17 @@ NO_HANDLES: Final = Handles({}, frozenset(), None, None)
 
 
 class ProgramLevel:
-    """One level of a task.
+    """One program level of a task: the first program, or one that was entered by LINK.
 
     Attributes:
         program: the name of the program.
-        commarea: the COMMAREA as storage that both sides see; None for none.
+        commarea: the COMMAREA, as storage shared by caller and program; None for none.
         up: the level that linked to it; None at the top.
         invoker: the program whose LINK or XCTL runs this one; empty for the first program of the task.
-        channel: the channel that the program was given, or None.
-        channels: the channels that the program can name: that one, and those that it has made.
-        subset: D or DS for a program that a distributed program link runs, and for those that it links to: it has no
-            terminal, and with D takes no syncpoint. Empty for all others.
+        channel: the channel passed to the program, or None.
+        channels: the channels that the program can name: the one passed to it and those that it has created.
+        subset: D or DS for a program run by a distributed program link, and for those that it links to: such a program
+            has no terminal, and with D may not take a syncpoint. Empty for all others.
     """
 
     __slots__ = ("channel", "channels", "commarea", "invoker", "program", "subset", "up")
@@ -87,5 +87,5 @@ class ProgramLevel:
 
     @property
     def number(self) -> int:
-        """1 at the top, and one more with each LINK."""
+        """The number of the level: 1 for the first program, and one more for each LINK."""
         return 1 if self.up is None else self.up.number + 1

@@ -1,16 +1,16 @@
 """The two locks of a logically recoverable queue: its read end and its write end (enqueue pool TDNQ).
 
-READQ takes the read end, WRITEQ the write end, DELETEQ both; the owner is the unit of work, which keeps them until it
-ends. A unit of work that is shunted while indoubt goes on owning its locks without a task: *retained* on a queue with
-WAITACTION(REJECT), so that others are refused with LOCKED, *active* with WAITACTION(QUEUE), so that they wait. Sources:
+READQ takes the read end, WRITEQ the write end, DELETEQ both. The owner is the unit of work, which keeps them until it
+ends. A unit of work that is shunted while indoubt keeps its locks without a task: *retained* on a queue with
+WAITACTION(REJECT), so that other requests get LOCKED; *active* with WAITACTION(QUEUE), so that they wait. Sources:
 Logical recovery; DELETEQ TD (LOCKED), IBM Docs.
 
-Waiters are served in order of arrival. A lock is held only as long as its unit of work has not ended: that one
-assignment frees all of them, whatever happens next; a waiting task is woken or asks again.
+Waiters are served in order of arrival. A lock is held only while its unit of work has not ended. So one assignment
+(``ended``) frees all its locks at once, even if an exception follows; a waiting task is woken or tries again.
 
-How an end stands to a unit of work (:class:`LockStanding`) decides what a request meets: :data:`ASKED` for one that
-needs the end, :data:`READ_OUT` for a READQ that has the read end, has found no committed record left, and so looks at
-the write end. The commands use these tables, and so does the code that predicts their outcome.
+The state of an end as seen from a unit of work (:class:`LockStanding`) decides the outcome of a request: :data:`ASKED`
+for a request that needs the end, :data:`READ_OUT` for a READQ that has the read end, finds no committed record, and so
+depends on the write end. The commands use these tables, and so does the code that predicts their outcome.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WRITE_END: Final = "TOQ"
 
 
 class LockStanding(Enum):
-    """How an end stands to a unit of work."""
+    """The state of an end of a queue as seen from a unit of work."""
 
     FREE = "nobody has it or waits for it"
     OWN = "it has it itself"
@@ -44,7 +44,7 @@ class LockStanding(Enum):
 
 
 ASKED: Final[dict[LockStanding, Resp | None]] = {
-    # what a request that needs the end meets: None waits (QBUSY with NOSUSPEND), NORMAL goes on
+    # the outcome of a request that needs the end: None waits (QBUSY with NOSUSPEND), NORMAL proceeds
     LockStanding.FREE: Resp.NORMAL,
     LockStanding.OWN: Resp.NORMAL,
     LockStanding.CLAIMED: None,
@@ -53,7 +53,7 @@ ASKED: Final[dict[LockStanding, Resp | None]] = {
 }
 
 READ_OUT: Final[dict[LockStanding, Resp | None]] = {
-    # what a READQ without a committed record meets, by the write end: NORMAL reads what it wrote itself, or QZERO
+    # the outcome of a READQ without a committed record, by the write end: NORMAL reads its own record, or gets QZERO
     LockStanding.FREE: Resp.NORMAL,
     LockStanding.OWN: Resp.NORMAL,
     LockStanding.CLAIMED: Resp.NORMAL,
@@ -66,12 +66,12 @@ class Lock:
     """One end of one queue.
 
     Attributes:
-        queue: whose end it is.
+        queue: the queue.
         end: :data:`READ_END` or :data:`WRITE_END`, as INQUIRE UOWENQ shows it as QUALIFIER.
-        taken_by: the unit of work that took it last and has it until it ends; None if no unit of work has it.
-        since_ns: since when it is held, or retained.
-        fails: how many requests it has refused with LOCKED since it was last acquired (ENQFAILS).
-        waiters: the tasks that wait for it, in order; None while none has ever waited, see :attr:`waiting`.
+        taken_by: the unit of work that took it last, and holds it until that unit of work ends; or None.
+        since_ns: when it was acquired, or became retained, in nanoseconds.
+        fails: the number of requests refused with LOCKED since it was last acquired (ENQFAILS).
+        waiters: the tasks that wait for it, in order; None until a task first waits, see :attr:`waiting`.
     """
 
     __slots__ = ("end", "fails", "queue", "since_ns", "taken_by", "waiters")
@@ -107,14 +107,14 @@ class Lock:
         return self.waiters
 
     def holder(self) -> str:
-        """Who holds it, in words."""
+        """A phrase for messages that names the holder."""
         owner = self.owner
         if owner is None:
             return "nobody holds it"
         return f"held by {owner.title}{', retained' if self.retained else ''}"
 
     def standing(self, uow: UnitOfWork | None) -> LockStanding:
-        """How it stands to a unit of work; None for one that has not begun."""
+        """Its state as seen from a unit of work; None stands for a unit of work that has not begun."""
         owner = self.owner
         if owner is None:
             return LockStanding.CLAIMED if self.waiters else LockStanding.FREE
@@ -124,11 +124,11 @@ class Lock:
 
     @property
     def in_use(self) -> bool:
-        """Whether anybody holds it or waits for it."""
+        """Whether it is held or waited for."""
         return self.owner is not None or bool(self.waiters)
 
     def take_free(self, uow: UnitOfWork, clock: Clock) -> bool:
-        """Give it to a unit of work if it is FREE for everybody: nobody has it or waits for it."""
+        """Give it to a unit of work if it is FREE: no unit of work holds it and no task waits for it."""
         owner = self.taken_by
         if (owner is not None and not owner.ended) or self.waiters:
             return False
@@ -137,36 +137,36 @@ class Lock:
         return True
 
     def take(self, uow: UnitOfWork, now_ns: int) -> None:
-        """Give it to a unit of work; nobody has it."""
+        """Give it to a unit of work; it must not be held."""
         assert self.taken_by is None or self.taken_by.ended, self
         uow.ends.append(self)
         self.since_ns, self.fails, self.taken_by = now_ns, 0, uow
 
     def refused(self) -> None:
-        """Count a request that met LOCKED because of it."""
+        """Count a request that got LOCKED because of it."""
         self.fails += 1
 
     def give_back(self) -> None:
-        """Let go of it although the owner goes on; the next waiter tries again."""
+        """Release it before its owner ends, and wake the next waiter."""
         self.taken_by = None
         if self.waiters:
             self.waiters.wake_one()
 
     def wake_all(self) -> None:
-        """Every waiter tries again."""
+        """Wake all waiters; each tries again."""
         if self.waiters:
             self.waiters.wake_all()
 
 
 class Enqueue:
-    """A name of ENQ that is held or waited for; see :mod:`~tdqsim.cics.kernel.enqueue`.
+    """A resource name of ENQ that is held or waited for; see :mod:`~tdqsim.cics.kernel.enqueue`.
 
     Attributes:
         resource: the name.
-        owner: the task that has it, or None.
-        holds: how often it was got for a unit of work, and for the task itself.
-        since_ns: since when the owner has it.
-        waiting: who waits for it.
+        owner: the task that holds it, or None.
+        holds: the number of ENQs for each unit of work, and for the task itself (MAXLIFETIME).
+        since_ns: when the owner acquired it, in nanoseconds.
+        waiting: the tasks that wait for it.
     """
 
     __slots__ = ("holds", "owner", "resource", "since_ns", "waiting")

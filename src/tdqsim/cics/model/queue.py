@@ -1,8 +1,8 @@
-"""The four kinds of transient data queue as data, and the trigger cycle that may be on.
+"""The four kinds of transient data queue as data, and the ATI cycle of an intrapartition queue.
 
-What a queue does to a request is bound to it: ``read``, ``write`` and ``delete`` are functions of the task, chosen by
-:func:`tdqsim.cics.queues.kinds.bind` whenever something changes that matters. The attributes that SET TDQUEUE can
-change are copied from the definition at install; the rest is read from the definition.
+A queue's ``read``, ``write`` and ``delete`` are functions of the task. :func:`tdqsim.cics.queues.kinds.bind` chooses
+them again whenever a state changes that they depend on, so that a request need not test the state. The attributes that
+SET TDQUEUE can change are copied from the definition at install; the others are read from the definition.
 """
 
 from __future__ import annotations
@@ -48,20 +48,21 @@ __all__ = [
 ]
 
 READQ, WRITEQ, DELETEQ = "READQ TD", "WRITEQ TD", "DELETEQ TD"
-_DISABLING: Final = Cvda.DISABLING  # a member costs more when it is looked up in its class
+_DISABLING: Final = Cvda.DISABLING  # a global is faster than the attribute of the enum class
 Began = tuple[int, str, str, str, int, int]
 
 
 class RequestTarget(Protocol):
-    """What a request finds under a name: a queue, a queue of another system, or what looks on at the requests to one.
+    """The object that serves requests to a name: a local or remote queue, or a wrapper that watches one.
 
-    ``read(task, busy, length)`` gives a record, or None for the QZERO of an empty queue, which is no exception until a
-    program gets the condition; ``busy`` means that it must not wait. ``write(task, data, length)`` takes a record, with
-    LENGTH as it was given; then ``delete(task)``. Each raises Condition and counts the request.
+    ``read(task, busy, length)`` returns a record, or None for QZERO (an empty queue is so frequent that it is not
+    raised as an exception here); ``busy`` means that it must not wait. ``write(task, data, length)`` adds a record;
+    LENGTH is passed as the program gave it. ``delete(task)`` deletes all records. Each raises Condition and counts the
+    request.
 
     Attributes:
-        name: of the queue.
-        read_ok, write_ok, delete_ok: what the EIB shows after a request that went well.
+        name: the name of the queue.
+        read_ok, write_ok, delete_ok: the EIB fields after a successful request.
     """
 
     @property
@@ -81,13 +82,13 @@ class RequestTarget(Protocol):
 
 
 class ExtraFile(Protocol):
-    """The data set behind an extrapartition queue. Failures are raised as conditions."""
+    """The data set of an extrapartition queue. Failures are raised as conditions."""
 
     def open(self) -> None:
-        """Open it; sets the queue's ``openstatus`` and ``emptystatus``. IOERR when it cannot be opened."""
+        """Open it and set the queue's ``openstatus`` and ``emptystatus``. IOERR if it cannot be opened."""
 
     def close(self) -> None:
-        """Close it, writing what is buffered; sets ``openstatus`` and ``emptystatus``. IOERR when that fails."""
+        """Write what is buffered, close it, and set ``openstatus`` and ``emptystatus``. IOERR if that fails."""
 
     def read(self, _task: TaskData | None) -> bytes:
         """The next record. QZERO at the end (``emptystatus`` EMPTY), IOERR for a block in error."""
@@ -96,32 +97,32 @@ class ExtraFile(Protocol):
         """Add a record. LENGERR for a length that does not fit, NOSPACE (``emptystatus`` FULL), IOERR."""
 
     def drain(self) -> Iterator[bytes]:
-        """The records behind the position of an open input data set; each moves it. Failures are the data set's own."""
+        """Read the remaining records of an open input data set, moving its position. Raises the data set's errors."""
 
     def write_all(self, records: Sequence[bytes]) -> None:
-        """Add records and count them as the queue's writes, also those before one that fails; failures likewise."""
+        """Add records, counting each as a write, up to the first that fails. Raises the data set's errors."""
 
     def refused(self, error: DatasetError) -> Condition:
-        """The condition that a failure of the queue's ``get`` or ``put`` is to a program."""
+        """The condition that a program gets for an error of the queue's ``get`` or ``put``."""
 
     def peek(self) -> list[bytes]:
-        """All records that can be seen without moving the position of an open input data set."""
+        """All records, or those that remain of an open input data set, without moving its position."""
 
     def records(self, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterator[bytes]:
-        """Those of :meth:`peek` one by one, behind the first ``skip``; ``pause`` is called while that takes time."""
+        """The records of :meth:`peek` one by one, after the first ``skip``; ``pause`` is called from time to time."""
 
     def seed(self, records: list[bytes]) -> None:
-        """Make the data set hold these records; for a queue that is closed or has not been read."""
+        """Replace the records of the data set; only for a queue that is closed or has not been read."""
 
 
 class TdQueue:
-    """What all kinds have.
+    """The attributes common to all kinds of queue.
 
     Attributes:
         name: 1 to 4 characters, no trailing blanks.
-        definition: what was installed.
-        signature: who defined and installed it, and when.
-        enablestatus: ENABLED, DISABLING or DISABLED; of an indirect queue always ENABLED, shown as NOTAPPLIC.
+        definition: the installed definition.
+        signature: the resource signature: who defined and installed it, and when.
+        enablestatus: ENABLED, DISABLING or DISABLED; an indirect queue is always ENABLED, shown as NOTAPPLIC.
         writes, reads, deletes: requests since the last reset of statistics.
         read, write, delete, read_ok, write_ok: see :class:`RequestTarget`.
     """
@@ -159,35 +160,35 @@ class TdQueue:
 
     @property
     def delete_ok(self) -> Completion:
-        """What the EIB shows after DELETEQ TD."""
+        """The EIB fields after DELETEQ TD."""
         return completion(DELETEQ, self.name)
 
     @property
     def output(self) -> bool:
-        """Whether it is a data set that is written rather than read."""
+        """Whether it is an output data set."""
         return False
 
     @property
     def is_open(self) -> bool:
-        """Whether it is a data set that is open."""
+        """Whether it is an open data set."""
         return False
 
     @property
     def locks(self) -> tuple[Lock, ...]:
-        """Its read end and its write end; nothing when it is not logically recoverable."""
+        """Its read end and its write end; empty if it is not logically recoverable."""
         return ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TriggerState:
-    """The trigger of an intrapartition queue as it stands; of other queues empty and 0.
+    """The present trigger settings of an intrapartition queue; empty and 0 for other queues.
 
     Attributes:
-        atifacility: what a triggered task has as principal facility: TERMINAL, FILE (none) or SYSTEM.
+        atifacility: the kind of principal facility of a triggered task: TERMINAL, FILE (none) or SYSTEM.
         facilityid: the terminal or connection in effect.
-        transid: the transaction that is started; empty for none.
-        triggerlevel: how many records start it; 0 for never.
-        userid: the user of tasks without a facility.
+        transid: the transaction to start; empty for none.
+        triggerlevel: the number of records that starts it; 0 for never.
+        userid: the user ID of tasks without a facility.
     """
 
     atifacility: str = ""
@@ -198,7 +199,7 @@ class TriggerState:
 
 
 TRIGGER: Final = tuple(field.name for field in fields(TriggerState))
-"""The attributes of an intrapartition queue that SET TDQUEUE can change, and that are kept with its definition."""
+"""The attributes of an intrapartition queue that SET TDQUEUE can change and the catalogue keeps."""
 
 
 class IntraTdQueue(TdQueue):
@@ -206,22 +207,23 @@ class IntraTdQueue(TdQueue):
 
     Attributes:
         recovstatus, wait, waitaction: as defined.
-        atifacility, facilityid, transid, triggerlevel, userid: as defined, or as SET since. ``facilityid`` is the
-            terminal or connection in effect; ``triggerlevel`` is 0 when neither it nor TRANSID was defined.
-        stored: the records; of a recoverable queue the committed ones.
-        volatile, durable: the same by its type: only a queue that is not recoverable has the first, others the second.
-        ci_left, bounds, free_at, peak_cis: its account of control intervals, see
+        atifacility, facilityid, transid, triggerlevel, userid: as defined, or as changed by SET. ``facilityid`` is the
+            terminal or connection in effect; ``triggerlevel`` is 0 if neither it nor TRANSID was defined.
+        stored: the records; for a recoverable queue the committed ones.
+        volatile, durable: ``stored`` with its exact type: a non-recoverable queue has ``volatile``, others ``durable``.
+        ci_left, bounds, free_at, peak_cis: its use of control intervals, see
             :class:`~tdqsim.cics.model.space.IntervalAccount`.
-        fire_at: the item count at which a write starts a task; NEVER while none can be started.
-        latched: the ATI cycle that is on: a task was scheduled and the queue has not been read to QZERO since; or None.
-        cycle: number of the current or last cycle.
-        starts: tasks started in this cycle while no more than ``starts_gone`` records had left the queue for good.
-        triggers: trigger tasks started since the last reset of statistics.
-        failed_start: whether the failure to start a task has been reported.
-        taken: of a non-recoverable queue: how many records have left it since it was installed.
-        peak: highest item count seen so far; see :attr:`peak_items`.
+        fire_at: the item count at which a write starts a task; NEVER while no task can be started.
+        latched: the ATI cycle in progress (a task was scheduled and the queue has not been read to QZERO since), or
+            None.
+        cycle: the number of the current or last cycle.
+        starts: the tasks started in this cycle while no more than ``starts_gone`` records had left the queue.
+        triggers: the trigger tasks started since the last reset of statistics.
+        failed_start: whether a failure to start the task has been reported, so that it is reported once.
+        taken: for a non-recoverable queue: the number of records that have left it since it was installed.
+        peak: the highest item count recorded so far; see :attr:`peak_items`.
         read_end, write_end: the locks of a logically recoverable queue; no other queue has them.
-        readers: the tasks that wait for another's commit; None while none has ever waited, see :attr:`td_read`.
+        readers: the readers that wait for another task's commit; None until one first waits, see :attr:`td_read`.
     """
 
     type = "INTRA"
@@ -278,12 +280,12 @@ class IntraTdQueue(TdQueue):
 
     @property
     def latch(self) -> bool:
-        """Whether an ATI cycle is on."""
+        """Whether an ATI cycle is in progress."""
         return self.latched is not None
 
     @property
     def gone(self) -> int:
-        """How many records have left it for good."""
+        """The number of records that have left the queue for good."""
         return self.taken if self.recovstatus == "NO" else self.durable.now.first - 1
 
     @property
@@ -293,20 +295,20 @@ class IntraTdQueue(TdQueue):
 
     @property
     def td_read(self) -> WaitQueue | None:
-        """Where a reader waits for another's commit; None for queues that are not logically recoverable."""
+        """The readers that wait for another task's commit (TD_READ); None if it is not logically recoverable."""
         if self.readers is None and self.logical:
             self.readers = WaitQueue(f"TD_READ {self.name}", self.write_end.holder)
         return self.readers
 
     def released(self) -> bool:
-        """An end changed hands: readers that wait for a commit look again. Whether a disable waits for users to end."""
+        """Wake the readers that wait for a commit, after an end was released. Returns whether it is DISABLING."""
         if self.readers:
             self.readers.wake_all()
         return self.enablestatus is _DISABLING
 
     @property
     def numitems(self) -> int:
-        """How many records it holds; of a logically recoverable queue the committed ones."""
+        """The number of records; for a logically recoverable queue the committed ones."""
         return int(self.stored.count)
 
     @property
@@ -316,18 +318,18 @@ class IntraTdQueue(TdQueue):
 
     @property
     def cis(self) -> int:
-        """Control intervals in use: an empty queue has none."""
+        """The number of control intervals in use; 0 for an empty queue."""
         return IntraSpace.cis(self)
 
     @property
     def uncommitted(self) -> LogicalWork | None:
-        """What a unit of work that has not ended has done to it and holds its write end for; None for none."""
+        """The uncommitted changes of the unit of work that holds its write end, or None."""
         owner = self.write_end.owner if self.logical else None
         return None if owner is None else owner.works.get(self)
 
     @property
     def locks(self) -> tuple[Lock, ...]:
-        """Its read end and its write end; nothing when it is not logically recoverable."""
+        """Its read end and its write end; empty if it is not logically recoverable."""
         return (self.read_end, self.write_end) if self.logical else ()
 
 
@@ -336,9 +338,9 @@ class ExtraTdQueue(TdQueue):
 
     Attributes:
         openstatus: OPEN, CLOSED, OPENING or CLOSING.
-        emptystatus: NOTEMPTY until a request meets the end (EMPTY) or no room (FULL); NOTAPPLIC when closed.
-        file: the data set; set as soon as the queue is made.
-        get, put: methods of its open reader or writer; None where the data set's own ``read`` or ``write`` must do.
+        emptystatus: NOTEMPTY until a request reaches the end (EMPTY) or gets no room (FULL); NOTAPPLIC when closed.
+        file: the data set; set as soon as the queue is created.
+        get, put: the methods of its open reader or writer; None if ``file.read`` or ``file.write`` must be used.
     """
 
     type = "EXTRA"
@@ -356,7 +358,7 @@ class ExtraTdQueue(TdQueue):
 
     @property
     def output(self) -> bool:
-        """Whether it is written rather than read."""
+        """Whether it is an output data set."""
         return self._output
 
     @property
@@ -366,10 +368,10 @@ class ExtraTdQueue(TdQueue):
 
 
 class IndirectTdQueue(TdQueue):
-    """Another name for a queue. Its requests are those of its target, and are counted for both.
+    """An alias of another queue. Requests go to its target and are counted for both.
 
     Attributes:
-        indirectname: the queue it stands for.
+        indirectname: the name of its target.
     """
 
     type = "INDIRECT"
@@ -400,16 +402,16 @@ class RemoteTdQueue(TdQueue):
 
 
 class Latch:
-    """A cycle of a queue that is on: what began it, and the request that its tasks are started by.
+    """An ATI cycle in progress: what began it, and the request that starts its tasks.
 
     Attributes:
         queue: the queue.
-        cycle: its number; 0 as long as it has not begun.
-        facility: ATIFACILITY when its task was asked for.
-        began: number, transaction and terminal of the task whose WRITEQ, or for a LOGICAL queue whose commit, reached
-            the trigger level; the unit of work whose commit it was, in hexadecimal, empty for a WRITEQ; when,
-            nanoseconds since 1970 UTC; and how many records the queue then held. Nothing when it was in an earlier run
-            that does not say.
+        cycle: its number; 0 until it has begun.
+        facility: ATIFACILITY at the time when its task was requested.
+        began: the number, transaction and terminal of the task whose WRITEQ (for a LOGICAL queue, whose commit) reached
+            the trigger level; the unit of work that was committed, in hexadecimal, empty for a WRITEQ; the time in
+            nanoseconds since 1970 UTC; and the number of records that the queue then held. None for a cycle of an
+            earlier run whose store did not record it.
     """
 
     __slots__ = ("began", "cycle", "facility", "queue")
@@ -421,16 +423,16 @@ class Latch:
         self.began = began
 
     def stored(self) -> bytes:
-        """As the store keeps it."""
+        """Its form on the store."""
         return json.dumps(self.began).encode()
 
     def meta(self) -> dict[bytes, bytes | None]:
-        """What a commit must bring with the cycle that begins with it."""
+        """The meta data to commit together with the change that begins the cycle."""
         return {latch_key(self.queue): self.stored()}
 
     @classmethod
     def read(cls, queue: IntraTdQueue, stored: bytes) -> Self:
-        """What the store has kept; of a store that does not say, that the cycle is on and no more."""
+        """The cycle from its form on the store; an older store records only that a cycle is in progress."""
         try:
             task, transid, termid, uow, time_ns, items = json.loads(stored)
         except (ValueError, TypeError):
@@ -439,10 +441,10 @@ class Latch:
 
 
 def latch_key(queue: IntraTdQueue) -> bytes:
-    """Where the store says that a queue's cycle is on."""
+    """The key of the meta datum that records a queue's cycle in progress."""
     return b"ati/" + queue.name.encode()
 
 
 def intra_queues(queues: Mapping[str, TdQueue]) -> Iterator[IntraTdQueue]:
-    """The intrapartition queues among queues by name, in their order; queues may come and go meanwhile."""
+    """The intrapartition queues among queues by name, in order; the mapping may change during the iteration."""
     return (queue for queue in tuple(queues.values()) if isinstance(queue, IntraTdQueue))

@@ -1,15 +1,16 @@
-"""The intrapartition data set DFHINTRA: control intervals as the measure of room, and what a queue takes of them.
+"""The intrapartition data set DFHINTRA: its space in control intervals, and the share of each queue.
 
 All intrapartition queues of a region share one data set of ``control_intervals`` control intervals, of which the first
-is CICS's own. A control interval belongs to one queue, is taken when a write needs one and freed when its last record
-has been read; a record never spans two of them. A queue without records has none.
+is reserved for CICS. A control interval belongs to one queue. It is taken when a write needs one and freed when its
+last record has been read; a record never spans two of them. An empty queue has none.
 
-The records themselves say nothing of control intervals, so this is an account beside them. It is looked at once a
-control interval, not once a record: a queue knows how many bytes its last one still takes (``ci_left``) and with which
-record each of them begins (``bounds``; records are numbered in the order in which they came). What a unit of work has
-taken and not committed is in its own list, so that backout forgets it. An exception may leave the account a little off;
-it is made exact, from the records, before a write is refused with NOSPACE and whenever it is shown. Where each control
-interval of a queue begins does not survive a restart; then it is worked out from the records' lengths.
+The store knows no control intervals, so this module keeps an account of them. The account changes once per control
+interval, not once per record: a queue knows how many bytes its last one still has free (``ci_left``) and the number of
+the first record in each (``bounds``; records are numbered in the order of their arrival). The control intervals that a
+unit of work has taken and not committed are in its own list, so that backout discards them. An exception may leave the
+account slightly wrong; it is recomputed from the records before a write is refused with NOSPACE and whenever it is
+shown. The positions of the control intervals do not survive a restart; they are then recomputed from the lengths of the
+records.
 """
 
 from __future__ import annotations
@@ -33,23 +34,23 @@ __all__ = ["NEVER", "NO_BOUNDS", "IntervalAccount", "IntraSpace", "check_size"]
 NEVER: Final = 2**62
 """A count that no queue reaches."""
 NO_BOUNDS: Final[deque[int]] = deque(maxlen=0)
-"""Those of a queue that has never had a record: an empty list of its own is dear where there are 100,000 queues."""
+"""The bounds of a queue that never had a record; shared, because there may be 100,000 queues."""
 _LOOKED_AT: Final = 1000
-"""Of a queue of so many records each length is looked at after a restart; of a longer one the mean must do."""
+"""After a restart each record's length is read up to this many records; above it the mean length is used."""
 _LONGEST: Final = LIMITS["length_option_maximum"]
 
 
 class IntervalAccount(Protocol):
-    """What the account knows of a queue, and keeps there.
+    """The attributes of a queue that the account uses and maintains.
 
     Attributes:
-        ci_left: bytes that its last control interval still takes; -1 when it has none.
+        ci_left: the free bytes of its last control interval; -1 if it has none.
         bounds: the number of the first record of each control interval with committed records.
-        free_at: when so many records have gone, a control interval is free.
-        peak: most records since the last reset.
-        peak_cis: most control intervals in use since the last reset.
-        gone: how many records have left it for good: the head has the number after that.
-        uncommitted: what the unit of work that has the write end has done to it; None if no unit of work has it.
+        free_at: the value of ``gone`` at which the next control interval becomes free.
+        peak: the most records since the last reset.
+        peak_cis: the most control intervals in use since the last reset.
+        gone: the number of records that have left it for good; the record at the head has the next number.
+        uncommitted: the changes of the unit of work that holds the write end, or None.
         stored: the committed records.
     """
 
@@ -68,7 +69,7 @@ class IntervalAccount(Protocol):
 
 
 def check_size(longest: int, size: int, length: int | None = None) -> None:
-    """Whether a record of ``size`` bytes is one for an intrapartition queue, and so is the LENGTH given for it.
+    """Check the size of a record for an intrapartition queue, and the LENGTH given for it.
 
     Raises:
         Condition: LENGERR.
@@ -80,19 +81,19 @@ def check_size(longest: int, size: int, length: int | None = None) -> None:
 
 
 class IntraSpace:
-    """The room of one region's intrapartition data set.
+    """The space of one region's intrapartition data set.
 
     Args:
         ci_size: bytes of a control interval.
-        control_intervals: how many there are, the first included.
+        control_intervals: their number, including the first.
 
     Attributes:
-        longest: the longest record.
-        capacity: control intervals that queues can have.
-        in_use: how many they have, at most; :meth:`count` is exact.
-        peak: the most they had since the last reset of statistics.
-        nospace: writes refused with NOSPACE since the last reset (TQGANOSP).
-        formatted: control intervals used for the first time ever since the last reset (TQGACTFT).
+        longest: the length of the longest possible record.
+        capacity: the number of control intervals available to queues.
+        in_use: an upper bound of the number in use; :meth:`count` is exact.
+        peak: the highest number in use since the last reset of statistics.
+        nospace: the writes refused with NOSPACE since the last reset (TQGANOSP).
+        formatted: the control intervals that were used for the very first time since the last reset (TQGACTFT).
     """
 
     __slots__ = (
@@ -107,13 +108,13 @@ class IntraSpace:
         self.capacity = control_intervals - 1
         self.in_use = self.peak = self.formatted = 0
         self.nospace = 0
-        self._high = 0  # where the data set ends that has ever been used
+        self._high = 0  # the highest number ever in use: up to here the data set is formatted
         self._users: dict[IntervalAccount, None] = {}
 
     # -- queues come and go ---------------------------------------------------------------------------------------
 
     def open_queue(self, queue: IntervalAccount) -> None:
-        """Count what a queue that was there before holds."""
+        """Count the control intervals of a queue that already holds records."""
         queue.ci_left, queue.free_at, queue.bounds = -1, NEVER, NO_BOUNDS
         if not queue.stored.count:
             return
@@ -139,14 +140,14 @@ class IntraSpace:
         return repeat(-(-stored.data_bytes // stored.count), stored.count)
 
     def close_queue(self, queue: IntervalAccount) -> None:
-        """A queue goes away with its records."""
+        """Free the control intervals of a queue that is removed with its records."""
         self.in_use -= len(queue.bounds)
         self._users.pop(queue, None)
         queue.bounds.clear()
         queue.ci_left, queue.free_at = -1, NEVER
 
     def _used(self, queue: IntervalAccount, more: int, cis: int) -> None:
-        """A queue has taken so many control intervals, and has ``cis`` then."""
+        """Account for ``more`` control intervals taken by a queue, which then has ``cis``."""
         self._users[queue] = None
         in_use = self.in_use = self.in_use + more
         if in_use > self.peak:  # noqa: PLR1730  (max() costs a call; a large record has a control interval of its own)
@@ -159,7 +160,7 @@ class IntraSpace:
 
     @staticmethod
     def cis(queue: IntervalAccount) -> int:
-        """Control intervals of a queue: an empty one has none."""
+        """The number of control intervals of a queue; 0 for an empty one."""
         work = queue.uncommitted
         if work is None:
             return len(queue.bounds) if queue.stored.count else 0
@@ -168,16 +169,16 @@ class IntraSpace:
     # -- a record comes -------------------------------------------------------------------------------------------
 
     def extend(self, queue: IntervalAccount, size: int, length: int | None, work: LogicalWork | None = None) -> None:
-        """Take another control interval for a record; all that can be wrong with its length is found here too.
+        """Take another control interval for a record, after checking the record's length.
 
         Args:
-            queue: where it goes.
-            size: its length.
+            queue: the queue to extend.
+            size: the length of the record.
             length: LENGTH as the program gave it.
-            work: what the unit of work has done that writes it; None when it is committed at once.
+            work: the uncommitted changes of the unit of work that writes it; None if it is committed at once.
 
         Raises:
-            Condition: LENGERR, NOSPACE; nothing was changed.
+            Condition: LENGERR or NOSPACE; nothing was changed.
         """
         check_size(self.longest, size, length)
         if not self.has_room(queue, size):
@@ -199,15 +200,15 @@ class IntraSpace:
         return Condition(Resp.NOSPACE, detail=f"all {self.capacity} control intervals of DFHINTRA are in use")
 
     def has_room(self, queue: IntervalAccount, size: int) -> bool:
-        """Whether a record fits; nothing is changed but that the account may be made exact."""
+        """Whether a record fits. May make the account exact, and changes nothing else."""
         if size <= queue.ci_left:
             return True
         if not queue.stored.count:
-            self.settle(queue)  # an empty queue gives its control intervals up first
+            self.settle(queue)  # an empty queue frees its control intervals first
         return self.in_use < self.capacity or self.count() < self.capacity
 
     def check(self, queue: IntervalAccount, sizes: Iterable[int]) -> None:
-        """Whether records of these lengths fit behind those of a queue whose write end is free.
+        """Check that records of these lengths fit on a queue whose write end is free.
 
         Raises:
             Condition: NOSPACE.
@@ -223,7 +224,7 @@ class IntraSpace:
             raise self.full()
 
     def refused(self, queue: IntervalAccount, work: LogicalWork | None = None) -> None:
-        """The store had no room for a record: a control interval taken for it alone is free again."""
+        """After the store had no room for a record, free a control interval that was taken for it alone."""
         self.nospace += 1
         if queue.ci_left != self.longest:
             return
@@ -236,7 +237,7 @@ class IntraSpace:
     # -- records go -----------------------------------------------------------------------------------------------
 
     def freed(self, queue: IntervalAccount) -> None:
-        """Records have left for good: free the control intervals that have become empty, but the last."""
+        """After records have left for good, free the control intervals that have become empty, except the last."""
         bounds, head = queue.bounds, queue.gone + 1
         while len(bounds) > 1 and bounds[1] <= head:
             bounds.popleft()
@@ -248,7 +249,7 @@ class IntraSpace:
         queue.free_at = queue.bounds[1] - 1 if len(queue.bounds) > 1 else NEVER
 
     def settle(self, queue: IntervalAccount) -> None:
-        """Make the account of a queue exact."""
+        """Recompute the account of a queue."""
         work = queue.uncommitted
         if queue.stored.count or (work is not None and work.puts and work.left_before != -1):
             self.freed(queue)
@@ -262,7 +263,7 @@ class IntraSpace:
     # -- a unit of work ends --------------------------------------------------------------------------------------
 
     def committed(self, queue: IntervalAccount, work: LogicalWork) -> None:
-        """What it wrote is committed: its control intervals are the queue's, without the records it has read back."""
+        """At a commit, give the queue the control intervals of what was written and not read back."""
         if work.cleared:
             self.in_use -= len(queue.bounds)
             queue.bounds.clear()
@@ -284,20 +285,20 @@ class IntraSpace:
         first = queue.gone + queue.stored.count - (work.puts - work.own) + 1
         for start in starts:
             number = first + max(0, start - work.own)
-            if bounds and bounds[-1] == number:  # all of the one before was read back
+            if bounds and bounds[-1] == number:  # all records of the previous one were read back
                 bounds.pop()
                 self.in_use -= 1
             bounds.append(number)
         self._next_to_free(queue)
 
     def forget(self, queue: IntervalAccount, work: LogicalWork) -> None:
-        """A unit of work has deleted the queue, and what it had written itself."""
+        """At DELETEQ, free the control intervals of the unit of work's own uncommitted records."""
         self.in_use -= len(work.starts)
         work.starts = []
         queue.ci_left = -1
 
     def backed_out(self, queue: IntervalAccount, work: LogicalWork) -> None:
-        """What it wrote is forgotten, and so are its control intervals."""
+        """At a backout, free the control intervals of what was written."""
         starts, work.starts = work.starts, []
         self.in_use -= len(starts)
         if work.left_before is not None:
@@ -308,7 +309,7 @@ class IntraSpace:
     # -- all of them ----------------------------------------------------------------------------------------------
 
     def count(self) -> int:
-        """The control intervals in use, exactly."""
+        """The exact number of control intervals in use."""
         total = 0
         for queue in tuple(self._users):
             self.settle(queue)
@@ -320,6 +321,6 @@ class IntraSpace:
         return total
 
     def reset(self) -> None:
-        """Counts go to 0 and peaks to the current value, as at a reset of statistics."""
+        """Set counts to 0 and peaks to the current value, as at a reset of statistics."""
         self.nospace = self.formatted = 0
         self.peak = self.count()

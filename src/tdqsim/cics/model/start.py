@@ -1,4 +1,4 @@
-"""A START request as data, and as it is kept on the store."""
+"""A START request as data, and its form on the store."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class StartRequest:
 
     Attributes:
         transid: the transaction.
-        data: what RETRIEVE gives; None for none.
-        userid: the user of the task.
+        data: the data for RETRIEVE, or None.
+        userid: the user ID of the task.
         termid: its terminal; empty for none.
-        reqid: its name, for CANCEL.
-        deadline_ns: when it expires.
-        channel: the channel that the task gets, or None.
-        more: RTRANSID, RTERMID and QUEUE for RETRIEVE, those that were given.
+        reqid: its REQID, for CANCEL.
+        deadline_ns: its expiration time in nanoseconds.
+        channel: the channel for the task, or None.
+        more: RTRANSID, RTERMID and QUEUE for RETRIEVE, as far as given.
         committed: False for a START PROTECT whose unit of work has not ended.
-        key: its place on the store; empty when it is not recoverable.
-        timer: the clock's alarm; None when the request has expired, or is not committed.
-        handle: its task's; None as long as it has none.
-        taken: whether it has got its task, or a RETRIEVE has its data: it is done.
+        key: its key on the store; empty if it is not recoverable.
+        timer: the timer of its expiration; None if the request has expired or is not committed.
+        handle: the handle of its task; None while it has none.
+        taken: whether it is done: its task was started, or a RETRIEVE of another task took its data.
     """
 
     __slots__ = (
@@ -70,7 +70,7 @@ class StartRequest:
         return self.data is not None or bool(self.more)
 
     def image(self) -> bytes:
-        """The request as it is kept on the store."""
+        """The request in its form on the store."""
         record: dict[str, Any] = {name: getattr(self, name) for name in _TEXTS}
         record |= {"deadline": self.deadline_ns, "more": dict(self.more)}
         record["data"] = None if self.data is None else self.data.hex()
@@ -81,10 +81,10 @@ class StartRequest:
 
     @classmethod
     def from_image(cls, image: bytes) -> StartRequest:
-        """The request of an image.
+        """The request from its form on the store.
 
         Raises:
-            ValueError, KeyError, TypeError: it is not one.
+            ValueError, KeyError, TypeError: the bytes are not a START request.
         """
         record = json.loads(image)
         data = None if record["data"] is None else bytes.fromhex(record["data"])

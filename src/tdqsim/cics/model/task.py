@@ -1,4 +1,4 @@
-"""A task as data, and the facility that it may run at."""
+"""A task as data, and the terminal or session that it may have."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ __all__ = ["Facility", "TaskData"]
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
-"""What most tasks have; it is replaced where there is a first."""
+"""Shared by tasks without any; replaced by a dict of the task's own at the first entry."""
 
 
 class TaskData:
     """One task as data; :class:`~tdqsim.cics.commands.Task` has the commands.
 
-    Attributes with an underscore are for this room only: kernel, uow, queues and what carries out commands.
+    Attributes with an underscore are for the package :mod:`tdqsim.cics` only.
 
     Attributes:
         number: EIBTASKN.
         transid: its transaction.
-        userid: whose authority it has.
+        userid: the user ID whose authority it has.
         eib: the EXEC interface block.
-        condition: the last condition of a command that was not raised; LENGERR's true length is found there.
-        abcode: the code of its abend; empty while it has none.
-        _abprogram: the program that has abended last; empty while none has.
-        _browses: the browses that are open, by resource type; they end with the task.
-        _dtimout_ns: how long it may wait inside a command; None for no limit.
-        _ended: whether it is over.
+        condition: the last condition that was not raised; it has the true length of a LENGERR.
+        abcode: the code of its abend; empty if it has not abended.
+        _abprogram: the program that abended last; empty if none has.
+        _browses: the open browses by resource type; they end with the task.
+        _dtimout_ns: the longest wait inside a command (DTIMOUT) in nanoseconds; None for no limit.
+        _ended: whether it has ended.
         _facility: its terminal or session, or None.
-        _handles: HANDLE and IGNORE, and what PUSH HANDLE has suspended of them.
-        _implicit: whether it is one command with a syncpoint of its own.
-        _is_mirror: whether it carries out the requests of another region.
-        _level: the level of the program that runs; None at the top.
-        _outside: whether its commands are issued by the program outside the strands.
-        _program: the program's name.
-        _queues: what it looks queues up in; empty when it has ended.
-        _qzero: logically recoverable queues read to QZERO in units of work that have committed, and the cycle that was
-            on, or had been the last, when each was.
+        _handles: the HANDLE and IGNORE settings, with those that PUSH HANDLE has suspended.
+        _implicit: whether it consists of one command outside any task, which is its own unit of work.
+        _is_mirror: whether it is a mirror task, which carries out the requests of another region.
+        _level: the level of the running program; None for the first program.
+        _outside: whether its commands are issued by the calling Python program rather than on a strand.
+        _program: the name of its first program.
+        _queues: the table in which it looks queues up; empty when it has ended.
+        _qzero: the logically recoverable queues that its committed units of work have read to QZERO, each with the
+            number of the current or last ATI cycle at that time.
         _recorded: whether the region's recorder has been notified of its end.
-        _region: where it runs, with its parts.
-        _request: the queue's request that started it, or None.
-        _start_data: the START whose data RETRIEVE gives first; None when there is none, or it has been given.
-        _startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the program
-            outside.
-        _storage: what programs in another language keep for the task; None before the first.
-        _strand: its strand; None for the program outside, and when a task that a queue has started is over.
-        _suspended: (kind, name) of what it waits for, such as ("TD_READ", "PAYQ"), or None.
+        _region: the region in which it runs.
+        _request: the trigger request of the queue that started it, or None.
+        _start_data: the START whose data RETRIEVE returns first; None if there is none, or it was returned.
+        _startcode: ``TD`` terminal input, ``S`` START, ``SD`` START with data, ``QD`` transient data, ``U`` the calling
+            Python program.
+        _storage: the storage of the task's programs in other languages; None before the first such program.
+        _strand: its strand; None for the calling Python program, and after the end of a triggered task.
+        _suspended: the kind and name of what it waits for, such as ("TD_READ", "PAYQ"), or None.
         _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
     """
 
@@ -90,7 +90,7 @@ class TaskData:
         self.number = number
         self.transid = transid
         self._program = program or transid
-        self._work = work  # of a task that is a strand: its program, and the arguments beside the task
+        self._work = work  # of a task with a strand: the function that it runs, and its arguments after the task
         self.userid = userid
         self.eib = Eib(transid, number, region.clock.time_ns(), region.zone)
         self._startcode = startcode
@@ -127,12 +127,12 @@ class TaskData:
 
     @property
     def _has_uow(self) -> bool:
-        """Whether a unit of work has begun: a recoverable request was made since the last syncpoint."""
+        """Whether a unit of work has begun, that is, a recoverable request was made since the last syncpoint."""
         return self._unit is not None and not self._unit.ended
 
     @property
     def _uow(self) -> UnitOfWork:
-        """The unit of work; it begins when it is first asked for."""
+        """The unit of work; begins one if there is none."""
         uow = self._unit
         if uow is not None and uow.ended:
             uow = self._region.recovery.settled(self)
@@ -144,15 +144,15 @@ class TaskData:
 
 
 class Facility:
-    """A terminal or a connection's session: one task at a time, requests in order.
+    """A terminal or a connection's session: it has one task at a time and serves requests in order.
 
     Attributes:
         name: the terminal's or connection's name.
         kind: ``TERMINAL`` or ``SYSTEM``.
         inservice: whether tasks can be attached to it; False while it is not defined.
-        userid: the user signed on; empty for none.
-        task: the task it has.
-        requests: what waits for it: queues' requests, and starts with data.
+        userid: the signed-on user; empty for none.
+        task: its present task, or None.
+        requests: the trigger requests and STARTs that wait for it.
     """
 
     __slots__ = ("inservice", "kind", "name", "requests", "task", "userid")

@@ -1,4 +1,4 @@
-"""A transaction as data, and the program that its tasks run."""
+"""A transaction as data, and the program of its tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 __all__ = ["Handler", "ProgramTable", "TransactionEntry"]
 
 Handler = Callable[..., object]
-"""A program: it is called with its task, and whatever else it is started with."""
+"""A program: a function called with its task and further arguments."""
 
 
 class ProgramTable(Protocol):
@@ -25,10 +25,10 @@ class TransactionEntry:
     """A transaction of a region.
 
     Attributes:
-        definition: its definition; one with defaults when a handler was registered without any.
-        handler: the function registered under its id, or None.
-        defined: whether there is a definition of its own.
-        name, remotesystem, enabled, program_name, dtimout_ns: of the definition, where each task that begins asks for
+        definition: its definition; one with defaults if only a handler was registered.
+        handler: the function registered for its id, or None.
+        defined: whether a definition was installed.
+        name, remotesystem, enabled, program_name, dtimout_ns: copied from the definition, because each new task needs
             them.
     """
 
@@ -50,7 +50,7 @@ class TransactionEntry:
         self.define(definition, defined=defined)
 
     def define(self, definition: Transaction, *, defined: bool = True) -> None:
-        """Take a definition; the handler stays."""
+        """Replace the definition and keep the handler."""
         self.definition = definition
         self.defined = defined
         self.name, self.remotesystem = definition.name, definition.remotesystem
@@ -61,13 +61,13 @@ class TransactionEntry:
 
     @property
     def program(self) -> Handler | None:
-        """The program that its tasks run: the handler, or what the program table has for PROGRAM; None for none."""
+        """The program of its tasks: the handler, or the entry of the program table for PROGRAM, or None."""
         if self.handler is not None or self._programs is None or not self.program_name:
             return self.handler
         return self._programs.find(self.program_name)
 
     def why_not(self) -> str | None:
-        """The message that says why it cannot be attached; None when it can."""
+        """The message ID that tells why it cannot be attached; None if it can."""
         if not self.enabled:
             return "DFHAC2008"
         return "DFHAC2016" if self.program is None else None

@@ -1,4 +1,4 @@
-"""Units of work: what a task does between two syncpoints, its locks, and how it ends.
+"""Units of work: the recoverable changes of a task between two syncpoints, their locks, and their end.
 
 States, as INQUIRE UOW shows them (UOWSTATE; WAITSTATE):
 
@@ -14,12 +14,12 @@ HEURCOMMIT,    decided without the coordinator and        ended by ``forget``
 HEURBACKOUT    kept for its questions
 =============  =========================================  ==================================================
 
-Everything that a commit changes, records, cycles that begin and the records of two-phase commit, goes into one commit
-of the store. When that is made, one assignment (``ended``) ends the unit of work and frees its locks; what follows from
-the end (:meth:`UnitOfWork.finish`) may be done again where an exception has cut it short. Whatever is raised inside a
-commit, it was made or it was not, and the unit of work stands accordingly. Only LOGICAL queues take part. Of a PHYSICAL
-queue the unit of work knows the last record it read, because that one is given back when the region fails before the
-unit of work ends. Sources: Recovery and Restart Guide; INQUIRE UOW (IBM Docs).
+Everything that a unit of work commits (records, ATI cycles that begin, the records of two-phase commit) is one commit
+of the store. After that, one assignment (``ended``) ends the unit of work and frees its locks. The actions that follow
+(:meth:`UnitOfWork.finish`) may be repeated if an exception interrupts them. Whatever exception is raised inside a
+commit, the commit was made or it was not, and the state of the unit of work agrees with that. Only LOGICAL queues take
+part. For a PHYSICAL queue the unit of work remembers the last record that it read, because that record is put back if
+the region fails before the unit of work ends. Sources: Recovery and Restart Guide; INQUIRE UOW (IBM Docs).
 """
 
 from __future__ import annotations
@@ -54,19 +54,20 @@ __all__ = [
 
 UOW_ID_LENGTH: Final = 8
 READS: Final = b"read/"
-"""What the keys of the last reads of PHYSICAL queues begin with."""
+"""The prefix of the keys of the last reads of PHYSICAL queues."""
 Meta = dict[bytes, bytes | None]
 """Meta data for a commit of the store: None removes a key."""
 Record = dict[str, Any]
-"""What a meta datum holds, as JSON gives it."""
+"""The contents of a meta datum, decoded from JSON."""
 
 
 class Facts(NamedTuple):
-    """What units of work know of a task.
+    """The attributes of a task that its units of work keep.
 
     Attributes:
-        transid, userid, termid, taskid: of the task.
-        wait, action, waittime: its TRANSACTION's WAIT (whether), ACTION, and WAITTIME in seconds (None for no limit).
+        transid, userid, termid, taskid: those of the task.
+        wait, action, waittime: WAIT (as a bool), ACTION, and WAITTIME in seconds (None for no limit) of its
+            TRANSACTION.
     """
 
     transid: str = ""
@@ -78,7 +79,7 @@ class Facts(NamedTuple):
     waittime: int | None = None
 
 
-_INFLIGHT: Final = Cvda.INFLIGHT  # a member costs more when it is looked up in its class
+_INFLIGHT: Final = Cvda.INFLIGHT  # a global is faster than the attribute of the enum class
 _INDOUBT: Final = Cvda.INDOUBT
 _BACKOUT: Final = Cvda.BACKOUT
 _COMMIT: Final = Cvda.COMMIT
@@ -87,7 +88,7 @@ _NOTAPPLIC: Final = Cvda.NOTAPPLIC
 _ENABLED: Final = Cvda.ENABLED
 _NONE: Final[dict[Any, Any]] = {}
 _NO_ACTIONS: Final[list[Callable[[bool], None]]] = []
-"""These two are what most units of work have, and are replaced where there is a first."""
+"""Shared by units of work without any; replaced by their own containers at the first entry."""
 
 
 class Participant(Protocol):
@@ -101,28 +102,28 @@ class Participant(Protocol):
 
     @property
     def is_lost(self) -> bool:
-        """Whether it has gone away: the unit of work can only be backed out."""
+        """Whether it cannot be reached any more, so that the unit of work can only be backed out."""
 
     def prepare(self) -> bool:
-        """Get ready to do either; False refuses, and everything is backed out."""
+        """Prepare to commit or back out; False refuses, and everything is backed out."""
 
     def commit(self) -> None:
-        """Make its part permanent. Called again if an exception came before its end."""
+        """Commit its part. Called again if an exception interrupted it."""
 
     def back_out(self) -> None:
-        """Undo its part. Called again if an exception came before its end."""
+        """Back out its part. Called again if an exception interrupted it."""
 
 
 class _Unfinished:
-    """A commit that says something new of a unit of work that goes on."""
+    """The party of a commit that records a new state of a unit of work and does not end it."""
 
     __slots__ = ()
 
     def committed(self) -> None:
-        """Nothing: what it says was assigned before."""
+        """Do nothing: the new state was assigned before the commit."""
 
     def finish(self) -> None:
-        """Nothing follows."""
+        """Do nothing."""
 
 
 _UNFINISHED: Final = _Unfinished()
@@ -132,34 +133,35 @@ class UnitOfWork:
     """One unit of work.
 
     Attributes:
-        id: eight bytes, unique in the region's life; INQUIRE UOW shows them.
-        _region: where it runs, with its parts.
+        id: eight bytes, unique in the life of the region's store; INQUIRE UOW shows them.
+        _region: the region in which it runs.
         task: the task it belongs to; None once it is shunted.
         state: INFLIGHT, INDOUBT, COMMIT, BACKOUT, HEURCOMMIT or HEURBACKOUT.
-        ended: whether it is over: it holds no lock any more.
-        finished: whether all that follows from its end has been done.
+        ended: whether it has ended, and so holds no locks.
+        finished: whether :meth:`finish` is complete.
         waitstate: ACTIVE, WAITING or SHUNTED.
         waitcause: what a shunted one waits for: CONNECTION, or NOTAPPLIC.
-        since_ns: when it got into that wait state.
-        link: name of the connection to the coordinator, when that is remote.
+        since_ns: when it entered that wait state, in nanoseconds.
+        link: the name of the connection to the coordinator, if that is another region.
         coordinator: the coordinator's own name for the unit of work; empty for none.
-        works: what it has done to logically recoverable queues, and whose ends it may have.
-        ends: the ends that it has taken; see :attr:`locks` for those that it has.
-        physical: the physically recoverable queues whose last record read is remembered.
-        qzero: logically recoverable queues that it has read to QZERO, and the cycle of each at that time.
-        participants: others that take part in its end; see :meth:`join`.
-        decision: the connections whose regions must hear a decision; kept with a prepared unit of work.
-        at_commit: gives the meta data that its commit must bring.
-        kept: what a prepared unit of work keeps beside queues, by whose it is: gives what that takes to be there again.
-        at_end: called when it has ended, with whether it committed: START PROTECT and the like.
+        works: its uncommitted changes of logically recoverable queues, by queue; only of these queues can it hold ends.
+        ends: all ends that it has taken; :attr:`locks` are those that it holds.
+        physical: the physically recoverable queues of which the last record read is remembered.
+        qzero: the logically recoverable queues that it has read to QZERO, each with its cycle at that time.
+        participants: the regions and resource managers that take part in its end; see :meth:`join`.
+        decision: the connections whose regions must be sent the decision; stored with a prepared unit of work.
+        at_commit: functions that return further meta data for its commit.
+        kept: for a prepared unit of work: the name of each part other than queues, with a function that returns what
+            the part stores in order to restore its changes.
+        at_end: functions called at its end with True for a commit, False for a backout; START PROTECT uses this.
         recorded: whether the region's recorder has been notified of its end.
-        told: whether all who take part have been told of its end.
+        notified: whether all participants have been notified of its end.
     """
 
     __slots__ = (
         "_due", "_facts", "_outcome", "_region", "at_commit", "at_end", "coordinator", "decision", "ended", "ends",
-        "finished", "id", "kept", "link", "participants", "physical", "qzero", "recorded", "since_ns", "state", "task",
-        "told", "waitcause", "waitstate", "works",
+        "finished", "id", "kept", "link", "notified", "participants", "physical", "qzero", "recorded", "since_ns",
+        "state", "task", "waitcause", "waitstate", "works",
     )  # fmt: skip
 
     def __init__(self, region: RegionData, uow_id: bytes, task: TaskData | None = None) -> None:
@@ -167,7 +169,7 @@ class UnitOfWork:
         self.id = uow_id
         self.task: TaskData | None = task
         self.state: Cvda = _INFLIGHT
-        self.ended = self.finished = self.recorded = self.told = False
+        self.ended = self.finished = self.recorded = self.notified = False
         self.waitstate: Cvda = _ACTIVE
         self.waitcause: Cvda = _NOTAPPLIC
         self.since_ns = 0
@@ -190,7 +192,7 @@ class UnitOfWork:
 
     @property
     def title(self) -> str:
-        """``unit of work 00..1A of task 42 PAYP``, for people."""
+        """A phrase for messages, such as ``unit of work 00..1A of task 42 PAYP``."""
         facts = self.facts
         task = f" of task {facts.taskid} {facts.transid}" if facts.taskid else ""
         return f"unit of work {self.id.hex().upper()}{task}"
@@ -199,7 +201,7 @@ class UnitOfWork:
 
     @property
     def facts(self) -> Facts:
-        """What it knows of its task; kept when the task is gone."""
+        """The attributes of its task, which it keeps after the task has ended."""
         return self._facts if self._facts is not None else facts_of(self.task)
 
     @facts.setter
@@ -244,7 +246,7 @@ class UnitOfWork:
     # -- queues and others ----------------------------------------------------------------------------------------
 
     def on(self, queue: IntraTdQueue) -> LogicalWork:
-        """What it has done to a queue; a record of nothing the first time."""
+        """Its uncommitted changes of a queue; creates an empty record of them the first time."""
         work = self.works.get(queue)
         if work is None:
             work = self.works[queue] = LogicalWork(queue.durable)
@@ -252,32 +254,32 @@ class UnitOfWork:
 
     @property
     def locks(self) -> list[Lock]:
-        """The ends that it has, in the order in which it got them; also those that its end has just freed."""
+        """The ends that it holds, in the order of acquisition, including those that its end has just freed."""
         return [lock for lock in dict.fromkeys(self.ends) if lock.taken_by is self]
 
     def join(self, participant: Participant) -> None:
-        """Have somebody take part in the end."""
+        """Add a participant in its end."""
         self.participants = (*self.participants, participant)
 
     @property
     def must_back_out(self) -> bool:
-        """Whether somebody who takes part has gone away: it cannot be committed any more."""
+        """Whether a participant was lost, so that it cannot be committed any more."""
         return any(participant.is_lost for participant in self.participants)
 
     def call_at_end(self, action: Callable[[bool], None]) -> None:
-        """Have something called when it has ended, with whether it committed."""
+        """Call a function at its end with True for a commit, False for a backout."""
         if not self.at_end:
             self.at_end = []
         self.at_end.append(action)
 
     def saw_qzero(self, queue: IntraTdQueue) -> None:
-        """It has read a queue to QZERO, or deleted it: that ends the cycle that is on now, when it commits."""
+        """Note that it has read a queue to QZERO or deleted it: its commit ends the ATI cycle that is on now."""
         if not self.qzero:
             self.qzero = {}
         self.qzero[queue] = queue.cycle
 
     def remember_read(self, queue: IntraTdQueue, number: int, data: bytes) -> Meta:
-        """What keeps the last record read of a physically recoverable queue, in the commit that removes it."""
+        """The meta data, for the commit of a read, that keep the last record read of a PHYSICAL queue."""
         if not self.physical:
             self.physical = {}
         self.physical[queue] = None
@@ -289,13 +291,13 @@ class UnitOfWork:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def commit(self, also: Mapping[bytes, bytes | None] | None = None) -> None:
-        """Make everything permanent, release the locks and start what has become due.
+        """Commit: make the changes permanent, release the locks and start the tasks that are due.
 
         Args:
             also: further meta data for the same commit.
 
         Raises:
-            StoreError: the store did not take it; the unit of work has then been backed out, or is in doubt still.
+            StoreError: the store refused the commit; the unit of work has been backed out, or is still indoubt.
         """
         works: list[Work] = []
         meta: Meta = self._forgotten_reads() if self.physical else {}
@@ -322,13 +324,14 @@ class UnitOfWork:
             raise late
 
     def back_out(self, also: Mapping[bytes, bytes | None] | None = None) -> None:
-        """Undo everything on logically recoverable queues and release the locks; other queues stay as they are.
+        """Back out the changes of logically recoverable queues and release the locks; other queues are not affected.
 
         Args:
             also: meta data to be committed with it.
 
         Raises:
-            StoreError: the store did not take note of it; it is backed out all the same, but not if it is in doubt.
+            StoreError: the store could not record it. The unit of work is backed out all the same, unless it is
+                indoubt.
         """
         meta: Meta = {}
         if not self._region.failed:
@@ -359,14 +362,14 @@ class UnitOfWork:
         return late
 
     def _not_made(self, before: Cvda, meta: Meta, error: BaseException) -> None:
-        """An exception left the commit of its end: if that was made all the same, follow it; else it goes on."""
+        """Handle an exception from the commit of its end: complete the end if it was made; else back out or go on."""
         self._region.hardening.settle()
         if self.ended:
             self.finish()
             return
         undone = self.state is _BACKOUT or isinstance(error, StoreError)
         self.state = before
-        if undone and before is not _INDOUBT:  # nothing of it is on the store: that it is over need not be said there
+        if undone and before is not _INDOUBT:  # nothing of it is on the store, so its end need not be recorded there
             self._forget_later(meta)
             self._outcome = _BACKOUT
             self.committed()
@@ -380,11 +383,11 @@ class UnitOfWork:
                 self._region.hardening.note(key, None)
 
     def committed(self) -> None:
-        """Its end is made. This frees its locks."""
+        """Mark it as ended, after the commit. This frees its locks."""
         self.state, self.ended = self._outcome, True
 
     def finish(self) -> None:
-        """Do what follows from its end: the account of room, cycles that begin, what others wait for."""
+        """Do what follows from its end: adjust the account of space, begin ATI cycles, wake waiting tasks."""
         if self.finished or not self.ended:
             return
         region = self._region
@@ -403,9 +406,9 @@ class UnitOfWork:
         self.finished = True
 
     def _settle_region(self, *, committed: bool) -> None:
-        """Record the end; the account of room; cycles begin or are over; what waited for the commit; free the ENQs.
+        """Record the end, adjust the account of space, begin or end ATI cycles, wake waiting tasks, release ENQs.
 
-        A QZERO counts when the task ends; when that is over already, at once.
+        A QZERO takes effect at the end of the task, or at once if the task has ended.
         """
         region, task = self._region, self.task
         if region.is_watched and region.recorder is not None and not self.recorded:
@@ -432,19 +435,19 @@ class UnitOfWork:
     # -- two phases -----------------------------------------------------------------------------------------------
 
     def prepare(self, also: Mapping[bytes, bytes | None] | None = None) -> None:
-        """Be able to do either from now on, restarts included: everything is written to the store. INDOUBT.
+        """Become INDOUBT: write everything to the store, so that it can commit or back out even after a restart.
 
         Args:
             also: further meta data for the same commit.
 
         Raises:
             UsageError: it is not INFLIGHT.
-            StoreError: the store did not take it; nothing was changed.
+            StoreError: the store refused the commit; nothing was changed.
         """
         if self.state is not _INFLIGHT or self.ended:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INFLIGHT can be prepared")
         region = self._region
-        # What it read of PHYSICAL queues is final now, and it is no longer in flight.
+        # Its reads of PHYSICAL queues are final now: an indoubt unit of work gives none of them back at a restart.
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
         self.state = _INDOUBT
         try:
@@ -467,14 +470,14 @@ class UnitOfWork:
         late = None
         try:
             late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
-        except StoreError as error:  # the record of its prepare is there, which says nearly as much
+        except StoreError as error:  # the record of its prepare is on the store, which says nearly as much
             region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
         if late is not None:
             raise late
 
     def stay_in_doubt(self) -> None:
-        """The decision was not carried out: the promise still holds, and the decision can be made again."""
+        """Return to INDOUBT after a decision could not be carried out; it can be made again."""
         self._become_shunted(Cvda.NOTAPPLIC)
         self.retain_locks()
 
@@ -487,7 +490,7 @@ class UnitOfWork:
         region.recovery.shunt(self)
 
     def retain_locks(self) -> None:
-        """Tasks that wait for a lock that is retained now try again, and are refused."""
+        """Wake the tasks that wait for its locks: those for a lock that is retained now get LOCKED."""
         for lock in self.locks:
             lock.since_ns = self.since_ns
             if lock.retained:
@@ -495,7 +498,7 @@ class UnitOfWork:
                 lock.queue.released()
 
     def decide(self, *, commit: bool, also: Mapping[bytes, bytes | None] | None = None) -> None:
-        """End one that is INDOUBT as its coordinator, or somebody in its place, says."""
+        """End an INDOUBT unit of work with the decision of its coordinator, or one taken in its place."""
         if self.state is not _INDOUBT:
             raise UsageError(f"{self.title} is {self.state.name}; only one that is INDOUBT can be decided")
         try:
@@ -514,7 +517,7 @@ class UnitOfWork:
 
 
 def facts_of(task: TaskData | None) -> Facts:
-    """What its units of work say of a task, and what its TRANSACTION says of them."""
+    """The attributes of a task and of its TRANSACTION that its units of work keep."""
     if task is None:
         return Facts()
     facts = Facts(task.transid, task.userid, task.eib.eibtrmid, task.number)
@@ -526,10 +529,10 @@ def facts_of(task: TaskData | None) -> Facts:
 
 
 def prepared_key(uow_id: bytes) -> bytes:
-    """Where a prepared unit of work is kept."""
+    """The key of a prepared unit of work."""
     return b"uow/" + uow_id
 
 
 def last_read_key(queue: bytes, uow_id: bytes) -> bytes:
-    """Where the last record is kept that a unit of work read of a physically recoverable queue."""
+    """The key of the last record that a unit of work read from a physically recoverable queue."""
     return READS + queue + b"/" + uow_id

@@ -1,9 +1,9 @@
-"""What one unit of work has done to one logically recoverable queue and not yet committed.
+"""The uncommitted changes that one unit of work has made to one logically recoverable queue.
 
-It is the store's own work: reads move over the committed records, writes gather in memory, DELETEQ is a mark. The
-commit carries all of it into the store in one transaction; backout throws it away, so that records read come back at
-the head by never having left it. Beside it stands what the account of control intervals must know. Source: Recovery
-and Restart Guide (the log holds cursors, no images).
+It extends the store's :class:`~tdqsim.core.store.Work`: reads advance a position in the committed records, writes are
+collected in memory, and DELETEQ sets a mark. The commit applies all of it to the store in one transaction. Backout
+discards it, so the records that were read are at the head again because they never left it. In addition it holds what
+the account of control intervals needs. Source: Recovery and Restart Guide (the log holds cursors, no images).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ __all__ = ["LogicalWork"]
 
 
 class LogicalWork(Work):
-    """The uncommitted part of a queue.
+    """The uncommitted changes of a queue.
 
     Attributes:
-        starts: for each control interval that it took, how many records it had put before.
-        left_before: what the queue's last control interval took before it wrote; None as long as it has not written.
+        starts: for each control interval taken, the number of records written before it.
+        left_before: the free bytes of the queue's last control interval before the first write; None before that.
     """
 
     __slots__ = ("left_before", "starts")
@@ -33,7 +33,7 @@ class LogicalWork(Work):
 
     @property
     def puts(self) -> int:
-        """Records written so far, those read back included."""
+        """The number of records written so far, including those read back."""
         return len(self.items)
 
     @property
@@ -43,37 +43,37 @@ class LogicalWork(Work):
 
     @property
     def deleted(self) -> bool:
-        """Whether the queue was deleted: every committed record goes."""
+        """Whether the queue was deleted, so that the commit removes every committed record."""
         return self.cleared
 
     @property
     def count_after(self) -> int:
-        """How many committed records the queue has when this is committed now."""
+        """The number of committed records that the queue would have after a commit now."""
         left = 0 if self.cleared else self.queue.now.count - self.reads
         return left + len(self.items) - self.own
 
     def twin(self) -> LogicalWork:
-        """Another that stands where this one does, to try what a request would find; it is thrown away."""
-        found = LogicalWork(self.queue)
+        """A copy, in which the outcome of a request can be tried; it is never committed."""
+        copy = LogicalWork(self.queue)
         if self.cleared:
-            found.clear()
+            copy.clear()
         for _ in range(self.reads):
-            found.take()
-        found.items.extend(self.written)  # without holding room for them
-        return found
+            copy.take()
+        copy.items.extend(self.written)  # without reserving space for them
+        return copy
 
     def restore(self, reads: int, *, deleted: bool) -> None:
-        """Have read so many records, and deleted the queue, as a prepared unit of work had before a restart."""
+        """Restore the reads and the deletion that a prepared unit of work had made before a restart."""
         try:
             for _ in range(reads):
                 self.take()
-        except StoreDamaged:  # the record's contents are not needed: the number of records gives its place
+        except StoreDamaged:  # only the number of records is needed here, not their contents
             self.taken = (reads, self.taken[1])
         if deleted:
             self.clear()
 
     def adopt(self, data: bytes) -> None:
-        """Write a record again for a prepared unit of work; if there is no room, the commit fails."""
+        """Write a record again for a prepared unit of work; if there is no space, the commit fails."""
         try:
             self.put(data)
         except StoreFull:

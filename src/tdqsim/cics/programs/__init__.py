@@ -1,4 +1,4 @@
-"""Program control: which programs a region has, and one calling another."""
+"""Program control: the programs of a region, LINK and XCTL, channels and containers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """LINK and XCTL.
 
-LINK passes the address of its COMMAREA: the program linked to sees and changes the caller's bytes, also when it abends
-later. XCTL passes a copy, and the program that issues it never goes on. LINK to a program of another region is in
-:mod:`~tdqsim.cics.programs.remote`. Source: LINK, XCTL (IBM Docs).
+LINK passes the address of its COMMAREA: the linked program reads and changes the caller's bytes, and the changes remain
+if it abends. XCTL passes a copy, and the program that issues it does not continue. LINK to a program of another region
+is in :mod:`~tdqsim.cics.programs.remote`. Source: LINK, XCTL (IBM Docs).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 
 
 def _area(commarea: bytearray | memoryview | bytes | None, length: int | None) -> memoryview | None:
-    """The COMMAREA as storage of the length asked for; what lies behind a short area is binary zeros."""
+    """The COMMAREA as storage of the requested length; a shorter area is extended with binary zeros."""
     size = (0 if commarea is None else len(commarea)) if length is None else length
     if not 0 <= size <= LONGEST:
         raise Condition(Resp.LENGERR, 11, f"LENGTH is {size}; allowed are 0 to {LONGEST}")
@@ -50,26 +50,26 @@ def _given_channel(task: TaskBase, channel: str | None, commarea: object) -> Cha
 
 
 def abend_program(task: TaskBase, name: str) -> AbendExit:
-    """What HANDLE ABEND PROGRAM names: the program takes the level over when the task abends.
+    """The exit of HANDLE ABEND PROGRAM: the program takes over the level when the task abends.
 
     Raises:
         Condition: PGMIDERR 1: there is no such program. PGMIDERR 9: another region has it.
     """
-    found = find_program(task, name)
+    target = find_program(task, name)
 
     def run(_abend: Abend) -> object:
         level = level_of(task)
         with on_level(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
-            return run_program(task, found)
+            return run_program(task, target)
 
     return run
 
 
 def _sent(area: memoryview | None, channel: Channel | None, datalength: int | None) -> Passed:
-    """What is sent to a program of another region.
+    """The data sent to a program of another region.
 
     Raises:
-        Condition: LENGERR 12, 13: DATALENGTH.
+        Condition: LENGERR 12, 13: DATALENGTH is out of range.
     """
     size = 0 if area is None else len(area)
     if datalength is not None and datalength < 0:
@@ -82,7 +82,7 @@ def _sent(area: memoryview | None, channel: Channel | None, datalength: int | No
 
 
 def _take_back(back: Passed, area: memoryview | None, channel: Channel | None) -> None:
-    """Put what a program of another region has left into the caller's storage, or into its channel."""
+    """Copy the COMMAREA or channel returned by a program of another region to the caller's storage or channel."""
     if area is not None and not area.readonly:
         data = back.sent[: len(area)]
         area[: len(data)] = data
@@ -107,32 +107,33 @@ def link(
     """Run another program at a lower level, in this region or another one; then continue.
 
     A program whose definition names another REMOTESYSTEM, or any with SYSID, runs in that region, in a mirror task: a
-    distributed program link. It is part of this unit of work there, gets a copy of the COMMAREA or channel, and what it
-    has left in them comes back when it returns.
+    distributed program link. Its work belongs to this unit of work. It gets a copy of the COMMAREA or channel, whose
+    new contents are returned when it ends.
 
     Args:
         program: its name, 1 to 8 characters.
-        commarea: what it gets; a bytearray or memoryview is the very storage it sees and may change, or to which the
-            COMMAREA of a remote program comes back.
-        length: how much of it, 0 to 32763; all when not given.
-        channel: the channel that it gets and shares, instead of a COMMAREA.
-        datalength: how many bytes of the COMMAREA are sent to a remote program, 0 to ``length``; the rest is binary
-            zeros there. All when not given.
-        sysid: the system that runs it; the local definition of the program is then not looked at.
-        transid: the transaction under which a remote program runs; CSMI when not given.
-        syncpointonreturn: SYNCONRETURN: a remote program has a unit of work of its own, committed when it returns.
-        nohandle: raise nothing; the response is in the EIB.
+        commarea: the COMMAREA. A bytearray or memoryview is shared with the program, which may change it; the COMMAREA
+            returned by a remote program is copied into it.
+        length: the length of the COMMAREA, 0 to 32763; all of ``commarea`` if not given.
+        channel: the channel to share with the program, instead of a COMMAREA.
+        datalength: the number of bytes of the COMMAREA sent to a remote program, 0 to ``length``; the rest is binary
+            zeros there. All if not given.
+        sysid: the system that runs it; the local definition of the program is then ignored.
+        transid: the transaction under which a remote program runs; CSMI if not given.
+        syncpointonreturn: SYNCONRETURN: a remote program has its own unit of work, committed when it returns.
+        nohandle: return with the response in the EIB instead of raising.
 
     Returns:
-        What a Python program of this region returned; None of others.
+        The result of a Python program of this region; None for other programs.
 
     Raises:
         Condition: LENGERR 11, 12, 13: LENGTH or DATALENGTH is out of range, or DATALENGTH is more than LENGTH. PGMIDERR
-            1, 2: there is no such program, or it is disabled. CHANNELERR 1: no name. Of a remote program also INVREQ
-            14, 15: SYNCONRETURN or another TRANSID after a request of this unit of work to that region; INVREQ 16:
-            TRANSID is blank; SYSIDERR 18, 19: the system is not known, or not connected; TERMERR 17: the region or the
-            link failed while the program ran; ROLLEDBACK 29: with SYNCONRETURN, its work could not be committed.
-        Abend: a remote program has ended with it. Without SYNCONRETURN this unit of work can only be backed out.
+            1, 2: there is no such program, or it is disabled. CHANNELERR 1: the channel name is not valid. For a remote
+            program also INVREQ 14, 15: SYNCONRETURN or another TRANSID after a request of this unit of work to that
+            region; INVREQ 16: TRANSID is blank; SYSIDERR 18, 19: the system is not known, or not connected; TERMERR 17:
+            the region or the link failed while the program ran; ROLLEDBACK 29: with SYNCONRETURN, its work could not be
+            committed.
+        Abend: a remote program has abended. Without SYNCONRETURN this unit of work can then only be backed out.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     system, there, mirror = where_program(task, program, sysid, transid)
@@ -140,13 +141,13 @@ def link(
         order = LinkOrder(_sent(area, given, datalength), program_of(task), mirror, syncpointonreturn)
         _take_back(ship_link(task, system, there, order), area, given)
         return None
-    found = find_program(task, program)
+    target = find_program(task, program)
     below = ProgramLevel(program, area, level_of(task), given, program_of(task))
     definition = task._region.programs.definition(program)
     if definition is not None and definition.executionset == "DPLSUBSET":
         below.subset = below.subset or "D"
     with on_level(task, below):
-        return run_program(task, found)
+        return run_program(task, target)
 
 
 @command("XCTL", "INVREQ LENGERR NOTAUTH PGMIDERR", resource="program")
@@ -163,18 +164,19 @@ def xctl(
 
     Args:
         program: its name, 1 to 8 characters.
-        commarea: what it gets: a copy.
-        length: how much of it, 0 to 32763; all when not given.
-        channel: the channel that it gets, instead of a COMMAREA.
-        nohandle: raise nothing; the response is in the EIB, and the program goes on.
+        commarea: the COMMAREA, which is copied.
+        length: the length of the COMMAREA, 0 to 32763; all of ``commarea`` if not given.
+        channel: the channel to pass, instead of a COMMAREA.
+        nohandle: return with the response in the EIB instead of raising; the program continues.
 
     Raises:
-        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: no name.
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: the channel
+            name is not valid.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
-    found = find_program(task, program)
+    target = find_program(task, program)
     copy = None if area is None else memoryview(bytearray(area))
     up = task._level.up if task._level is not None else None
     with on_level(task, ProgramLevel(program, copy, up, given, program_of(task))):
-        value = run_program(task, found)
+        value = run_program(task, target)
     raise TaskReturn(value)

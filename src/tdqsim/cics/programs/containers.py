@@ -1,8 +1,9 @@
 """PUT, GET, DELETE and MOVE CONTAINER, and browsing the containers of a channel.
 
-Without CHANNEL the current channel is meant, which LINK, XCTL, START or RETURN has given the program; a first program
-has none. PUT makes the channel that it names; the others want one that is there. Source: PUT CONTAINER (CHANNEL), GET
-CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), STARTBROWSE CONTAINER (IBM Docs).
+Without CHANNEL a command uses the current channel: the one that LINK, XCTL, START or RETURN has passed to the program,
+if any. PUT creates the channel that it names; the other commands require an existing channel. Source: PUT CONTAINER
+(CHANNEL), GET CONTAINER (CHANNEL), DELETE CONTAINER (CHANNEL), MOVE CONTAINER (CHANNEL), STARTBROWSE CONTAINER (IBM
+Docs).
 """
 
 from __future__ import annotations
@@ -38,10 +39,10 @@ _KINDS: Final = ("BIT", "CHAR")
 
 
 class Contents(NamedTuple):
-    """What GET CONTAINER gives back.
+    """The result of GET CONTAINER.
 
     Attributes:
-        data: what the container holds; None with NODATA.
+        data: the contents of the container; None with NODATA.
         length: its length in bytes.
     """
 
@@ -55,28 +56,28 @@ class Contents(NamedTuple):
 
 
 def _named(task: TaskBase, channel: str | None) -> Channel:
-    """A channel that is there.
+    """An existing channel.
 
     Raises:
-        Condition: INVREQ 4: there is no current channel. CHANNELERR 2: the program knows none of that name.
+        Condition: INVREQ 4: there is no current channel. CHANNELERR 2: the program has no channel of that name.
     """
     level = level_of(task)
     if channel is None:
         if level.channel is None:
-            raise Condition(Resp.INVREQ, 4, "the program was given no channel, and the command names none")
+            raise Condition(Resp.INVREQ, 4, "the program has no current channel, and the command names none")
         return level.channel
     name = channel.rstrip(" ")
-    found = level.channels.get(name)
-    if found is None:
+    result = level.channels.get(name)
+    if result is None:
         raise Condition(Resp.CHANNELERR, 2, f"channel {name} is not known to program {level.program}")
-    return found
+    return result
 
 
 def _container(channel: Channel, name: str) -> Container:
-    found = channel.containers.get(name.rstrip(" "))
-    if found is None:
+    result = channel.containers.get(name.rstrip(" "))
+    if result is None:
         raise Condition(Resp.CONTAINERERR, 10, f"channel {channel.name} has no container {name.rstrip()}")
-    return found
+    return result
 
 
 @command("PUT CONTAINER", _CONDITIONS)
@@ -101,15 +102,15 @@ def put_container(
         container: 1 to 16 characters.
         from_: the data.
         channel: the channel; the current one when not given.
-        length: how many bytes of ``from_`` (FLENGTH).
-        bit, char: what the data is; BIT, or CHAR when a code page is named.
-        fromccsid, fromcodepage: of the data; accepted: it is kept as it is.
-        append, prepend: add to what is there rather than take its place.
+        length: the number of bytes of ``from_`` (FLENGTH).
+        bit, char: the type of the data; by default CHAR if a code page is named, else BIT.
+        fromccsid, fromcodepage: the code page of the data; accepted without effect: the data is not converted.
+        append, prepend: add to the contents of the container instead of replacing them.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: CHANNELERR 1, CONTAINERERR 18: no name. INVREQ 4: there is no current channel. INVREQ 33: a container
-            of the other type is there. LENGERR 1: FLENGTH is negative.
+        Condition: CHANNELERR 1, CONTAINERERR 18: the name is not valid. INVREQ 4: there is no current channel. INVREQ
+            33: the container exists with the other type. LENGERR 1: FLENGTH is negative.
     """
     name = checked_name(container, Resp.CONTAINERERR, 18)
     size = len(from_) if length is None else length
@@ -158,7 +159,7 @@ def get_container(
     length: FlengthOrNone = None,
     nodata: Flag = False,
     byteoffset: Fullword = 0,
-    intoccsid: FullwordOrNone = None,  # data is given as it was put
+    intoccsid: FullwordOrNone = None,  # data is not converted
     intocodepage: CodepageOrNone = None,
     convertst: CvdaOrNone = None,
     nohandle: Flag = False,
@@ -168,17 +169,17 @@ def get_container(
     Args:
         container: 1 to 16 characters.
         channel: the channel; the current one when not given.
-        length: bytes of the area (FLENGTH); all is given when there is none.
-        nodata: only the length.
-        byteoffset: where to begin, from 0.
-        intoccsid, intocodepage, convertst: accepted: the data is given as it was put.
+        length: the length of the area (FLENGTH) in bytes; if not given, all data is returned.
+        nodata: return only the length.
+        byteoffset: the offset of the first byte to return, from 0.
+        intoccsid, intocodepage, convertst: accepted without effect: the data is not converted.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
         The data and its length; ``b""`` after a condition that was not raised.
 
     Raises:
-        Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4. LENGERR 11 with the data cut: it is longer than FLENGTH.
+        Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4. LENGERR 11, with truncated data: it is longer than FLENGTH.
     """
     data = _container(_named(task, channel), container).data[byteoffset:]
     if nodata:
@@ -205,9 +206,9 @@ def delete_container(
     Raises:
         Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4.
     """
-    found = _named(task, channel)
-    _container(found, container)
-    del found.containers[container.rstrip(" ")]
+    owner = _named(task, channel)
+    _container(owner, container)
+    del owner.containers[container.rstrip(" ")]
 
 
 @command("MOVE CONTAINER", _CONDITIONS)
@@ -220,13 +221,13 @@ def move_container(
     tochannel: Name16OrNone = None,
     nohandle: Flag = False,
 ) -> None:
-    """Give a container another name, or another channel, replacing one that has that name.
+    """Rename a container or move it to another channel, replacing a container of the same name.
 
     Args:
         container: the container.
         as_: its new name.
         channel: its channel; the current one when not given.
-        tochannel: where it goes; the current channel when not given.
+        tochannel: its new channel; the current channel if not given.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -245,7 +246,7 @@ def move_container(
 
 @command("STARTBROWSE CONTAINER", "ACTIVITYERR CHANNELERR INVREQ", {"BROWSETOKEN": Opt("fullword", 4)})
 def startbrowse_container(task: TaskBase, *, channel: ChannelName = None, nohandle: Flag = False) -> int:
-    """Start a browse of the containers of a channel: all that there are now.
+    """Start a browse of the present containers of a channel.
 
     Returns:
         BROWSETOKEN, for the commands that follow.
@@ -261,10 +262,10 @@ def startbrowse_container(task: TaskBase, *, channel: ChannelName = None, nohand
 
 
 def _browse(task: TaskBase, token: int) -> Any:
-    found = open_browses(task).get("CONTAINER", {}).get(token)
-    if found is None:
+    browse = open_browses(task).get("CONTAINER", {}).get(token)
+    if browse is None:
         raise Condition(Resp.TOKENERR, 3, f"no browse has token {token}")
-    return found
+    return browse
 
 
 @command("GETNEXT CONTAINER", "END INVREQ TOKENERR", {"CONTAINER": Opt("name", 16)}, otherwise="")
@@ -275,7 +276,7 @@ def getnext_container(task: TaskBase, browsetoken: Fullword, *, nohandle: Flag =
         Its name.
 
     Raises:
-        Condition: END 2: there is no other. TOKENERR 3: no such browse.
+        Condition: END 2: there are no more. TOKENERR 3: there is no such browse.
     """
     name = next(_browse(task, browsetoken), None)
     if name is None:
@@ -288,7 +289,7 @@ def endbrowse_container(task: TaskBase, browsetoken: Fullword, *, nohandle: Flag
     """End a browse.
 
     Raises:
-        Condition: TOKENERR 3: no such browse.
+        Condition: TOKENERR 3: there is no such browse.
     """
     _browse(task, browsetoken)
     del open_browses(task)["CONTAINER"][browsetoken]

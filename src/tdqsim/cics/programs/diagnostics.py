@@ -52,7 +52,7 @@ _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("programs")}
 
 
 class TraceEntry(NamedTuple):
-    """What ENTER TRACENUM has left."""
+    """A trace entry of ENTER TRACENUM."""
 
     task: int
     number: int
@@ -62,7 +62,7 @@ class TraceEntry(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """What DUMP TRANSACTION has left."""
+    """A dump of DUMP TRANSACTION."""
 
     task: int
     code: str
@@ -70,7 +70,7 @@ class Dump(NamedTuple):
 
 
 class JournalRecord(NamedTuple):
-    """What WRITE JOURNALNAME has left."""
+    """A record of WRITE JOURNALNAME."""
 
     journal: str
     kind: str
@@ -82,7 +82,7 @@ class Diagnostics:
 
     Attributes:
         operator: the texts of WRITE OPERATOR and of the messages that CICS writes to the console.
-        replies: what the operator will answer, in order.
+        replies: the answers that the operator will give, in order; set by the test.
         trace, dumps, journals: see :class:`TraceEntry`, :class:`Dump`, :class:`JournalRecord`.
     """
 
@@ -112,7 +112,7 @@ def write_operator(
     text: OperatorText,
     textlength: FullwordOrNone = None,
     *,
-    routecodes: Routecodes = None,  # there is one operator
+    routecodes: Routecodes = None,  # without effect: there is only one operator
     numroutes: FullwordOrNone = None,
     consname: Name8OrNone = None,
     action: Action = None,
@@ -127,10 +127,10 @@ def write_operator(
 
     Args:
         text: at most 690 characters.
-        textlength: how many of them.
-        routecodes, numroutes, consname, action, eventual, immediate, critical: accepted.
-        maxlength: the longest reply; a reply is waited for when it is given.
-        timeout: seconds to wait for it.
+        textlength: the number of characters to write; all if not given.
+        routecodes, numroutes, consname, action, eventual, immediate, critical: accepted without effect.
+        maxlength: the longest reply; if given, the command waits for a reply.
+        timeout: the seconds to wait for it.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
@@ -144,9 +144,9 @@ def write_operator(
     length = len(text) if textlength is None else textlength
     if not 0 < length <= _BOUNDS["longest_operator_text"]:
         raise Condition(Resp.INVREQ, 1, f"the text has {length} characters")
-    said = text[:length]
+    message = text[:length]
     diagnostics = task._region.diagnostics
-    diagnostics.operator.append(said.rstrip(" "))
+    diagnostics.operator.append(message.rstrip(" "))
     if maxlength is None and timeout is None:
         return {}
     if not diagnostics.replies:
@@ -174,13 +174,14 @@ def enter_tracenum(
     Args:
         tracenum: 0 to 199.
         from_: data for the entry.
-        fromlength: how much of it.
+        fromlength: the number of bytes of ``from_``.
         resource: 8 characters.
-        exception: whether it is one of an error.
+        exception: whether it is an exception trace entry.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: INVREQ 1: the number is out of range. LENGERR 4: FROMLENGTH is not that of the data or less.
+        Condition: INVREQ 1: the number is out of range. LENGERR 4: FROMLENGTH is negative or more than the length of
+            the data.
     """
     if not 0 <= tracenum <= _BOUNDS["highest_trace_number"]:
         raise Condition(Resp.INVREQ, 1, f"TRACENUM is {tracenum}; allowed are 0 to {_BOUNDS['highest_trace_number']}")
@@ -196,23 +197,23 @@ def dump_transaction(
     length: FlengthOrNone = None,
     *,
     short: ShortLengthOrNone = None,
-    complete: Flag = False,  # what is kept is what FROM names
+    complete: Flag = False,  # without effect: the dump holds only FROM
     nohandle: Flag = False,
 ) -> str:
     """Take a transaction dump.
 
     Args:
         dumpcode: 4 characters, none of them blank.
-        from_: what to show.
-        length, short: how much of it (FLENGTH, LENGTH).
-        complete: accepted.
+        from_: the storage to dump.
+        length, short: the number of bytes of ``from_`` (FLENGTH, LENGTH).
+        complete: accepted without effect.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
         DUMPID, such as ``1/0001``.
 
     Raises:
-        Condition: INVREQ 13: the dump code is no good.
+        Condition: INVREQ 13: the dump code is not valid.
     """
     if len(dumpcode) != 4 or " " in dumpcode:
         raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 4 characters, none of them blank")
@@ -234,7 +235,7 @@ def write_journalname(
     from_: From,
     length: FlengthOrNone = None,
     *,
-    wait: Flag = False,  # it is there at once
+    wait: Flag = False,  # without effect: the record is written at once
     nosuspend: Flag = False,
     nohandle: Flag = False,
 ) -> int:
@@ -244,7 +245,7 @@ def write_journalname(
         REQID: the number of the record.
 
     Raises:
-        Condition: LENGERR: FLENGTH is not that of the data or less.
+        Condition: LENGERR: FLENGTH is negative or more than the length of the data.
     """
     journals = task._region.diagnostics.journals
     journals.append(JournalRecord(journal, jtypeid, _cut(from_, length, 0)))

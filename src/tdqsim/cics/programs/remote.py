@@ -1,12 +1,12 @@
 """Distributed program link (DPL): LINK to a program of another region.
 
-The region that has the program runs it in a mirror task, with a COMMAREA of its own or a copy of the channel, and sends
-back what the program has left there. The program works in the requester's unit of work: the mirror stays until the
-requester's syncpoint. With SYNCONRETURN it has a unit of work of its own, which is committed when it returns.
+The region that owns the program runs it in a mirror task, with a copy of the COMMAREA or channel, and returns the
+changed copy. The program's work belongs to the requester's unit of work: the mirror stays until the requester's
+syncpoint. With SYNCONRETURN the program has its own unit of work, which is committed when it returns.
 
-The program has no terminal and, without SYNCONRETURN, takes no syncpoint: such a command is INVREQ 200, and abend ADPL
-where the program does not handle that. When the program abends, LINK is an abend of the same code in the requester,
-which can only back out its own unit of work then, save with SYNCONRETURN.
+The program has no terminal and, without SYNCONRETURN, may not take a syncpoint: such a command gets INVREQ 200, or
+abend ADPL if the program does not handle that. If the program abends, LINK abends in the requester with the same code;
+the requester can then only back out its unit of work, except with SYNCONRETURN.
 
 Sources: LINK, Distributed program link, Exception conditions for LINK command, Programming considerations for
 distributed program link (IBM Docs).
@@ -42,11 +42,11 @@ _NOT_COMMITTED: Final = 29
 
 
 class Passed(NamedTuple):
-    """What LINK passes to a program, and what comes back: a COMMAREA, a channel, or neither.
+    """The data that LINK passes to a program, or that the program returns: a COMMAREA, a channel, or neither.
 
     Attributes:
-        size: bytes of the COMMAREA; -1 for none.
-        sent: the first bytes of it; the rest is binary zeros.
+        size: the length of the COMMAREA; -1 for none.
+        sent: its first bytes; the rest is binary zeros.
         channel: the channel, or None.
     """
 
@@ -55,7 +55,7 @@ class Passed(NamedTuple):
     channel: Channel | None
 
     def to_bytes(self, **head: object) -> bytes:
-        """Its form in a message, with other values beside it: a JSON object, preceded by its length, then the data.
+        """Its form in a message, together with other values: the length of a JSON object, the object, then the data.
 
         Raises:
             UsageError: it is longer than a message may be.
@@ -73,7 +73,7 @@ class Passed(NamedTuple):
 
     @classmethod
     def from_bytes(cls, form: bytes) -> tuple[Passed, dict[str, Any]]:
-        """What a message passes, and the values beside it.
+        """The data in a message, and the other values.
 
         Raises:
             Condition: ISCINVREQ: it cannot be read.
@@ -112,13 +112,13 @@ class Passed(NamedTuple):
 
 
 class LinkOrder(NamedTuple):
-    """A LINK as its task gives it to the region that has the program.
+    """A LINK request as sent to the region that owns the program.
 
     Attributes:
         passed: the COMMAREA or the channel.
-        invoker: the program that issues it.
-        transid: the transaction under which the program runs there; empty for the mirror's own.
-        apart: SYNCONRETURN: the program has a unit of work of its own.
+        invoker: the program that issues LINK.
+        transid: the transaction under which the program runs there; empty for the mirror's default.
+        apart: SYNCONRETURN: the program has its own unit of work.
     """
 
     passed: Passed
@@ -132,10 +132,10 @@ class LinkOrder(NamedTuple):
 
     @classmethod
     def from_bytes(cls, form: bytes) -> LinkOrder:
-        """The LINK of a message.
+        """The LINK request in a message.
 
         Raises:
-            Condition: ISCINVREQ: it is none.
+            Condition: ISCINVREQ: the message has no valid LINK request.
         """
         passed, head = Passed.from_bytes(form)
         names = {word: head.get(word) for word in _NAMES}
@@ -168,14 +168,14 @@ def where_program(task: TaskBase, name: str, sysid: str | None, transid: str | N
 
 
 def ship_link(task: TaskBase, system: str, program: str, order: LinkOrder) -> Passed:
-    """Have a program of another region run.
+    """Run a program in another region.
 
     Returns:
-        What it has left in the COMMAREA or the channel.
+        The returned COMMAREA or channel.
 
     Raises:
-        Condition: as LINK of a remote program.
-        Abend: the program has ended with it.
+        Condition: as LINK to a remote program.
+        Abend: the program has abended.
     """
     region = task._region
     try:
@@ -192,20 +192,20 @@ def ship_link(task: TaskBase, system: str, program: str, order: LinkOrder) -> Pa
     return back
 
 
-# -- the region that has the program ----------------------------------------------------------------------------------
+# -- the region that owns the program ---------------------------------------------------------------------------------
 
 
 def serve_link(task: TaskBase, name: str, order: LinkOrder) -> bytes:
     """Run a program for another region, in a mirror task; or pass the LINK on to the region that has the program.
 
     Returns:
-        What it has left in the COMMAREA or the channel, as a message brings it back.
+        The returned COMMAREA or channel, in the form of a message.
 
     Raises:
-        Condition: PGMIDERR, or what the next region answers; ROLLEDBACK 29: with SYNCONRETURN, the program's work could
-            not be committed.
-        Abend: the program has ended with it.
-        RegionClosed, LinkDown, WouldWaitForever: it was ended while it waited.
+        Condition: PGMIDERR, or the condition from the next region; ROLLEDBACK 29: with SYNCONRETURN, the program's work
+            could not be committed.
+        Abend: the program has abended.
+        RegionClosed, LinkDown, WouldWaitForever: the program's wait was ended.
     """
     system, there, transid = where_program(task, name, None, order.transid or None)
     before = task._startcode
@@ -225,11 +225,11 @@ def serve_link(task: TaskBase, name: str, order: LinkOrder) -> bytes:
 
 
 def _run_here(task: TaskBase, name: str, passed: Passed) -> Passed:
-    found = find_program(task, name)
+    program = find_program(task, name)
     area, channel = passed.area(), passed.channel
     try:
         with on_level(task, ProgramLevel(name, area, level_of(task), channel, program_of(task))):
-            run_program(task, found)
+            run_program(task, program)
     except (RegionClosed, LinkDown, WouldWaitForever):
         raise
     except Exception as error:

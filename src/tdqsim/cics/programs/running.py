@@ -25,7 +25,7 @@ def find_program(task: TaskBase, name: str) -> Program:
     """The program of this region with a name.
 
     Raises:
-        Condition: PGMIDERR 1: there is none. PGMIDERR 2: it is disabled. PGMIDERR 9: another region has it.
+        Condition: PGMIDERR 1: there is none. PGMIDERR 2: it is disabled. PGMIDERR 9: it belongs to another region.
     """
     programs: Programs = task._region.programs
     definition = programs.definition(name)
@@ -33,15 +33,15 @@ def find_program(task: TaskBase, name: str) -> Program:
         raise Condition(Resp.PGMIDERR, _REMOTE, f"program {name} is defined in system {definition.remotesystem}")
     if definition is not None and definition.status == "DISABLED":
         raise Condition(Resp.PGMIDERR, _DISABLED, f"program {name} is disabled")
-    found = programs.find(name)
-    if found is None:
+    program = programs.find(name)
+    if program is None:
         raise Condition(Resp.PGMIDERR, _NOT_DEFINED, f"program {name} is not defined")
-    return found
+    return program
 
 
 @contextmanager
 def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
-    """Run inside on a level of its own; whatever ends it, the caller's handles are active again."""
+    """Run the block on a new program level; afterwards the caller's level and handles are active again."""
     before = task._level, task._handles, task.eib.eibcalen
     task._level, task._handles = level, NO_HANDLES
     task.eib.eibcalen = 0 if level.commarea is None else len(level.commarea)
@@ -55,7 +55,7 @@ def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
 
 
 def run_program(task: TaskBase, program: Program) -> object:
-    """Run a program to its RETURN; its own abend exit ends it normally."""
+    """Run a program to its end; if its own abend exit handles an abend, it ends normally."""
     try:
         return program(task)
     except TaskReturn as leave:

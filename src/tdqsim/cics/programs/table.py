@@ -1,4 +1,4 @@
-"""The programs of a region: each is a callable that takes its task, whatever language it is written in."""
+"""The programs of a region: each is a callable with the task as its argument, whatever its language."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class InstalledProgram(Protocol):
 
     @property
     def remotesystem(self) -> str:
-        """The system that has it; empty for this one."""
+        """The system that owns it; empty for this one."""
 
     @property
     def remotename(self) -> str:
@@ -45,8 +45,8 @@ class Programs:
     """The program table of a region.
 
     Attributes:
-        finders: asked in turn for a program that was not registered; each gives the program or None.
-        definitions: the PROGRAM definitions that are installed, by name; a program needs none.
+        finders: functions called in turn for a program that is not registered; each returns the program or None.
+        definitions: the installed PROGRAM definitions by name; a program need not have one.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Programs:
             program: called with its task.
 
         Raises:
-            UsageError: the name is no program's, or the program cannot be called.
+            UsageError: the name is not a valid program name, or the program cannot be called.
         """
         if not 0 < len(name) <= 8 or not name.isascii():
             raise UsageError(f"program {name!r}: the name of a program is 1 to 8 characters")
@@ -78,18 +78,18 @@ class Programs:
         self._on_register()
 
     def install(self, definition: InstalledProgram) -> None:
-        """Install a PROGRAM definition, in the place of one of that name."""
+        """Install a PROGRAM definition, replacing one of that name."""
         self.definitions[definition.name] = definition
 
     def definition(self, name: str) -> InstalledProgram | None:
-        """The definition of a program; None for one that has none."""
+        """The definition of a program, or None."""
         return self.definitions.get(name.rstrip(" \0").upper()) if self.definitions else None
 
     def define_table(self, name: str, data: bytes) -> None:
         """Define the bytes that LOAD of this name returns, for example a table that is not a COBOL program.
 
         Raises:
-            UsageError: the name is no program's, or there are no bytes.
+            UsageError: the name is not a valid program name, or there are no bytes.
         """
         if not 0 < len(name) <= 8 or not name.isascii():
             raise UsageError(f"table {name!r}: the name of a program is 1 to 8 characters")
@@ -102,13 +102,13 @@ class Programs:
         return self._tables.get(name)
 
     def names(self) -> list[str]:
-        """The names that are registered; the finders may know others."""
+        """The registered names; the finders may find other programs."""
         return list(self._table)
 
     def find(self, name: str) -> Program | None:
         """The program of this name, or None."""
         name = name.rstrip(" \0").upper()
-        found = self._table.get(name)
-        if found is not None:
-            return found
+        entry = self._table.get(name)
+        if entry is not None:
+            return entry
         return next((program for finder in self.finders if (program := finder(name)) is not None), None)

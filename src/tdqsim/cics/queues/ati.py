@@ -1,37 +1,38 @@
-"""Automatic transaction initiation: the trigger cycle of a queue, as a table.
+"""Automatic transaction initiation (ATI): the trigger cycle of a queue, as a table.
 
 A queue with TRANSID and TRIGGERLEVEL > 0 starts a task when it holds that many records *or more* while no *cycle* is
-on. The start begins a cycle (the latch); until the cycle is over nothing else is started, however many records come.
+on. The start begins a cycle (the latch). Until the cycle is over no other task is started, however many records are
+written.
 
-When the count is looked at: on a NO or PHYSICAL queue at every WRITEQ that went well, while the writer goes on; on a
-LOGICAL queue at the commit of a unit of work that wrote, on the committed count. Nothing is looked at on READQ,
-DELETEQ or backout.
+The count is checked, on a NO or PHYSICAL queue, at every successful WRITEQ, without delaying the writer; on a LOGICAL
+queue, at the commit of a unit of work that wrote to it, with the committed count. It is not checked at READQ, DELETEQ
+or backout.
 
-What ends a cycle or goes on with it::
+The events that end or continue a cycle::
 
     event                          NO, PHYSICAL      LOGICAL
-    READQ by anybody gets QZERO    over, at once     over, when the task ends that saw it and committed
-    DELETEQ by anybody             over, at once     the same
+    READQ of any task gets QZERO   over, at once     over, when the task ends that saw it and committed
+    DELETEQ of any task            over, at once     the same
     SET of its trigger, task gone  over              over
     task ends, FILE                over              over
     task ends normally, TERMINAL   started again     started again        (SYSTEM likewise)
     task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO)
     task cannot be attached        stays on          stays on
 
-A SET of the trigger frees a queue that is stuck: its cycle's task has abended, or could not be attached. While that
-task is due or runs, a SET changes nothing of the cycle, since nothing more is started while the latch is set; a task
-that ends when TRIGGERLEVEL is 0 or ATIFACILITY another by then is treated as these say.
+A SET of a trigger attribute frees a queue whose cycle is stuck because its task has abended or could not be attached.
+While the task is due or runs, a SET does not affect the cycle, since no other task is started while the latch is set;
+when the task ends, the TRIGGERLEVEL and ATIFACILITY of that time decide.
 
-The end of a FILE task only opens the way: the *next* write at or over the level starts a task, not the end itself. An
-initiation that fails before there is a task (transaction unknown or remote) begins no cycle, so that every later write
-tries again; the message is written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (IBM Docs).
+The end of a FILE task starts no other task: the *next* write at or over the level does. An initiation that fails before
+a task exists (transaction unknown or remote) begins no cycle, so that every later write tries again; the message is
+written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (IBM Docs).
 
-While the unit of work of a triggered task is shunted, its queue's cycle is *held*: whatever of the table happens then
-counts when the doubt is over, and no second task is started before. (The manuals only hint at it: unconfirmed.)
+While the unit of work of a triggered task is shunted, its queue's cycle is *held*: the events of the table take effect
+when the unit of work is decided, and no second task is started before. (The manuals only hint at this: unconfirmed.)
 
-A task for a terminal waits until the terminal is in service and has no other task. To restart for ever a program that
-takes no record off its queue, because it never reads it or always backs out, would be endless here, where no operator
-looks on: after ``ati_starts_without_read`` starts the cycle stays on and nothing more is started.
+A task for a terminal waits until the terminal is in service and has no other task. A program that never removes a
+record from its queue, because it does not read it or always backs out, would be restarted for ever. A test has no
+operator who stops it, so after ``ati_starts_without_read`` starts the cycle stays on and no more tasks are started.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ AGAIN: Final = "started again"
 STAYS: Final = "stays on"
 
 AFTER_TASK: Final[dict[tuple[str, bool], str]] = {
-    # (ATIFACILITY, whether the task ended normally): what happens to its cycle, when that is still on
+    # (ATIFACILITY, whether the task ended normally): the effect on its cycle, if that is still on
     ("FILE", True): OVER,
     ("FILE", False): OVER,
     ("TERMINAL", True): AGAIN,
@@ -70,12 +71,12 @@ _LIMIT: Final = int(next(row["value"] for row in table("kernel") if row["name"] 
 
 
 class _HeldCycle:
-    """A cycle that a shunted unit of work keeps on.
+    """A cycle that a shunted unit of work holds.
 
     Attributes:
         queue: the queue.
-        outcome: what the end of the cycle's task, or a QZERO, would have done meanwhile; empty while nothing has.
-        restarted: whether it was on in an earlier run, of whose task nothing is left.
+        outcome: the deferred effect of the end of the cycle's task, or of a QZERO; empty if neither has occurred.
+        restarted: whether the cycle began in an earlier run, so that its task no longer exists.
     """
 
     __slots__ = ("outcome", "queue", "restarted")
@@ -94,22 +95,22 @@ class Ati:
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self._held: dict[bytes, _HeldCycle] = {}
-        self._resumed: set[IntraTdQueue] = set()  # their cycles go on after a restart, and nothing is scheduled yet
+        self._resumed: set[IntraTdQueue] = set()  # their cycles continue after a restart; no task is scheduled yet
 
     def arm(self, queue: IntraTdQueue) -> None:
-        """Work out at which count the next write starts a task."""
+        """Compute the count at which the next write starts a task (``fire_at``)."""
         queue.fire_at = _level(queue) if queue.latched is None else NEVER
 
     # -- reached --------------------------------------------------------------------------------------------------
 
     def due(self, queue: IntraTdQueue, items: int, task: int, transid: str, termid: str, uow: str = "") -> Latch | None:
-        """What begins a cycle now that the level is reached; None when no task can be started. Nothing begins yet.
+        """Prepare the cycle to begin when the level is reached; None if no task can be started.
 
         Args:
             queue: the queue.
-            items: how many records the queue then has.
-            task, transid, termid: of the task whose WRITEQ or commit is looked at.
-            uow: the unit of work whose commit it is, in hexadecimal; empty for a WRITEQ.
+            items: the number of records on the queue after the write or commit.
+            task, transid, termid: the task that issued the WRITEQ or commit.
+            uow: the committed unit of work, in hexadecimal; empty for a WRITEQ.
         """
         why_not = self.why_no_cycle(queue)
         if why_not is None:
@@ -121,10 +122,10 @@ class Ati:
         return None
 
     def begin(self, latch: Latch) -> None:
-        """Begin a cycle and have its task started. It runs later, never inside the writer.
+        """Begin a cycle and schedule its task, which runs later, never inside the writer.
 
-        What an exception cuts short is done by the next write that finds the level reached: until its task is on the
-        way the queue goes on looking at the count.
+        If an exception interrupts this, the next write that reaches the level completes it: the queue continues to
+        check the count until the task is scheduled.
         """
         queue = latch.queue
         if queue.latched is None:
@@ -132,18 +133,18 @@ class Ati:
             queue.latched, queue.cycle, queue.starts, queue.failed_start = latch, latch.cycle, 0, False
         elif self._has_task(queue):
             queue.fire_at = NEVER
-            if queue.latched.facility != "FILE":  # the request is there, and may not have been served
+            if queue.latched.facility != "FILE":  # the request exists, but may not have been served
                 self.serve(self._region.terminal_control.get(queue.latched.facility, queue.facilityid))
             return
         self.schedule(queue)
         queue.fire_at = NEVER
 
     def would_start(self, queue: IntraTdQueue, items: int) -> bool:
-        """Whether a task is started once the queue has so many records."""
+        """Whether a task is started when the queue has this many records."""
         return items >= queue.fire_at and self.why_no_cycle(queue) is None
 
     def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None:
-        """The message and reason that keep the start from being made; None when nothing does."""
+        """The message ID and the reason why a task cannot be started; None if it can."""
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined"
@@ -152,7 +153,7 @@ class Ati:
         return None
 
     def schedule(self, queue: IntraTdQueue) -> None:
-        """Have a task started for the queue's cycle."""
+        """Schedule the task of the queue's cycle."""
         if self._resumed:
             self._resumed.discard(queue)
         latch = queue.latched
@@ -173,7 +174,7 @@ class Ati:
         self.serve(facility)
 
     def serve(self, facility: Facility) -> None:
-        """Give a facility that is free and in service its next task."""
+        """Start the next task of a facility, if it is free and in service."""
         request = None
         try:
             while facility.inservice and facility.task is None and facility.requests:
@@ -184,7 +185,7 @@ class Ati:
                     request(facility)
                 request = None
         except BaseException:
-            if request is not None and facility.task is None:  # an interrupt came before it had the facility
+            if request is not None and facility.task is None:  # an interrupt came before it got the facility
                 facility.requests.appendleft(request)
             raise
 
@@ -200,15 +201,15 @@ class Ati:
                 return
         if not userid or (security := region.security) is None:
             userid = region.default_user
-        elif not security.knows_user(userid):  # the policy of an earlier run may have known a user who is unknown now
+        elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         queue.triggers += 1
         region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
     def _gives_up(self, queue: IntraTdQueue) -> bool:
-        """Whether the queue's task was started so often already while no record has left the queue for good."""
-        gone = queue.gone  # goes up with every record that does
+        """Whether the limit of starts without a record leaving the queue is reached."""
+        gone = queue.gone  # increases with every record that leaves the queue
         if gone != queue.starts_gone:
             queue.starts, queue.starts_gone = 0, gone
         if queue.starts >= _LIMIT:
@@ -220,11 +221,11 @@ class Ati:
     # -- over -----------------------------------------------------------------------------------------------------
 
     def emptied(self, queue: IntraTdQueue, cycle: int | None = None) -> None:
-        """A non-logical queue was read to QZERO or deleted; a logical one was, by a task that has now ended.
+        """End a cycle after a QZERO or DELETEQ: at once, or for a logical queue at the end of the task that did it.
 
         Args:
             queue: the queue.
-            cycle: which cycle was on, or had been the last, when it was; another is not concerned.
+            cycle: the number of the current or last cycle at the time of the QZERO; any other cycle is not affected.
         """
         if queue.latched is None or (cycle is not None and cycle != queue.cycle):
             return
@@ -235,7 +236,7 @@ class Ati:
             held.outcome = OVER
 
     def trigger_changed(self, queue: IntraTdQueue) -> None:
-        """SET TDQUEUE has changed a trigger attribute: a cycle whose task is gone for good is given up."""
+        """After SET TDQUEUE has changed a trigger attribute, end a cycle that has no task any more."""
         queue.failed_start = False
         held = self._holder(queue)
         if not self._has_task(queue) and (held is None or held.outcome is STAYS):
@@ -251,7 +252,7 @@ class Ati:
         return queue.latched is not None and any(request is queue.latched for request in requests)
 
     def gone(self, queue: IntraTdQueue) -> None:
-        """The queue is discarded or replaced: its cycle is over, also one that is held."""
+        """End the cycle of a queue that is discarded or replaced, even if it is held."""
         self._over(queue)
 
     def _over(self, queue: IntraTdQueue) -> None:
@@ -260,7 +261,7 @@ class Ati:
         queue.latched, queue.fire_at = None, _level(queue)
 
     def task_ended(self, latch: Latch, *, normal: bool) -> None:
-        """A triggered task has ended; its unit of work is settled and its QZEROs are counted."""
+        """After the end of a triggered task, when its unit of work has ended and its QZEROs have taken effect."""
         queue = latch.queue
         if queue.latched is not latch:
             return
@@ -274,7 +275,7 @@ class Ati:
     def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
         if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
             self._over(queue)
-        elif outcome is AGAIN and not self._has_task(queue):  # an end that was cut short may have scheduled it
+        elif outcome is AGAIN and not self._has_task(queue):  # an interrupted call may have scheduled it already
             self.schedule(queue)
 
     # -- held -----------------------------------------------------------------------------------------------------
@@ -287,12 +288,12 @@ class Ati:
         return latch.queue.name if latch is not None and latch.queue.latched is latch else ""
 
     def hold(self, uow: UnitOfWork) -> None:
-        """A unit of work is about to be shunted: if its task was triggered, its queue's cycle is held."""
+        """Hold the cycle that triggered the task of a unit of work, which is about to be shunted."""
         if self.cycle_of(uow) and uow.task is not None and uow.task._request is not None:
             self._hold(uow, _HeldCycle(uow.task._request.queue, restarted=False))
 
     def hold_again(self, uow: UnitOfWork, queue: IntraTdQueue) -> None:
-        """After a restart: a unit of work is shunted still that holds a queue's cycle."""
+        """After a restart, hold a queue's cycle for a unit of work that is still shunted."""
         queue.latched = queue.latched or Latch(queue)
         queue.fire_at = NEVER
         self._hold(uow, _HeldCycle(queue, restarted=True))
@@ -305,7 +306,7 @@ class Ati:
         return next((held for held in self._held.values() if held.queue is queue), None)
 
     def _resolved(self, uow_id: bytes) -> None:
-        """The doubt is over: what the end of the task would have done is done now."""
+        """Apply the deferred outcome of a held cycle, after its unit of work was decided."""
         held = self._held.pop(uow_id, None)
         if held is None:
             return
@@ -319,10 +320,10 @@ class Ati:
             self._go_on(queue, held.outcome)
 
     def resume(self, queue: IntraTdQueue) -> bool:
-        """At a restart: a cycle of a TERMINAL or SYSTEM queue goes on, one of a FILE queue is over.
+        """At a restart, continue the cycle of a TERMINAL or SYSTEM queue, and end that of a FILE queue.
 
         Returns:
-            Whether it goes on: then a task is to be scheduled for it.
+            Whether it continues; then the caller must schedule a task for it.
         """
         if self._holder(queue) is not None:
             queue.fire_at = NEVER

@@ -1,16 +1,16 @@
-"""Which request meets which condition in which state: the state table, with its theory.
+"""The state table: the condition that each request gets in each state of a queue.
 
 The order of decision for READQ, WRITEQ and DELETEQ TD is a choice (the manuals give none) and is the same everywhere:
 
 1. the name is known, after aliases are followed to their end (QIDERR: unknown name, missing target, ring);
-2. a remote queue is shipped (DISABLED when the local entry is disabled: that only governs shipping);
+2. a request for a remote queue is shipped (DISABLED if the local definition is disabled, which only prevents shipping);
 3. security, on the final target's name (NOTAUTH);
-4. ENABLESTATUS: ENABLED goes on; DISABLED is refused; DISABLING goes on only for a unit of work that already owns an
-   end of the queue, since a disable waits for its users and admits no new ones;
+4. ENABLESTATUS: ENABLED proceeds; DISABLED is refused; DISABLING proceeds only for a unit of work that already owns an
+  end of the queue, since a disable waits for its users and admits no new ones;
 5. type, open (NOTOPEN), then direction (INVREQ, of a data set that is open the other way): the table below;
 6. length (LENGERR), 7. locks (LOCKED, waiting, QBUSY), 8. space or emptiness (NOSPACE, QZERO): in the commands.
 
-Step 5 depends on type and, for a data set, on what it was defined for and whether it is open::
+Step 5 depends on the type and, for a data set, on its direction and whether it is open::
 
     type    direction  open    READQ    WRITEQ   DELETEQ
     INTRA   -          -       goes on  goes on  goes on
@@ -19,8 +19,8 @@ Step 5 depends on type and, for a data set, on what it was defined for and wheth
     EXTRA   output     yes     INVREQ   goes on  INVREQ
     EXTRA   output     no      NOTOPEN  NOTOPEN  INVREQ
 
-Steps 4 and 5 are :func:`decide`. A queue binds what it does to a request when one of these changes (see
-:mod:`~tdqsim.cics.queues.kinds`), and code that predicts a request calls the same function.
+Steps 4 and 5 are :func:`decide`. When one of these states changes, a queue binds its request functions again (see
+:mod:`~tdqsim.cics.queues.kinds`); code that predicts a request calls the same function.
 
 Sources: READQ TD, WRITEQ TD, DELETEQ TD, Disabling transient data queues (IBM Docs).
 """
@@ -45,7 +45,7 @@ __all__ = [
 ]  # fmt: skip
 
 REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
-    # (type, output, open): what each request meets; NORMAL goes on
+    # (type, output, open): the outcome of each request; NORMAL proceeds
     ("INTRA", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},
     ("EXTRA", False, True): {READQ: Resp.NORMAL, WRITEQ: Resp.INVREQ, DELETEQ: Resp.INVREQ},
     ("EXTRA", False, False): {READQ: Resp.NOTOPEN, WRITEQ: Resp.NOTOPEN, DELETEQ: Resp.INVREQ},
@@ -63,10 +63,10 @@ _WORDS: Final = {
 
 
 def final_target(region: RegionData, name: str) -> TdQueue:
-    """The queue that a name stands for, aliases followed.
+    """The queue that a name stands for, after aliases.
 
     Raises:
-        Condition: QIDERR: the name or a target is not installed, or the aliases go round in a ring.
+        Condition: QIDERR: the name or a target is not installed, or the aliases form a ring.
     """
     queue = region.tdqueues.get(name)
     if queue is None:
@@ -75,18 +75,18 @@ def final_target(region: RegionData, name: str) -> TdQueue:
 
 
 def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
-    """The queue that an alias stands for in the end.
+    """The final target of an alias.
 
     Raises:
-        Condition: QIDERR: a target is not installed, or the aliases go round in a ring.
+        Condition: QIDERR: a target is not installed, or the aliases form a ring.
     """
     name, queue = alias.name, alias
-    seen = {name}
+    visited = {name}
     while isinstance(queue, IndirectTdQueue):
         target = queue.indirectname
-        if target in seen:
+        if target in visited:
             raise Condition(Resp.QIDERR, detail=f"the aliases of {name} go round in a ring at {target}")
-        seen.add(target)
+        visited.add(target)
         if target not in queues:
             raise Condition(Resp.QIDERR, detail=f"queue {target}, which {name} stands for, is not installed")
         queue = queues[target]
@@ -94,7 +94,7 @@ def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
 
 
 def outcomes(queue: TdQueue) -> Mapping[str, Resp | None]:
-    """What each request meets as the queue stands: NORMAL goes on, None does for who owns an end of the queue."""
+    """The outcome of each request in the present state: NORMAL proceeds, None proceeds for an owner of an end only."""
     status = queue.enablestatus
     if status is not Cvda.ENABLED:
         return _OWNERS_ONLY if status is Cvda.DISABLING and queue.type == "INTRA" else _DISABLED
@@ -104,17 +104,17 @@ def outcomes(queue: TdQueue) -> Mapping[str, Resp | None]:
 
 
 def decide(queue: TdQueue, command: str) -> Resp | None:
-    """What one request meets; see :func:`outcomes`."""
+    """The outcome of one request; see :func:`outcomes`."""
     return outcomes(queue)[command]
 
 
 def owns_an_end(task: TaskData, queue: TdQueue) -> bool:
-    """Whether the task's unit of work has one of the queue's ends."""
+    """Whether the task's unit of work owns an end of the queue."""
     return task._has_uow and any(lock.owner is task._unit for lock in queue.locks)
 
 
 def refusal(queue: TdQueue, command: str) -> Condition:
-    """The condition of a request that the state of a queue does not let go on."""
+    """The condition of a request that the state of a queue refuses."""
     met = decide(queue, command) or Resp.DISABLED
     words = _WORDS[met].format(
         name=queue.name, status=queue.enablestatus.name, command=command,
@@ -124,7 +124,7 @@ def refusal(queue: TdQueue, command: str) -> Condition:
 
 
 def check_access(task: TaskData, queue: TdQueue) -> None:
-    """Step 3.
+    """Check step 3.
 
     Raises:
         Condition: NOTAUTH.
@@ -134,7 +134,7 @@ def check_access(task: TaskData, queue: TdQueue) -> None:
 
 
 def check_state(task: TaskData, command: str, queue: TdQueue) -> None:
-    """Steps 3 to 5 for a local queue, or the local entry of a remote one.
+    """Check steps 3 to 5 for a local queue, or for the local definition of a remote one.
 
     Raises:
         Condition: NOTAUTH, DISABLED, INVREQ or NOTOPEN.

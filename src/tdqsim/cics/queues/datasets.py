@@ -20,7 +20,7 @@ __all__ = ["DataSets", "dd_card"]
 
 @runtime_checkable
 class _Card(Protocol):
-    """A card of region.yaml, which is a pydantic model that this room does not import."""
+    """A card of region.yaml: a pydantic model of :mod:`tdqsim.definitions`, which is not imported here."""
 
     concatenation: Sequence[object]
 
@@ -28,10 +28,10 @@ class _Card(Protocol):
 
 
 def dd_card(name: str, given: object) -> DDCard:
-    """A DD card from what a caller gave: a card, a path, a mapping as in region.yaml, or region.yaml's own card.
+    """A DD card from a card, a path, a mapping as in region.yaml, or a card read from region.yaml.
 
     Raises:
-        DatasetError: it is none of these, or a value is not allowed.
+        DatasetError: the argument is none of these, or a value is not allowed.
     """
     if isinstance(given, DDCard):
         return given
@@ -42,17 +42,17 @@ def dd_card(name: str, given: object) -> DDCard:
 
 
 def _plain(card: object) -> dict[str, object]:
-    """What a card of region.yaml says, without what it leaves out."""
+    """The values that a card of region.yaml sets."""
     if not isinstance(card, _Card):
         raise UsageError(f"DD card {card!r}: allowed are a path, a DDCard and a mapping as in region.yaml")
-    said = {name: value for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0, ())}
-    found: dict[str, object] = {name: str(value) for name, value in said.items() if name != "concatenation"}
+    values = {name: value for name, value in card.model_dump(exclude_unset=True).items() if value not in ("", 0, ())}
+    texts: dict[str, object] = {name: str(value) for name, value in values.items() if name != "concatenation"}
     rest = [_plain(each) for each in card.concatenation]
-    return found | ({"concatenation": rest} if rest else {})
+    return texts | ({"concatenation": rest} if rest else {})
 
 
 class DataSets:
-    """What extrapartition queues of one region are tied to.
+    """The data sets of one region's extrapartition queues.
 
     Attributes:
         dds: the DDs by name.
@@ -72,12 +72,12 @@ class DataSets:
 
     @property
     def spool(self) -> SysoutSpool:
-        """SYSOUT: kept beside the store, or as temporary as that."""
+        """The SYSOUT data sets: in the directory of the store, and temporary if the store is."""
         return self._spooling.spool
 
     @property
     def jobs(self) -> JobLog:
-        """What was given to the internal reader."""
+        """The jobs submitted to the internal reader."""
         return self._spooling.jobs
 
     def make(self, queue: ExtraTdQueue) -> ExtraFile:
@@ -91,7 +91,7 @@ class DataSets:
             self._region.log.warning("data_set", **inserts)
 
     def close(self, *, clean: bool = True) -> None:
-        """Write what is buffered and close everything; when it is not clean, lose what is buffered, as a kill does."""
+        """Close all data sets after writing their buffers; with ``clean=False`` the buffers are lost, as by a kill."""
         for queue in self._region.tdqueues.values():
             if isinstance(queue, ExtraTdQueue) and isinstance(queue.file, DataSet):
                 queue.file.abandon(clean=clean)

@@ -22,7 +22,7 @@ from tdqsim.facts import Cvda, Resp
 
 __all__ = ["Directory", "empty", "fit"]
 
-_QZERO: Final = Resp.QZERO  # a member costs more when it is looked up in its class
+_QZERO: Final = Resp.QZERO  # a global is faster than the attribute of the enum class
 
 
 def fit(record: bytes, length: int | None) -> bytes:
@@ -111,10 +111,10 @@ class Directory:
         if not isinstance(name, str):
             raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
         if self.watched:
-            found = self._looked_at(name, sysid)
+            wrapper = self._looked_at(name, sysid)
             if sysid is None and name in self.installed:
-                self.queues[name] = found
-            return found
+                self.queues[name] = wrapper
+            return wrapper
         return self.resolve(name, sysid)
 
     def _looked_at(self, name: str, sysid: str | None) -> Watched | Recorded:
@@ -154,7 +154,7 @@ class Directory:
 
 
 class _There:
-    """A queue of another system that was named with SYSID: local definitions are not looked at."""
+    """A queue of another system that was named with SYSID; local definitions are ignored."""
 
     __slots__ = ("_link", "name", "read_ok", "write_ok")
 
@@ -206,7 +206,7 @@ class Recorded:
 
     @property
     def delete_ok(self) -> Completion:
-        """What the EIB shows after DELETEQ TD."""
+        """The EIB fields after DELETEQ TD."""
         return self._queue.delete_ok
 
     def note(self, task: TaskData, command: str, data: bytes) -> None:
@@ -277,7 +277,7 @@ class Watched:
 
     @property
     def delete_ok(self) -> Completion:
-        """What the EIB shows after DELETEQ TD."""
+        """The EIB fields after DELETEQ TD."""
         return completion(DELETEQ, self.name)
 
     def _before(self, task: TaskData, command: str, arguments: Mapping[str, object]) -> None:
@@ -308,10 +308,10 @@ class Watched:
         try:
             self._before(task, READQ, arguments)
             named, target = self._directory.final(task, self._name, self._sysid)
-            found = read_negative(named, task, length) if _is_negative(length) else named.read(task, busy, length)
-            if found is None:
+            record = read_negative(named, task, length) if _is_negative(length) else named.read(task, busy, length)
+            if record is None:
                 raise empty(target.name)
-            data = fit(found, length)
+            data = fit(record, length)
         except Condition as condition:
             self._after(task, READQ, arguments, condition)
             raise

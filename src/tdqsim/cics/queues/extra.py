@@ -1,14 +1,14 @@
-"""Extrapartition queues: a queue's requests on a data set.
+"""Extrapartition queues: requests on a data set.
 
-A queue is tied to a DD name. The DD card of the region wins; without one, DSNAME or SYSOUTCLASS of the definition is
-allocated dynamically when the queue is opened and freed when it is closed; an output queue with neither goes to the
-spool, as CICS allocates it to JES. What the definition leaves out of the data control block comes from the DD card, and
-then from the data set.
+A queue has a DD name. A DD card of the region takes precedence; without one, DSNAME or SYSOUTCLASS of the definition is
+allocated dynamically when the queue is opened and freed when it is closed. An output queue with neither goes to the
+spool, as CICS allocates it to JES. Attributes of the data control block that the definition omits come from the DD
+card, and then from the data set.
 
-Requests are for input only or output only. A read moves a position and takes nothing away: closing and opening reads
-the data set again from its start (REWIND is kept for tapes, and files are none). A block in error raises IOERR once;
-the next read goes on behind it (ERROROPTION SKIP) or begins with what it held (ERROROPTION IGNORE). A request that
-meets the end makes EMPTYSTATUS EMPTY, one that meets no room makes it FULL, until the next open.
+A data set is for input only or output only. A read advances a position and removes nothing: after the data set is
+closed and opened it is read again from its start (REWIND applies only to tapes). A block in error raises IOERR once;
+the next read continues after it (ERROROPTION SKIP) or with its contents (ERROROPTION IGNORE). A request that reaches
+the end sets EMPTYSTATUS to EMPTY, one that gets no space sets it to FULL, until the next open.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 __all__ = ["DataSet", "Report", "dcb_of"]
 
 Report = Callable[[str, dict[str, object]], None]
-"""Told of what CICS writes a message about: the message id, empty where we know none, and its inserts."""
+"""Called for an event about which CICS writes a message: with the message ID, empty if unknown, and its inserts."""
 
 _SPOOLED: Final = "*"
-_SYSUID: Final = "&SYSUID"  # the user of the region, who submits the job
+_SYSUID: Final = "&SYSUID"  # stands for the user of the region, which submits the job
 _NOT_SAID: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
@@ -61,14 +61,14 @@ _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
 
 
 def dcb_of(definition: ExtraQueue) -> Dcb:
-    """What a definition says of the data control block.
+    """The data control block of a definition.
 
-    Without RECORDFORMAT the format is not defined. Without BLOCKFORMAT the records are blocked when BLOCKSIZE
-    has room for several. RECORDSIZE counts only when it was given: its default of 1 stands for "not said", also where
-    a listing shows it, unless there are fixed-length records, which can be of one byte.
+    Without RECORDFORMAT the format is not defined. Without BLOCKFORMAT the records are blocked if BLOCKSIZE has room
+    for several. RECORDSIZE is used only if it was given: its default of 1 means "not given", even if a listing shows
+    it, except for fixed-length records, which can have one byte.
     """
-    said = definition.recordformat == "FIXED" or definition.recordsize != _NOT_SAID
-    recordsize = definition.recordsize if said and definition.given("recordsize") else 0
+    is_given = definition.recordformat == "FIXED" or definition.recordsize != _NOT_SAID
+    recordsize = definition.recordsize if is_given and definition.given("recordsize") else 0
     return Dcb(
         recfm=_recfm_of(definition, recordsize),
         lrecl=recordsize,
@@ -97,7 +97,7 @@ def _on_spool(dcb: Dcb, owner: str) -> Dcb:
 
 
 def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -> None:
-    """Tell the internal reader who writes the next card, and as whom jobs without USER run: JOBUSERID.
+    """Set the user who writes the next card to the internal reader, and the user of jobs without USER: JOBUSERID.
 
     A job for the region's own user needs no USER. The task's user must be a surrogate of the USER that a JOB statement
     names. Source: Security when using a TDQ to submit JCL (IBM Docs).
@@ -119,9 +119,9 @@ class DataSet:
     """The data set of one extrapartition queue.
 
     Args:
-        queue: the queue; its ``openstatus`` and ``emptystatus`` are kept here.
+        queue: the queue; its ``openstatus`` and ``emptystatus`` are maintained here.
         dds: the DDs of the region.
-        spooling: where SYSOUT of the region is kept.
+        spooling: the SYSOUT data sets of the region.
         report: called with each event about which CICS writes a message.
     """
 
@@ -153,9 +153,9 @@ class DataSet:
     # -- open and close -------------------------------------------------------------------------------------------
 
     def open(self) -> None:
-        """Open the data set; nothing happens when it is open.
+        """Open the data set; does nothing if it is open.
 
-        A DD with FREE=CLOSE is used up by its close. An input queue is opened again all the same, and its reads fail.
+        A DD with FREE=CLOSE is deallocated by its first close. An input queue can be opened again, but its reads fail.
 
         Raises:
             Condition: IOERR: it cannot be allocated or opened; the queue stays closed.
@@ -179,7 +179,7 @@ class DataSet:
         set_openstatus(queue, Cvda.OPEN)
         queue.emptystatus = Cvda.NOTEMPTY
         self._read_on()
-        # SYSOUT has no writer yet, and the internal reader must know who writes.
+        # SYSOUT has no writer yet, and the internal reader must know the user for each record.
         queue.put = None if self._writer is None or allocation.card.writer else self._writer.put
 
     def _is_used_up(self) -> bool:
@@ -194,11 +194,11 @@ class DataSet:
         """
         if self._gone is not None:
             raise Condition(Resp.IOERR, detail=str(self._gone)) from self._gone
-        assert self._reader is not None, "the state table lets nobody read a queue that is not open for input"
+        assert self._reader is not None, "the state table refuses a read of a queue that is not open for input"
         return self._reader
 
     def _read_on(self) -> None:
-        """The queue's short way begins where the reader stands; iterating is the reader's fastest way."""
+        """Set the queue's ``get`` to an iterator at the reader's position; iterating is the reader's fastest method."""
         self._queue.get = None if self._reader is None else partial(next, iter(self._reader), None)
 
     def _open(self, allocation: Allocation) -> None:
@@ -209,7 +209,7 @@ class DataSet:
             self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
         elif not allocation.card.sysout or allocation.card.writer:
             self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
-        else:  # a spool data set is made by its first record: regions have many message queues and write to few
+        else:  # a spool data set is created by its first record: of many message queues a region writes to few
             self._said = _on_spool(dcb.or_else(allocation.card.dcb), owner)
 
     def _allocate(self) -> Allocation:
@@ -237,10 +237,10 @@ class DataSet:
             self._dds.free(self._queue.definition.dd)
 
     def close(self) -> None:
-        """Write what is buffered and close; nothing happens when it is closed.
+        """Write what is buffered and close; does nothing if it is closed.
 
         Raises:
-            Condition: IOERR: there was no room for the last block. The queue is still open; the next close ends it
+            Condition: IOERR: there was no space for the last block. The queue is still open; the next close closes it
                 without that block, as after an x37 abend.
         """
         queue = self._queue
@@ -258,10 +258,10 @@ class DataSet:
         self._free()
 
     def abandon(self, *, clean: bool = True) -> None:
-        """Close without fail, as when a region ends: what cannot be written is lost.
+        """Close unconditionally, as at the end of a region: what cannot be written is lost.
 
         Args:
-            clean: False writes nothing any more, as when the region is killed.
+            clean: False writes nothing, as when the region is killed.
         """
         if self._writer is not None and not clean:
             self._writer.abandon()
@@ -295,8 +295,8 @@ class DataSet:
 
         Raises:
             Condition: NOTAUTH: a JOB statement names a USER for whom the task's user may not submit jobs; LENGERR: its
-                length is not what the data set takes; NOSPACE: no room for it (EMPTYSTATUS becomes
-                FULL); IOERR: the system failed the write. In each case it was not written.
+                length is not valid for the data set; NOSPACE: there is no space for it (EMPTYSTATUS becomes FULL);
+                IOERR: the operating system could not write it. In each case it was not written.
         """
         try:
             writer = self._writer if self._writer is not None and self._said is None else self._spooled(data)
@@ -307,20 +307,20 @@ class DataSet:
             raise self.refused(error) from error
 
     def drain(self) -> Iterator[bytes]:
-        """The records behind the position, as fast as the reader delivers them; each moves the position.
+        """Read the records after the position, as fast as the reader can; each moves the position.
 
         Raises:
-            DatasetFault: as the reader says; :meth:`refused` makes a condition of it.
+            DatasetFault: raised by the reader; :meth:`refused` converts it to a condition.
         """
         if self._gone is not None:
             raise self._gone
         return iter(self._input())
 
     def write_all(self, records: Sequence[bytes]) -> None:
-        """Write records and count them as writes of the queue, also those before one that fails.
+        """Write records, counting each as a write, up to the first that fails.
 
         Raises:
-            DatasetFault: as the writer says; :meth:`refused` makes a condition of it.
+            DatasetFault: raised by the writer; :meth:`refused` converts it to a condition.
         """
         writer = self._writer
         assert writer is not None, "the queue is not open for output"
@@ -331,7 +331,7 @@ class DataSet:
             self._queue.writes += writer.records_written - before
 
     def refused(self, error: DatasetError) -> Condition:
-        """The condition that a failure of the reader or writer is to a program; sets EMPTYSTATUS, writes a message."""
+        """The condition for an error of the reader or writer; also sets EMPTYSTATUS and writes a message."""
         if isinstance(error, RecordError):
             return Condition(Resp.LENGERR, detail=str(error))
         if isinstance(error, SpaceExhausted):
@@ -341,25 +341,25 @@ class DataSet:
         if isinstance(error, BlockError) and self._reader is not None:
             if self._queue.definition.erroroption == "IGNORE":
                 self._reader.accept_block()
-            self._read_on()  # an iterator that has raised is at its end
+            self._read_on()  # an iterator that has raised an exception is exhausted
         return Condition(Resp.IOERR, detail=str(error))
 
     def foresee_read(self, pause: Callable[[], object] | None = None) -> bytes:
-        """The record that :meth:`read` would give, looked for beside the reader.
+        """The record that :meth:`read` would return, found with a second reader.
 
-        What was read already is passed over, at no cost where records are of one length.
+        Records that were read already are skipped, without cost if all records have one length.
 
         Args:
-            pause: called while that takes time, so that others can have a turn.
+            pause: called from time to time, so that other tasks can run.
 
         Raises:
-            Condition: QZERO, IOERR: it would give none.
+            Condition: QZERO, IOERR: :meth:`read` would raise it.
         """
         reader, allocation, definition = self._input(), self._allocation, self._queue.definition
         assert allocation is not None, "an open data set is allocated"
         met = 0
         with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as look:
-            if not reader.blocks_in_error:  # those that were met are looked for one by one
+            if not reader.blocks_in_error:  # blocks in error among those read must be found one by one
                 look.skip(reader.records_read, pause)
             while True:
                 try:
@@ -376,10 +376,10 @@ class DataSet:
                     return record
 
     def foresee_write(self, size: int) -> None:
-        """See whether :meth:`write` would take a record of ``size`` bytes. A full disk shows only when it is written.
+        """Check whether :meth:`write` would accept a record of ``size`` bytes. A full disk is detected only by a write.
 
         Raises:
-            Condition: LENGERR, NOSPACE: it would not.
+            Condition: LENGERR, NOSPACE: :meth:`write` would raise it.
         """
         dcb, writer = self.dcb, self._writer
         if dcb is not None and (fault := dcb.length_fault(size)):
@@ -388,25 +388,26 @@ class DataSet:
             raise Condition(Resp.NOSPACE, detail="the space of the data set is used up")
 
     def _spooled(self, data: bytes) -> DatasetWriter:
-        """The writer of SYSOUT, made by the first record whose length is right."""
-        allocation, said = self._allocation, self._said
-        assert allocation is not None, "the state table lets nobody write to a queue that is not open for output"
-        if said is not None and (fault := said.length_fault(len(data))):
+        """The writer of SYSOUT, created by the first record with a valid length."""
+        allocation, dcb = self._allocation, self._said
+        assert allocation is not None, "the state table refuses a write to a queue that is not open for output"
+        if dcb is not None and (fault := dcb.length_fault(len(data))):
             raise RecordError(f"queue {self._queue.name}", fault)
         if self._writer is None:
             self._writer = allocation.open_output(dcb_of(self._queue.definition), owner=f"queue {self._queue.name}")
         return self._writer
 
-    # -- see and seed ---------------------------------------------------------------------------------------------
+    # -- inspect and seed -----------------------------------------------------------------------------------------
 
     def records(self, skip: int = 0, pause: Callable[[], object] | None = None) -> Iterator[bytes]:
-        """What a look at the data set shows, one by one: on input the records not yet read, on output all of them.
+        """The records for inspection, one by one: of an input data set those not yet read, of an output data set all.
 
-        Looking at an open output data set writes its current block as it is, so that the file holds what was written.
+        For an open output data set the incomplete current block is written first, so that the file holds all records.
 
         Args:
-            skip: how many to pass over first.
-            pause: called while that takes time, so that others can have a turn; what is open or allocated may change.
+            skip: the number of records to skip.
+            pause: called from time to time, so that other tasks can run; they may
+                open, close or allocate data sets.
         """
         readers, left = (self._written(), skip) if self._queue.output else self._unread(skip)
         for reader in readers:
@@ -432,7 +433,7 @@ class DataSet:
             return [allocation.look(dcb_of(self._queue.definition) if self._writer is None else self._writer.dcb)]
 
     def _unread(self, skip: int) -> tuple[Iterable[DatasetReader], int]:
-        """What reads the data set from its start, and how many records to pass over with those already read."""
+        """Readers of the data set from its start, and the number of records to skip, including those already read."""
         definition = self._queue.definition
         read = self._reader.records_read if self._reader is not None else 0
         with self._allocated() as allocation:
@@ -443,7 +444,7 @@ class DataSet:
 
     @contextmanager
     def _allocated(self) -> Iterator[Allocation]:
-        """The queue's allocation, made for the moment when the queue is closed."""
+        """The allocation of the queue; a temporary one if the queue is closed."""
         if self._allocation is not None:
             yield self._allocation
             return
@@ -453,7 +454,7 @@ class DataSet:
             self._free()
 
     def seed(self, records: list[bytes]) -> None:
-        """Make the data set hold these records: before an input queue is read, or in place of what an output queue has.
+        """Replace the records of the data set; an input queue must not have been read.
 
         Raises:
             Condition: INVREQ: the queue is open and a record has been read; LENGERR, NOSPACE, IOERR as :meth:`write`.
@@ -472,15 +473,15 @@ class DataSet:
         if was_open:
             self.open()
 
-    # -- what INQUIRE shows ---------------------------------------------------------------------------------------
+    # -- INQUIRE --------------------------------------------------------------------------------------------------
 
     def inquire(self, option: str) -> str | int | None:
-        """What is true of the open data set for an option of INQUIRE TDQUEUE; None where the definition says it."""
+        """The value of an option of INQUIRE TDQUEUE from the open data set; None if the definition has the value."""
         return None if self._allocation is None else actual(option, self._allocation, self.dcb)
 
     @property
     def dcb(self) -> Dcb | None:
-        """The data control block of the open data set; None when it is closed or nothing is known of it."""
+        """The data control block of the open data set; None if it is closed or its attributes are unknown."""
         if self._said is not None:
             return self._said
         opened = self._reader or self._writer
@@ -489,7 +490,7 @@ class DataSet:
 
 @contextmanager
 def _as_conditions() -> Iterator[None]:
-    """What goes wrong with a data set on output, as the condition a program sees."""
+    """Convert errors of an output data set to the conditions that a program gets."""
     try:
         yield
     except RecordError as error:

@@ -1,4 +1,4 @@
-"""Terminals and connections as what tasks run on: in or out of service, one task at a time, requests in order."""
+"""Terminals and connections as facilities of tasks: in or out of service, one task at a time, requests in order."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Facilities:
         self.known: dict[tuple[str, str], Facility] = {}
 
     def get(self, kind: str, name: str) -> Facility:
-        """A terminal (``TERMINAL``) or connection (``SYSTEM``), whether it is defined or not."""
+        """A terminal (``TERMINAL``) or connection (``SYSTEM``); it need not be defined."""
         facility = self.known.get((kind, name))
         if facility is None:
             facility = self.known[kind, name] = Facility(name, kind)
@@ -54,10 +54,10 @@ class Facilities:
             facility.userid = link_user(region.security, connection.securityname)
 
     def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None:
-        """Definitions of terminals and connections have changed: serve those that are in service now.
+        """Update the facilities after a change of TERMINAL or CONNECTION definitions, and serve those now in service.
 
         Args:
-            installed: kind and name of those that changed; the others stay in or out of service. None for all.
+            installed: the kinds and names of those that changed; None for all. The others keep their state.
         """
         for facility in tuple(self.known.values()):
             if installed is None or (facility.kind, facility.name) in installed:

@@ -1,16 +1,16 @@
-"""What the four kinds of transient data queue do for each request, and how this is bound to a queue.
+"""The functions that carry out requests for the four kinds of transient data queue, and their binding to a queue.
 
-A request does not check the kind and state of its queue; it calls the function that is bound to the queue.
-:func:`bind` binds ``read``, ``write`` and ``delete`` again after each change that affects them, by two tables: the
-outcome of the state (:func:`~tdqsim.cics.queues.checks.decide`) and, if that lets the request go on, the function for
-the queue's kind and recovery::
+A request does not check the kind and state of its queue; it calls the function that is bound to the queue. :func:`bind`
+binds ``read``, ``write`` and ``delete`` again after each change that affects them, by two tables: the outcome of the
+state (:func:`~tdqsim.cics.queues.checks.decide`) and, if that lets the request proceed, the function for the queue's
+kind and recovery::
 
     kind               READQ                  WRITEQ                  DELETEQ
     INTRA NO           volatile.read          volatile.write          volatile.clear
     INTRA PHYSICAL     physical.read          physical.write          physical.clear
     INTRA LOGICAL      logical.read           logical.write           logical.clear
     EXTRA              get_record             put_record              (INVREQ)
-    INDIRECT           its target's, found anew by each request; both are counted
+    INDIRECT           its target's, looked up by each request; both are counted
     REMOTE             shipped; both ends count
 
     state              what is bound
@@ -50,7 +50,7 @@ _LONGEST: Final = LIMITS["length_option_maximum"]
 
 
 class _Works(NamedTuple):
-    """What a queue does to READQ, WRITEQ and DELETEQ when they may go on: functions of queue and task."""
+    """The functions of queue and task for READQ, WRITEQ and DELETEQ, if the state allows the request."""
 
     read: Callable[..., bytes | None]
     write: Callable[..., None]
@@ -58,7 +58,7 @@ class _Works(NamedTuple):
 
 
 def bind(queue: TdQueue) -> None:
-    """Bind what a queue does to requests as it stands now."""
+    """Bind the request functions of a queue for its present state."""
     works = _works(queue)
     if queue.type == "INDIRECT":  # it has no state of its own
         queue.read, queue.write, queue.delete = (work.__get__(queue) for work in works)
@@ -73,38 +73,38 @@ def bind(queue: TdQueue) -> None:
 
 
 def set_enablestatus(queue: TdQueue, status: Cvda) -> None:
-    """ENABLESTATUS has become ENABLED, DISABLING or DISABLED."""
+    """Set ENABLESTATUS to ENABLED, DISABLING or DISABLED."""
     queue.enablestatus = status
     bind(queue)
 
 
 def set_openstatus(queue: ExtraTdQueue, status: Cvda) -> None:
-    """OPENSTATUS has become OPEN or CLOSED."""
+    """Set OPENSTATUS to OPEN or CLOSED."""
     queue.openstatus = status
     bind(queue)
 
 
 def _refuse(queue: TdQueue, command: str, _does: Callable[..., object], *_request: object) -> None:
-    """A request that the state of the queue does not let go on."""
+    """Refuse a request because of the state of the queue."""
     raise refusal(queue, command)
 
 
 def _only_for_users(queue: TdQueue, command: str, does: Callable[..., Any], task: TaskData, *request: object) -> Any:
-    """A request while the queue waits for its users to end: nobody new is let in."""
+    """A request to a DISABLING queue: allowed only for a unit of work that owns an end."""
     if not owns_an_end(task, queue):
         raise refusal(queue, command)
     return does(queue, task, *request)
 
 
-def read_negative(found: RequestTarget, task: TaskData, length: int) -> bytes | None:
-    """READQ TD with a negative LENGTH: nothing is read here, whatever there is; a remote queue is asked."""
-    if isinstance(found, IndirectTdQueue):
-        found = _target(found, task)
-    if not isinstance(found, TdQueue):
-        return found.read(task, False, length)  # who looks on at it, or another system, knows what that is
-    check_state(task, READQ, found)
-    if isinstance(found, RemoteTdQueue):
-        return _link(found, task).ship(task, READQ, found.remotename, length=length)
+def read_negative(target: RequestTarget, task: TaskData, length: int) -> bytes | None:
+    """READQ TD with a negative LENGTH: refused without a read; a link or a wrapper handles the request itself."""
+    if isinstance(target, IndirectTdQueue):
+        target = _target(target, task)
+    if not isinstance(target, TdQueue):
+        return target.read(task, False, length)  # a wrapper or a link handles a negative length itself
+    check_state(task, READQ, target)
+    if isinstance(target, RemoteTdQueue):
+        return _link(target, task).ship(task, READQ, target.remotename, length=length)
     raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
 
 
@@ -118,7 +118,7 @@ def _get_record(queue: ExtraTdQueue, task: TaskData, _busy: bool, _length: int |
         record = None if get is None else get()
     except DatasetError as error:
         raise queue.file.refused(error) from error
-    if record is None:  # the data set itself says what that means
+    if record is None:  # the end or an error: the data set raises the condition
         record = queue.file.read(task)
     queue.reads += 1
     return record
@@ -141,14 +141,14 @@ def _put_record(queue: ExtraTdQueue, task: TaskData, data: bytes, length: int | 
 
 
 def _never(_queue: TdQueue, _task: TaskData) -> None:
-    """DELETEQ TD of a data set: the state table lets no such request go on."""
+    """DELETEQ TD of a data set; never called, because the state table refuses it."""
 
 
 # -- indirect -------------------------------------------------------------------------------------------------------
 
 
 def _target(alias: IndirectTdQueue, task: TaskData) -> TdQueue:
-    """The queue that an alias stands for in the end.
+    """The final target of an alias.
 
     Raises:
         Condition: QIDERR.
@@ -193,7 +193,7 @@ def _read_there(queue: RemoteTdQueue, task: TaskData, busy: bool, length: int | 
 
 
 def _write_there(queue: RemoteTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
-    """WRITEQ TD: without LENGTH no more than REMOTELENGTH is sent, when that says more than 1."""
+    """WRITEQ TD: without LENGTH at most REMOTELENGTH bytes are sent, if REMOTELENGTH is more than 1."""
     if length is None and queue.remotelength > 1:
         data = data[: queue.remotelength]
     _link(queue, task).ship(task, WRITEQ, queue.remotename, data=data)

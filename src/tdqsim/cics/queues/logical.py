@@ -1,7 +1,7 @@
-"""Requests to a logically recoverable queue: they gather in the unit of work, which has the ends that they need.
+"""Requests to a logically recoverable queue: their changes are collected in the unit of work, which owns the ends.
 
-READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition, QZERO apart, keeps
-no end that it had not before. :func:`attempt` gives the outcome of a READQ, also to code that predicts one.
+READQ takes the read end, WRITEQ the write end, DELETEQ both. A request that ends with a condition other than QZERO
+releases the ends that it has taken. :func:`attempt` gives the outcome of a READQ, and is used for predictions too.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
 
 
 def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool) -> bytes | None:
-    """A record of its own, or another's that is committed while it waits; None, QZERO, when nobody can commit one."""
+    """Read without a committed record: an own uncommitted one, or one committed during a wait; None for QZERO."""
     task._region.hardening.settle()
     uow, end = task._unit, queue.write_end
     assert uow is not None  # it has taken the read end
@@ -115,7 +115,7 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
 
 
 def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> bytes | WaitMark | None:
-    """The next record; None when there is none and nobody else may yet commit one; WAIT when somebody may."""
+    """The next record; None (QZERO) if there is none; WAIT if another unit of work may still commit one."""
     record = work.take()
     if record is not None:
         return record
@@ -151,10 +151,10 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
 
 
 def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False) -> None:
-    """Get one end of a queue for the task's unit of work, waiting for it if need be.
+    """Acquire one end of a queue for the task's unit of work, waiting if necessary.
 
     Raises:
-        Condition: LOCKED when a shunted unit of work retains it; QBUSY when it would have to wait and must not.
+        Condition: LOCKED: a shunted unit of work retains it. QBUSY: it would have to wait, and NOSUSPEND is given.
     """
     if lock.take_free(uow, task._region.clock):
         return
@@ -168,7 +168,7 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     try:
         wait(task, lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
-    finally:  # one that gives up may have been the last user of a queue that is being disabled
+    finally:  # this task may have been the last user of a queue that is DISABLING
         if lock.queue.enablestatus is Cvda.DISABLING:
             task._region.directory.settle_disable(lock.queue)
 

@@ -1,7 +1,7 @@
-"""Making the state of a queue from its definition, with the records that are there for it.
+"""Creating a queue from its definition, with the records that the store holds for it.
 
-What a queue that is replaced holds stays, also when its recovery changes: its records then move between memory and the
-durable store, all or none, and room for them is looked for before anything changes.
+A queue that replaces another keeps its records, even if RECOVSTATUS changes: the records then move between memory and
+the durable store, all or none, after a check that there is space for them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class InstallRefused(TdqError):
 
     Attributes:
         queue: its name.
-        message: the id of CICS's message about it; empty when none is known.
+        message: the ID of CICS's message about it; empty if unknown.
     """
 
     def __init__(self, queue: str, reason: str, message: str = "", kind: str = "TDQUEUE") -> None:
@@ -39,19 +39,19 @@ class InstallRefused(TdqError):
 
 
 def check_room(region: RegionData, definition: defs.IntraQueue, present: IntraTdQueue, held: int) -> int:
-    """Whether there is room for the records that move because RECOVSTATUS changes.
+    """Check that there is space for the records that move because RECOVSTATUS changes.
 
     Args:
-        region: where.
-        definition: what is to be installed.
+        region: the region.
+        definition: the definition to be installed.
         present: the queue that it replaces.
-        held: bytes that others need which are installed with it.
+        held: the bytes needed by records of other queues of the same installation.
 
     Returns:
-        How many bytes they need in the durable store.
+        The bytes that the records need in the durable store.
 
     Raises:
-        InstallRefused: there is no room, or they cannot be read.
+        InstallRefused: there is no space, or the records cannot be read.
     """
     if (present.recovstatus == "NO") is (definition.recovstatus == "NO"):
         return 0
@@ -73,13 +73,13 @@ def _not_moved(definition: defs.Tdqueue, why: object) -> InstallRefused:
 
 @dataclass(slots=True)
 class Moves:
-    """What becomes of records beside the making of queues, all or none: they move when RECOVSTATUS changes, or go.
+    """The records that move or are deleted when queues are created: RECOVSTATUS changes, or a queue is replaced.
 
     Attributes:
-        region: whose they are.
-        works: what is to be committed, with the catalogue's entries.
-        come: the queues in memory that records have come to.
-        left: the queues in memory that they leave once all is committed.
+        region: the region.
+        works: the works to commit together with the entries of the catalogue.
+        come: the queues in memory to which records were moved.
+        left: the queues in memory whose records are removed after the commit.
     """
 
     region: RegionData
@@ -88,43 +88,43 @@ class Moves:
     left: list[VolatileQueue] = field(default_factory=list)
 
     def to_memory(self, durable: DurableQueue) -> VolatileQueue:
-        """The records of a recoverable queue go into memory."""
+        """Move the records of a recoverable queue to memory."""
         volatile = self.region.store.volatile
-        found = volatile.queue(durable.name) or volatile.create_queue(durable.name)
-        self.come.append(found)
+        target = volatile.queue(durable.name) or volatile.create_queue(durable.name)
+        self.come.append(target)
         for entry in durable.entries():
-            found.put(entry.data)
+            target.put(entry.data)
         self.drop(durable)
-        return found
+        return target
 
     def to_store(self, volatile: VolatileQueue) -> DurableQueue:
-        """The records of a non-recoverable queue go to the durable store."""
+        """Move the records of a non-recoverable queue to the durable store."""
         durable = self.region.store.durable
-        found = durable.queue(volatile.name) or durable.create_queue(volatile.name)
-        work = found.work()
+        target = durable.queue(volatile.name) or durable.create_queue(volatile.name)
+        work = target.work()
         for entry in volatile.entries():
             work.put(entry.data)
         self.works.append(work)
         self.leave(volatile)
-        return found
+        return target
 
     def drop(self, durable: DurableQueue) -> None:
-        """A recoverable queue goes with its records."""
+        """Delete a recoverable queue with its records."""
         work = durable.work()
         work.drop()
         self.works.append(work)
 
     def leave(self, volatile: VolatileQueue) -> None:
-        """A queue in memory goes with its records, once all is committed."""
+        """Delete a queue in memory with its records, after the commit."""
         self.left.append(volatile)
 
     def made(self) -> None:
-        """All is committed: what has moved leaves memory. May be called again."""
+        """After the commit, remove from memory the records that were moved or deleted. May be called again."""
         for volatile in self.left:
             self.region.store.volatile.drop(volatile)
 
     def forget(self) -> None:
-        """It is not committed and will not be."""
+        """Undo the moves to memory, if the commit was not made."""
         for volatile in self.come:
             self.region.store.volatile.drop(volatile)
 
@@ -132,14 +132,14 @@ class Moves:
 def make_queue(
     region: RegionData, definition: defs.Tdqueue, queue_type: str, signature: Signature, moves: Moves
 ) -> TdQueue:
-    """The state of a queue, with the records that are there for it; it is not put in yet.
+    """Create a queue with its stored records; it is not installed in the directory yet.
 
     Args:
-        region: where.
+        region: the region.
         definition: its definition.
-        queue_type: what it is in this region: INTRA, EXTRA, INDIRECT or REMOTE.
-        signature: who defined and installed it.
-        moves: takes note of records that must move.
+        queue_type: its type in this region: INTRA, EXTRA, INDIRECT or REMOTE.
+        signature: its resource signature.
+        moves: collects the records that must move.
     """
     name = definition.name
     queue: TdQueue
@@ -162,7 +162,7 @@ def make_queue(
 
 
 def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> VolatileQueue | DurableQueue:
-    """Where its records are: those of a queue that is replaced stay, also when its recovery changes."""
+    """The records of the queue, taken over from the queue that it replaces, even if RECOVSTATUS changes."""
     looks, store, name = region.looks_at_store, region.store, definition.name.encode()
     volatile, durable = store.volatile.queue(name), store.durable.queue(name)
     if definition.recovstatus == "NO":

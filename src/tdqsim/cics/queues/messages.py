@@ -1,8 +1,8 @@
 """Messages that CICS writes to its own queues, CSMT, CSSL, CSQL and the like, and to the console.
 
-The texts are in ``facts/kernel_messages.tsv``. A message goes the way of any WRITEQ, aliases included, but it never
-fails anything: where its queue is missing, closed or full it is only logged. The console keeps what WRITE OPERATOR and
-such messages put there: ``region.diagnostics.operator``.
+The texts are in ``facts/kernel_messages.tsv``. A message is written like any WRITEQ, through aliases too, but a message
+that cannot be written never fails the command: if its queue is missing, closed or full it is only logged. Messages to
+the console are kept with those of WRITE OPERATOR in ``region.diagnostics.operator``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Messages:
         self._busy = False
 
     def write(self, message: str, **inserts: object) -> None:
-        """Write a message by its id, such as DFHAC2236; inserts that are empty are shown as ???."""
+        """Write a message by its ID, such as DFHAC2236; empty inserts are shown as ???."""
         region = self._region
         row = _ROWS[message]
         for listener in self.listeners:
@@ -58,12 +58,12 @@ class Messages:
         self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
 
     def text(self, destination: str, text: str, prefix: str = "") -> bool:
-        """Write a line of text to the console, or to a queue in pieces when it is longer than the queue's records.
+        """Write a line of text to the console or to a queue, in pieces if it is longer than the queue's records.
 
         Args:
             destination: the queue, or Console.
             text: the line.
-            prefix: what stands before each piece.
+            prefix: text before each piece.
 
         Returns:
             Whether the line was written.
@@ -72,7 +72,7 @@ class Messages:
             self._region.diagnostics.operator.append(prefix + text)
             return True
         if self._busy or self._region.closed:
-            return False  # a message about a message would never end
+            return False  # reporting this with a message could recurse without end
         self._busy = True
         try:
             self._put(destination, self._region.encode(text), self._region.encode(prefix))

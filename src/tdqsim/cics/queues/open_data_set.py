@@ -1,6 +1,6 @@
-"""What INQUIRE TDQUEUE shows of an open data set, where that is more than its definition says.
+"""The values of INQUIRE TDQUEUE that come from an open data set rather than from the definition.
 
-Each value is None where the definition is all there is to know. Source: INQUIRE TDQUEUE (IBM Docs).
+Each value is None if the data set adds nothing to the definition. Source: INQUIRE TDQUEUE (IBM Docs).
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def actual(option: str, allocation: Allocation, dcb: Dcb | None) -> str | int | 
     Args:
         option: its name.
         allocation: the DD of the open data set.
-        dcb: its data control block; None when nothing is known of it.
+        dcb: its data control block; None if unknown.
     """
     if option in _OF_DD:
         return _OF_DD[option](allocation)
@@ -43,7 +43,7 @@ def actual(option: str, allocation: Allocation, dcb: Dcb | None) -> str | int | 
 
 def _recordformat(dcb: Dcb) -> Cvda:
     if dcb.recfm is RecordFormat.U:
-        return Cvda.NOTAPPLIC  # undefined length: the option knows FIXED and VARIABLE only
+        return Cvda.NOTAPPLIC  # undefined length; the option has only FIXED and VARIABLE
     return Cvda.FIXED if dcb.recfm is not None and dcb.recfm.fixed else Cvda.VARIABLE
 
 
@@ -73,7 +73,7 @@ def _dsname(allocation: Allocation) -> str | None:
     name, _, inside = card.dsname.partition("(")
     if inside and _is_generation(inside):
         path = allocation.path
-        return name if path is None else path.name  # the generation that +1, 0 or -1 has turned out to be
+        return name if path is None else path.name  # the absolute generation of +1, 0 or -1
     return name or None
 
 

@@ -1,4 +1,4 @@
-"""Requests to a physically recoverable queue: each is a commit of its own.
+"""Requests to a physically recoverable queue: each is a separate commit.
 
 The commit includes what must be atomic with the request: for WRITEQ the trigger cycle that it begins; for READQ a copy
 of the record, which the next start puts back if the region fails before the reader's unit of work ends.
@@ -60,7 +60,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     if data is None:
         emptied(queue, task)
         return None
-    # A command that is a task of its own has no unit of work left to fail.
+    # A command outside any task is its own unit of work, which ends with this commit: there is nothing to put back.
     meta = _NO_META if task._implicit else task._uow.remember_read(queue, stored.now.first, data)
     hardening.commit((work,), meta)
     queue.reads += 1
@@ -70,7 +70,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
 
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
-    """DELETEQ TD; nothing that was read is given back to the queue any more."""
+    """DELETEQ TD; records that were read before are not put back at a restart any more."""
     region = task._region
     region.hardening.settle()
     work = queue.durable.work()

@@ -1,13 +1,14 @@
 """A region's intrapartition queues on its store, for tools that move records in bulk while the region does not run.
 
-What a region does beside keeping records does not happen here: no task, no unit of work, no trigger, no statistics. It
-is as if the records had been there when the region ended. So how that run ended stays known: a store that was closed
-cleanly is clean again afterwards, also when the tool was killed and comes back before the region does.
+Only records are moved here: there is no task, unit of work, trigger or statistics. The effect is as if the records had
+been on the store when the region ended. The way in which the region's run ended stays recorded: a store that was closed
+cleanly is marked clean again afterwards, even if the tool was killed and is run again before the region.
 
-Of a region that does not run all records are on the disk: recoverable queues in the durable half of the store, the
-others where they were written out to. Both are the same kind of queue there, with numbers that are never used twice.
-What is put and taken gathers until :meth:`StoredRegion.commit`, which makes it permanent, one commit a half. Of a
-region that runs, or was killed, the records of non-recoverable queues were in its memory: they cannot be seen.
+While a region does not run all its records are on disk: those of recoverable queues in the durable half of the store,
+the others in the half to which they were written at the normal end. Both halves hold the same kind of queue, with
+record numbers that are never used twice. Changes are collected until :meth:`StoredRegion.commit`, which makes one
+commit for each half. If the region is running or was killed, the records of non-recoverable queues are or were in its
+memory and cannot be read.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ _KEEPER: Final = "a CICS region"
 _CATALOGUE: Final = b"cat/TDQUEUE/"
 _UNITS: Final = b"uow/"
 _CLEAN: Final = b"stream/clean"
-"""With the non-recoverable queues, which an emergency restart throws away: the region's own run had ended normally."""
+"""A mark, in the half that an emergency restart discards, that the region's last run ended normally."""
 
 
 class _Account:
-    """What :class:`~tdqsim.cics.model.space.IntraSpace` has to know of a queue that nobody is writing to."""
+    """The account that :class:`~tdqsim.cics.model.space.IntraSpace` needs, for a queue that no task writes."""
 
     __slots__ = ("bounds", "ci_left", "free_at", "peak", "peak_cis", "stored")
 
@@ -49,7 +50,7 @@ class _Account:
 
     @property
     def gone(self) -> int:
-        """The number before that of the first record."""
+        """The number of the last record that has left the queue."""
         return self.stored.now.first - 1
 
 
@@ -58,17 +59,17 @@ class StoredRegion:
 
     Args:
         path: the store's directory.
-        readonly: only look, at the last commit of the process that writes the store.
-        dfhintra: the region's own (see :class:`~tdqsim.cics.region.Region`), which the store does not tell.
+        readonly: only read, at the last commit of the process that writes the store.
+        dfhintra: the argument of :class:`~tdqsim.cics.region.Region`, which the store does not record.
 
     Attributes:
         store: the store.
         queues: the stored queues by name.
-        sound: whether the region's last run ended normally, so that its next start is a warm one.
+        sound: whether the region's last run ended normally, so that its next start is a warm start.
 
     Raises:
-        StoreInUse: a process has the store, and it is not only looked at.
-        StoreError: it cannot be used, or is not the store of a region.
+        StoreInUse: another process writes the store, and ``readonly`` is False.
+        StoreError: the store cannot be used, or does not belong to a region.
     """
 
     def __init__(self, path: Path, *, readonly: bool = False, dfhintra: Mapping[str, int] | None = None) -> None:
@@ -113,9 +114,9 @@ class StoredRegion:
     def _queue(self, name: str) -> DurableQueue:
         key = name.encode()
         half = self.half(name)
-        found = half.queue(key) if half is not None else None
-        if found is not None:
-            return found
+        present = half.queue(key) if half is not None else None
+        if present is not None:
+            return present
         if self._readonly or half is None:
             return DurableQueue(self.store.durable, key, Order.FIFO, 0)
         return half.create_queue(key)
@@ -129,17 +130,17 @@ class StoredRegion:
         self.close()
 
     def close(self) -> None:
-        """Leave the store as the region's own run had left it; what was not committed is forgotten."""
+        """Close the store, marked as the region's run had left it; uncommitted changes are discarded."""
         if not self._readonly and self.sound and self._volatile is not None:
             self._volatile.commit((), {_CLEAN: None})
         self.store.close(clean=self.sound)
 
     def half(self, name: str) -> Durable | None:
-        """Where a queue's records are; None when they cannot be seen."""
+        """The half of the store with a queue's records; None if they cannot be read."""
         return self.store.durable if self._recoverable[name] else self._volatile
 
     def recoverable(self, name: str) -> bool:
-        """Whether a queue's records outlive an emergency restart."""
+        """Whether a queue's records survive an emergency restart."""
         return self._recoverable[name]
 
     @property
@@ -148,24 +149,24 @@ class StoredRegion:
         return self._space.longest
 
     def in_doubt(self) -> frozenset[str]:
-        """The queues that a unit of work in doubt has changed or locked: they are not for others until it is decided.
+        """The queues that an indoubt unit of work has changed or locked; they must not be changed until it is decided.
 
         Raises:
-            StoreError: its record on the store cannot be read.
+            StoreError: the record of a unit of work cannot be read.
         """
-        found: set[str] = set()
+        names: set[str] = set()
         for key, value in self.store.durable.metas(_UNITS):
             try:
                 head: Any = json.loads(value[4 : 4 + int.from_bytes(value[:4], "big")])
-                found |= {part["name"] for part in head["queues"]} | {name for name, _ in head["locks"]}
+                names |= {part["name"] for part in head["queues"]} | {name for name, _ in head["locks"]}
             except (ValueError, KeyError, TypeError) as error:
                 raise StoreError(f"{self.store.path}: the unit of work {key!r} cannot be read: {error}") from error
-        return frozenset(found)
+        return frozenset(names)
 
     # -- changing -------------------------------------------------------------------------------------------------
 
     def check(self, size: int) -> None:
-        """Whether a record of this length is one for an intrapartition queue.
+        """Check that an intrapartition queue can hold a record of this length.
 
         Raises:
             Condition: LENGERR.
@@ -173,7 +174,7 @@ class StoredRegion:
         check_size(self.longest, size)
 
     def check_room(self, records: Mapping[str, Iterable[int]]) -> None:
-        """Whether DFHINTRA has room for records of these lengths, by queue, behind all that is there.
+        """Check that DFHINTRA has space for further records of these lengths, by queue.
 
         Raises:
             Condition: NOSPACE.
@@ -195,29 +196,29 @@ class StoredRegion:
                 raise space.full()
 
     def _work(self, name: str) -> Work:
-        found = self._works.get(name)
-        if found is None:
-            found = self._works[name] = self.queues[name].work()
-        return found
+        work = self._works.get(name)
+        if work is None:
+            work = self._works[name] = self.queues[name].work()
+        return work
 
     def put(self, name: str, data: bytes) -> None:
-        """Put one record on, with the next commit."""
+        """Add a record to a queue with the next commit."""
         self._work(name).put(data)
 
     def note(self, half: str, key: bytes, value: bytes) -> None:
-        """Put something down in a half of the store, ``durable`` or ``volatile``, with the next commit."""
+        """Set a meta datum in a half of the store, ``durable`` or ``volatile``, with the next commit."""
         self._meta[half][key] = value
 
     def forget(self) -> None:
-        """What was put or noted and not committed is forgotten."""
+        """Discard the uncommitted changes."""
         self._works.clear()
         for noted in self._meta.values():
             noted.clear()
 
     def take_through(self, name: str, seq: int) -> int:
-        """Take off the records with numbers not above ``seq``, with the next commit; how many.
+        """Remove the records with numbers up to ``seq`` with the next commit, and return how many there are.
 
-        Their numbers are not given again.
+        Their numbers are not reused.
         """
         work, now = self._work(name), self.queues[name].now
         gone = max(0, min(seq, now.last) - now.first + 1)
@@ -229,7 +230,7 @@ class StoredRegion:
         """Make everything permanent, one commit a half.
 
         Raises:
-            StoreError: the store did not take it.
+            StoreError: the store refused a commit.
         """
         for half, durable in (("durable", self.store.durable), ("volatile", self._volatile)):
             works = [work for name, work in self._works.items() if self.half(name) is durable and work.changed]

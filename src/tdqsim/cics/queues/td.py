@@ -1,8 +1,8 @@
-"""READQ TD, WRITEQ TD and DELETEQ TD: one way each.
+"""READQ TD, WRITEQ TD and DELETEQ TD.
 
-A request looks its queue up, has it do what it does as it stands (see :mod:`~tdqsim.cics.queues.kinds`), and notes the
-end in the EIB. Options change the arguments, not the way. What a program may not do, who looks on and names that are
-not just those of a queue are found by :meth:`~tdqsim.cics.queues.directory.Directory.find`; a condition is handled by
+A request looks up its queue, calls the function bound to it (see :mod:`~tdqsim.cics.queues.kinds`), and sets the EIB.
+Options change only the arguments of that function. Security, hooks, recorders and names that are not simply names of
+installed queues are handled by :meth:`~tdqsim.cics.queues.directory.Directory.find`; a condition is handled by
 :meth:`~tdqsim.cics.kernel.task.TaskBase.respond`.
 """
 
@@ -46,16 +46,16 @@ def writeq_td(
     """Write a record to the end of a queue.
 
     Args:
-        task: who issues it.
+        task: the task that issues it.
         queue: the queue's name, 1 to 4 characters.
-        from_: the record; 1 byte to the longest the queue takes.
-        length: how many bytes of ``from_`` are the record; all of them when not given.
-        sysid: the system that has the queue; local definitions are then not looked at.
-        nohandle: raise nothing; the response is in the EIB.
+        from_: the record: at least 1 byte, at most the longest record of the queue.
+        length: the number of bytes of ``from_`` to write; all if not given.
+        sysid: the system that owns the queue; local definitions are then ignored.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
         Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR, LOCKED, NOSPACE, NOTAUTH, NOTOPEN, QIDERR, SYSIDERR.
-        UsageError: ``length`` is more than ``from_`` has: CICS would read beyond it.
+        UsageError: ``length`` is more than the length of ``from_``: CICS would read beyond it.
     """
     if get_ident() != task._region.dispatcher.thread:
         refuse(task, _WRITEQ)
@@ -64,10 +64,10 @@ def writeq_td(
     try:
         if length is not None or from_.__class__ is not bytes:
             from_ = _record(from_, length)
-        found = task._queues.get(queue) if sysid is None else None
-        if found is None:
-            found = _find(task, _WRITEQ, queue, sysid)
-        write = found.write  # what an attribute holds costs more when it is called by the attribute's name
+        target = task._queues.get(queue) if sysid is None else None
+        if target is None:
+            target = _find(task, _WRITEQ, queue, sysid)
+        write = target.write  # calling a local is faster than calling an attribute
         write(task, from_, length)
     except Condition as condition:
         respond(task, condition, _WRITEQ, _shown(queue), nohandle=nohandle, otherwise=None)
@@ -75,7 +75,7 @@ def writeq_td(
     except BARE as error:
         raise_wrong_type(error, _WRITEQ, writeq_td, (task, queue, from_, length), {"sysid": sysid})
         raise
-    task.eib.last = found.write_ok
+    task.eib.last = target.write_ok
     if task._outside:
         let_others_run(task)
 
@@ -97,15 +97,16 @@ def readq_td(
     """Read the next record of a queue and remove it.
 
     Args:
-        task: who issues it.
+        task: the task that issues it.
         queue: the queue's name, 1 to 4 characters.
-        length: bytes of the area (INTO); the whole record is returned when not given, as with SET.
-        sysid: the system that has the queue; local definitions are then not looked at.
-        nosuspend: QBUSY instead of waiting for another task's unit of work.
-        nohandle: raise nothing; the response is in the EIB, and with LENGERR the truncated record is returned.
+        length: the length of the area (INTO) in bytes; if not given, the whole record is returned, as with SET.
+        sysid: the system that owns the queue; local definitions are then ignored.
+        nosuspend: raise QBUSY instead of waiting for another task's unit of work.
+        nohandle: return with the response in the EIB instead of raising; after LENGERR the truncated record is
+            returned.
 
     Returns:
-        The record; nothing when there was an exception, as the EIB says. Only a data set can hold an empty record.
+        The record; ``b""`` after a condition that was not raised. A record can be empty only in a data set.
 
     Raises:
         Condition: DISABLED, INVREQ, IOERR, ISCINVREQ, LENGERR (with ``data`` and ``length``), LOCKED, NOTAUTH,
@@ -116,18 +117,18 @@ def readq_td(
     if nohandle is not False and nohandle is not True:
         check_flag(_READQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
-        found = task._queues.get(queue) if sysid is None else None
-        if found is None:
-            found = _find(task, _READQ, queue, sysid)
+        target = task._queues.get(queue) if sysid is None else None
+        if target is None:
+            target = _find(task, _READQ, queue, sysid)
         if length is not None and length < 0:
-            return read_negative(found, task, length) or b""
-        # HANDLE CONDITION QBUSY is as good as NOSUSPEND
+            return read_negative(target, task, length) or b""
+        # HANDLE CONDITION QBUSY has the same effect as NOSUSPEND
         if nosuspend is False:
             busy = task._handles is not NO_HANDLES and not nohandle and Resp.QBUSY in task._handles.labels
         else:
             check_flag(_READQ, "nosuspend", nosuspend)
             busy = True
-        read = found.read
+        read = target.read
         record = read(task, busy, length)
         if length is not None and record is not None:
             record = fit(record, length)
@@ -137,8 +138,8 @@ def readq_td(
         raise_wrong_type(error, _READQ, readq_td, (task, queue, length), {"sysid": sysid})
         raise
     if record is None:
-        return respond(task, empty(found.name), _READQ, found.name, nohandle=nohandle, otherwise=b"")
-    task.eib.last = found.read_ok
+        return respond(task, empty(target.name), _READQ, target.name, nohandle=nohandle, otherwise=b"")
+    task.eib.last = target.read_ok
     if task._outside:
         let_others_run(task)
     return record
@@ -149,10 +150,10 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
     """Remove every record of an intrapartition queue; the queue itself stays.
 
     Args:
-        task: who issues it.
+        task: the task that issues it.
         queue: the queue's name, 1 to 4 characters.
-        sysid: the system that has the queue; local definitions are then not looked at.
-        nohandle: raise nothing; the response is in the EIB.
+        sysid: the system that owns the queue; local definitions are then ignored.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
         Condition: DISABLED, INVREQ (an extrapartition queue), ISCINVREQ, LOCKED, NOTAUTH, QIDERR, SYSIDERR.
@@ -162,17 +163,17 @@ def deleteq_td(task: TaskBase, queue: QueueName, *, sysid: Sysid = None, nohandl
     if nohandle is not False and nohandle is not True:
         check_flag(_DELETEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
-        found = task._queues.get(queue) if sysid is None else None
-        if found is None:
-            found = _find(task, _DELETEQ, queue, sysid)
-        found.delete(task)
+        target = task._queues.get(queue) if sysid is None else None
+        if target is None:
+            target = _find(task, _DELETEQ, queue, sysid)
+        target.delete(task)
     except Condition as condition:
         respond(task, condition, _DELETEQ, _shown(queue), nohandle=nohandle, otherwise=None)
         return
     except BARE as error:
         raise_wrong_type(error, _DELETEQ, deleteq_td, (task, queue), {"sysid": sysid})
         raise
-    task.eib.last = found.delete_ok
+    task.eib.last = target.delete_ok
     if task._outside:
         let_others_run(task)
 
@@ -188,7 +189,7 @@ def _shown(queue: object) -> str:
 
 
 def _record(from_: object, length: int | None) -> bytes:
-    """The record that FROM and LENGTH are; nothing for a LENGTH that no record can have, which the queue refuses."""
+    """The record given by FROM and LENGTH; empty for a LENGTH below 1, which the queue then refuses."""
     if not isinstance(from_, AREAS):
         raise TypeError(
             f"from_ is {type(from_).__name__}; a record is bytes (text is encoded at the edge, by a code page)"

@@ -1,6 +1,6 @@
 """READQ TD and WRITEQ TD in bulk: read all records of a queue, or write many records to it.
 
-Each record is a request of its own: it is counted, it shows in the EIB, and a change between two records (the queue is
+Each record is a separate request: it is counted, it sets the EIB, and a change between two records (the queue is
 disabled, closed or watched) applies to the next one. On an open data set many records are processed in one loop, which
 is as fast as a plain loop over the file.
 """
@@ -26,11 +26,11 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
     """READQ TD until QZERO; a record is read when the iterator is asked for it.
 
     Args:
-        task: who issues them.
+        task: the task that issues them.
         queue: the queue's name, 1 to 4 characters.
 
     Raises:
-        Condition: as READQ TD, but QZERO ends the iteration; after another condition a new call goes on.
+        Condition: as READQ TD, but QZERO ends the iteration. After another condition a new call continues.
     """
     while True:
         task._region.dispatcher.check_thread()
@@ -48,20 +48,20 @@ def readq_td_all(task: TaskBase, queue: str) -> Iterator[bytes]:
 
 def _named(task: TaskBase, queue: str) -> TdQueue | None:
     try:
-        found = task._queues.get(queue)
+        queue_object = task._queues.get(queue)
     except TypeError as error:
         raise_wrong_type(error, "READQ TD, WRITEQ TD", _named, (task, queue), {})
         raise
-    return found if isinstance(found, TdQueue) else None
+    return queue_object if isinstance(queue_object, TdQueue) else None
 
 
-def _is_enabled(found: ExtraTdQueue) -> bool:
-    """Whether a data set that was found by its name, and so is not looked at, lets requests go on."""
-    return found.enablestatus is Cvda.ENABLED
+def _is_enabled(queue: ExtraTdQueue) -> bool:
+    """Whether requests to an unwatched data set may proceed."""
+    return queue.enablestatus is Cvda.ENABLED
 
 
 def _read_through(task: TaskBase, q: ExtraTdQueue) -> Iterator[bytes]:
-    """The records of an open data set, up to its end or until something about the queue changes."""
+    """The records of an open data set, until its end or a change of the queue's state."""
     get, bound, eib, done = q.get, q.read, task.eib, q.read_ok
     try:
         for record in q.file.drain():
@@ -80,15 +80,15 @@ def writeq_td_all(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
     """WRITEQ TD of each record.
 
     Args:
-        task: who issues them.
+        task: the task that issues them.
         queue: the queue's name, 1 to 4 characters.
-        records: 1 byte to the longest the queue takes; quickest as a list.
+        records: the records; a list is fastest.
 
     Returns:
-        How many there were.
+        The number of records written.
 
     Raises:
-        Condition: as WRITEQ TD; the records before the one it is about are written.
+        Condition: as WRITEQ TD; the records before the refused one are written.
     """
     if not isinstance(records, Sequence):
         return _write_each(task, queue, records)
@@ -114,7 +114,7 @@ def _write_each(task: TaskBase, queue: str, records: Iterable[bytes]) -> int:
 
 
 def _write_through(task: TaskBase, q: ExtraTdQueue, records: Sequence[bytes]) -> int:
-    """Write them all, or up to and with one whose condition the program ignores; returns how many that are."""
+    """Write all records, or up to and including one whose condition the program ignores; return their number."""
     before = q.writes
     try:
         q.file.write_all(records)
@@ -128,5 +128,5 @@ def _write_through(task: TaskBase, q: ExtraTdQueue, records: Sequence[bytes]) ->
 
 
 def _are_records(records: Sequence[object]) -> bool:
-    """Whether every one is bytes, and none of them empty: what the writer is not asked to judge."""
+    """Whether all records are non-empty bytes, which the writer does not check."""
     return set(map(type, records)) == {bytes} and all(records)

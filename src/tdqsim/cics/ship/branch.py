@@ -1,4 +1,4 @@
-"""A participant in a unit of work that is another region: a syncpoint prepares, commits or backs it out."""
+"""Another region as a participant in a unit of work: a syncpoint prepares it, then commits it or backs it out."""
 
 from __future__ import annotations
 

@@ -59,17 +59,17 @@ class Link:
             end.at_once = at_once
             end.served.waits_turn = not at_once
 
-    # -- what a test does to it -----------------------------------------------------------------------------------
+    # -- control by tests -----------------------------------------------------------------------------------------
 
     def cut(self) -> None:
-        """Cut the link: both ends notice at once. Nothing happens when it is cut already."""
+        """Cut the link: both ends notice at once. Does nothing if it is cut already."""
         if self.acquired:
             self.acquired = False
             self._cut_at = self._held_at = None
             self._pipe.close()
 
     def cut_at(self, step: str, *, nth: int = 1) -> None:
-        """Cut the link when a message is sent the next time, or the nth time; the message is lost.
+        """Cut the link when a message is sent for the nth time from now; the message is lost.
 
         Args:
             step: one of :data:`~tdqsim.cics.ship.messages.STEPS` or ``RESYNC_STEPS``.
@@ -83,9 +83,9 @@ class Link:
         self._cut_at, self._passes = step, nth
 
     def delay_at(self, step: str) -> None:
-        """Hold back the next message of a kind, and all that follow it that way, until :meth:`release`.
+        """Hold back the next message of a kind, and all later messages in the same direction, until :meth:`release`.
 
-        From then on each message is carried out by a strand of its own, as over a network.
+        From then on each message is carried out by its own strand, as over a network.
 
         Raises:
             ValueError: there is no such message.
@@ -117,10 +117,10 @@ class Link:
         if not self._at_once:
             self.ends[0].region.dispatcher.run_ready()
 
-    # -- what goes over it ----------------------------------------------------------------------------------------
+    # -- messages -------------------------------------------------------------------------------------------------
 
     def _before(self, frame: bytes) -> None:
-        """Before a message is sent: cut the link if a test asked for it at this message."""
+        """Called before a message is sent: cut the link if a test has requested it at this message."""
         if self.fault is None and self._cut_at is None:
             return
         step = _step(frame)
@@ -136,17 +136,17 @@ class Link:
     def _is_held(self, frame: bytes) -> bool:
         return _step(frame) == self._held_at
 
-    # -- for those who look at several regions of one process -----------------------------------------------------
+    # -- for explain and the test kit, which see both regions -----------------------------------------------------
 
     def other(self, end: LinkEnd) -> LinkEnd:
         """The other end."""
         return self.ends[1] if end is self.ends[0] else self.ends[0]
 
     def foreseen(self, end: LinkEnd, key: str, userid: str, hops: int) -> MirrorTask:
-        """The mirror that a request from an end would meet.
+        """The mirror that would carry out a request from an end.
 
         Raises:
-            Condition: SYSIDERR: it would not be served.
+            Condition: SYSIDERR: the request would be refused.
         """
         there = self.other(end)
         region = there.region

@@ -1,4 +1,4 @@
-"""The other side of function shipping: mirror tasks that carry out what another region asks for.
+"""The serving side of function shipping: mirror tasks that carry out requests of another region.
 
 A mirror ends with its reply, unless it has changed a recoverable resource or LINK has run a program: then its unit of
 work is part of the unit of work of the requester, and the mirror stays until the coordinator has sent its decision, or
@@ -62,8 +62,10 @@ _MAY_COME: Final[Mapping[str, tuple[tuple[str, ...], tuple[Cvda, ...]]]] = {
     "REMIND": (("COMMIT", "REMIND"), (Cvda.INFLIGHT, Cvda.BACKOUT)),
     "BACKOUT": (("REQUEST", "PREPARE", "BACKOUT"), ()),
 }
-"""When a message may come. It waits for its turn behind one of those that is still carried out, and comes behind no
-other. What has promised takes no more work and makes no second promise; what has not promised cannot be committed."""
+"""The order of messages: one waits while a message listed for it is carried out, and is refused during any other.
+
+A unit of work that has voted takes no more work and does not vote again; one that has not voted cannot be committed.
+"""
 
 
 class MirrorTask(Task):
@@ -101,9 +103,9 @@ class Turn(NamedTuple):
     """A message about a unit of work of the other region that is being carried out.
 
     Attributes:
-        kind: of the message.
-        strand: by what.
-        over: where the next one about it waits.
+        kind: the kind of the message.
+        strand: the strand that carries it out.
+        over: the queue in which the next message about the unit of work waits.
     """
 
     kind: str
@@ -139,7 +141,7 @@ class LinkControl(Protocol):
         """The other end; TdqError when that is in another process."""
 
     def foreseen(self, end: LinkEnd, key: str, userid: str, hops: int, /) -> MirrorTask:
-        """The mirror that a request from an end would meet; TdqError when that is in another process."""
+        """The mirror that would carry out a request from an end; TdqError when that is in another process."""
 
 
 class Mirrors:
@@ -148,7 +150,7 @@ class Mirrors:
     Args:
         region: where they are.
         name: its connection to the other region.
-        is_open: tells whether a unit of work of this region, which the other one may ask about, is still being decided.
+        is_open: returns whether a unit of work of this region, which the other one may ask about, is still undecided.
 
     Attributes:
         mirrors: mirror tasks by the other region's name for their unit of work.
@@ -165,7 +167,7 @@ class Mirrors:
         self.turns: dict[str, Turn] = {}
         self.orphans: list[tuple[str, Mirror]] = []
         self._losing = 0
-        self._settled = WaitQueue(f"what connection {name} has left behind")
+        self._settled = WaitQueue(f"orphans of connection {name}")
         self._is_open = is_open
 
     def serve(self, message: MessageFrame) -> MirrorOutcome:
@@ -465,11 +467,11 @@ class Mirrors:
         """
         name = _OURS.fullmatch(key.removeprefix(f"{self.region.applid}."))
         if name is None:
-            raise MessageError(f"{key!r:.80} is no unit of work of this region")
+            raise MessageError(f"{key!r:.80} is not a unit of work of this region")
         ours = bytes.fromhex(name[0])
         return MirrorOutcome({"decision": "INDOUBT" if self._is_open(ours) else decision_of(self.region, ours)})
 
-    # -- the link goes --------------------------------------------------------------------------------------------
+    # -- loss of the link -----------------------------------------------------------------------------------------
 
     def orphan(self) -> None:
         """The link was lost: its mirrors become orphans, which messages over another link do not reach."""
@@ -546,8 +548,8 @@ def _do_ts(task: MirrorTask, command: str, queue: str, request: TsRequest) -> Ts
         task.deleteq_ts(queue)
         return TsReply()
     if command == "READQ TS":
-        found = task.readq_ts(queue, item=request.item)
-        return TsReply(0, found.numitems, found.data)
+        result = task.readq_ts(queue, item=request.item)
+        return TsReply(0, result.numitems, result.data)
     done = task.writeq_ts(
         queue,
         request.data,

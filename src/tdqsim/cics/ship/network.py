@@ -58,7 +58,7 @@ class FarLink:
         self.end.acquire([(self.end, transport)])
 
     def cut(self) -> None:
-        """Drop the transport to the other region. Nothing happens when there is none."""
+        """Drop the transport to the other region; does nothing if there is none."""
         transport, self._transport = self._transport, None
         self.acquired = False
         if transport is not None:
@@ -70,7 +70,7 @@ class FarLink:
         Raises:
             UsageError: always.
         """
-        raise UsageError(f"region {self.applid} is in another process: nothing of it can be looked at from here")
+        raise UsageError(f"region {self.applid} is in another process and cannot be inspected from here")
 
     def foreseen(self, _end: LinkEnd, _key: str, _userid: str, _hops: int) -> NoReturn:
         """Not available: a mirror in another process cannot be examined from here.
@@ -78,4 +78,4 @@ class FarLink:
         Raises:
             UsageError: always.
         """
-        raise UsageError(f"what region {self.applid} would answer is not known: it is in another process")
+        raise UsageError(f"the answer of region {self.applid} cannot be predicted: it is in another process")

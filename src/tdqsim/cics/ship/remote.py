@@ -1,4 +1,4 @@
-"""Function shipping: requests for queues of another region, and the part they take in the requester's unit of work.
+"""Function shipping: requests for queues of another region, and two-phase commit of the requester's unit of work.
 
 A :class:`LinkEnd` is one region's end of the link to another region: requests for remote queues and requests with SYSID
 go through it. The regions exchange messages (:mod:`~tdqsim.cics.ship.messages`) over a channel; in the other region a
@@ -64,9 +64,9 @@ class LinkEnd:
     Attributes:
         link: the link: whether it is acquired, and how to give it up.
         region: the local region.
-        name: the connection's name in this region, 1 to 4 characters.
+        name: the name of the connection in this region, 1 to 4 characters.
         netname: the APPLID that the other region has sent; empty before.
-        branches: units of work of this region in which the other one takes part.
+        branches: the units of work of this region in which the other one participates.
         served: the mirror tasks here.
         at_once: whether messages are carried out inside the other end's ``send``.
     """
@@ -111,21 +111,22 @@ class LinkEnd:
         return Cvda.COLD if uow.link == self.name and uow.id in self._cold else Cvda.OK
 
     def name_of(self, uow: UnitOfWork) -> str:
-        """How the other region knows a unit of work of this one."""
+        """The name by which the other region identifies a unit of work of this region."""
         return f"{self.region.applid}.{uow.id.hex().upper()}"
 
     def decided_by(self, key: str) -> Fields:
-        """The fields of a decision; they tell the other region not to wait when this one may not wait."""
+        """The fields of a decision, including whether the other region may wait for a shared commit."""
         return {"key": key, "urgent": self.region.hardening.urgent}
 
     # -- messages -------------------------------------------------------------------------------------------------
 
     @staticmethod
     def acquire(ways: Sequence[tuple[LinkEnd, Transport]]) -> None:
-        """New ways to other regions have come: use them, say who is here, resynchronise. Earlier ones were given up.
+        """Use new transports to other regions: identify this region and resynchronise. Earlier transports were dropped.
 
-        All that follows the coming of a link is here, of one end or of both ends of a pair, which must have their ways
-        before either says anything. A region that fails meanwhile has only its own next start to go on: the others do.
+        This function does everything that follows a new link, for one end or for both ends of a pair; both must have
+        their transports before either sends a message. If a region fails meanwhile, the others continue; its own next
+        start completes its part.
         """
         for end, transport in ways:
             end.connect(transport)
@@ -139,9 +140,9 @@ class LinkEnd:
                     raise
 
     def connect(self, transport: Transport) -> None:
-        """Use a new way to the other region.
+        """Use a new transport to the other region.
 
-        Its messages are numbered anew, so the answers that come by it are for those only that went by it.
+        Its messages are numbered from the start, so an answer can only be for a message sent over the same transport.
         """
         self.branches = {uow: branch for uow, branch in self.branches.items() if not branch.has_ended}
         answers = self._answers = {}
@@ -171,11 +172,11 @@ class LinkEnd:
         """Send a message and wait for its answer.
 
         Args:
-            kind: of the message.
+            kind: the kind of the message.
             fields: its fields.
-            data: what goes beside them.
+            data: the data sent with the fields.
             task: the task that waits; its DTIMOUT limits the wait.
-            went: called when the message was sent.
+            went: called when the message has been sent.
             late: called with an exception that reached this strand while the message was carried out, too late to
                 change it.
 
@@ -196,18 +197,18 @@ class LinkEnd:
 
         try:
             self._send(channel, kind, fields, data, went, late)
-            found = self._wait(attempt, task, late)
+            reply = self._wait(attempt, task, late)
         finally:
             answers.pop(number, None)
-        if not is_answer(kind, found):
+        if not is_answer(kind, reply):
             channel.close()
-            raise LinkDown(f"{self!r}: {kind} was answered by {found.kind}")
-        return found
+            raise LinkDown(f"{self!r}: {kind} was answered by {reply.kind}")
+        return reply
 
     def _wait(
         self, attempt: Callable[[], MessageFrame | WaitMark], task: TaskData | None, late: list[Exception] | None
     ) -> MessageFrame:
-        """Wait for an answer; continue after one purge when it comes too late to change anything."""
+        """Wait for an answer; a purge that comes too late to change anything does not end the wait."""
         answer = attempt()
         while isinstance(answer, WaitMark):
             try:
@@ -222,7 +223,7 @@ class LinkEnd:
                     raise
                 late.append(error)
                 if len(late) > 1 or not isinstance(error, Abend):
-                    raise LinkDown(f"{self!r}: nobody waits for the answer any more") from error
+                    raise LinkDown(f"{self!r}: the wait for the answer was ended") from error
         return answer
 
     def _wait_in_syncpoint(self, attempt: Callable[[], MessageFrame | WaitMark]) -> MessageFrame:
@@ -239,7 +240,7 @@ class LinkEnd:
 
     def _open_channel(self) -> MessageChannel:
         if self._channel is None or self._channel.is_lost:
-            raise LinkDown(f"{self!r}: the link is gone")
+            raise LinkDown(f"{self!r}: the link is down")
         return self._channel
 
     @staticmethod
@@ -263,7 +264,7 @@ class LinkEnd:
             late.append(error)
         except BaseException:
             if went is not None:
-                went()  # perhaps
+                went()  # the message may have been sent
             raise
         if went is not None:
             went()
@@ -272,7 +273,7 @@ class LinkEnd:
         if not self._may_come(message):
             self._open_channel().close()
         elif message.answers:
-            if message.answers in answers:  # else it was given up meanwhile
+            if message.answers in answers:  # else the requester no longer waits for it
                 answers[message.answers] = message
                 self._awaited.wake_all()
         elif message.kind == "HELLO":
@@ -287,7 +288,7 @@ class LinkEnd:
             self.region.dispatcher.spawn(serve, name=name, owner=self.region)
 
     def _may_come(self, message: MessageFrame) -> bool:
-        """Whether the other region may say that: of its own units of work, save for the question what was decided."""
+        """Whether the other region may send this message: only about its own units of work, except for ASK."""
         kind = message.kind
         if message.answers:
             return kind in ANSWERS.values() and message.answers <= self._open_channel().sent
@@ -306,7 +307,7 @@ class LinkEnd:
             channel.send(ANSWERS[message.kind], outcome.fields, outcome.data, answers=message.number)
         except LinkDown:
             if self.at_once and not channel.is_lost:
-                raise  # another link, by which the request had come: the requester's strand is on its way there
+                raise  # the exception is about another link, over which the request came: its end handles it
             return
         except MessageError as error:
             self.region.log.warning("message_not_understood", connection=self.name, reason=str(error))
@@ -315,7 +316,7 @@ class LinkEnd:
         if outcome.late is not None:
             raise outcome.late
 
-    # -- requests go out ------------------------------------------------------------------------------------------
+    # -- outgoing requests ----------------------------------------------------------------------------------------
 
     def ship(
         self,
@@ -338,7 +339,7 @@ class LinkEnd:
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error)) from error
         finally:
-            branch = self._branch(uow)  # an interrupt may have come before it was known here
+            branch = self._branch(uow)  # creates it if an interrupt had prevented that
             self._keep(uow, branch)
             if uow.ended:
                 branch.back_out()  # its own coordinator was lost while the request was under way
@@ -387,10 +388,10 @@ class LinkEnd:
         return hops
 
     def foresee(self, task: TaskData) -> MirrorTask:
-        """The mirror that a task's next request would meet: the one it has, or one like that which would be attached.
+        """The mirror that would carry out a task's next request: the existing one, or one like that to be attached.
 
         Raises:
-            Condition: ISCINVREQ, SYSIDERR: the request would not get there.
+            Condition: ISCINVREQ, SYSIDERR: the request would not be sent.
         """
         hops = self._check_way(task)
         key = ""
@@ -405,7 +406,7 @@ class LinkEnd:
         return any(isinstance(each, Branch) and each.name == self.name and each.is_lost for each in known)
 
     def _branch(self, uow: UnitOfWork) -> Branch:
-        """The other region's part in a unit of work; one that was lost with an earlier link stays lost."""
+        """The other region's branch of a unit of work; a branch lost with an earlier link remains lost."""
         branch = self.branches.get(uow.id)
         if branch is None:
             for participant in uow.participants:
@@ -415,7 +416,7 @@ class LinkEnd:
         return branch
 
     def _keep(self, uow: UnitOfWork, branch: Branch) -> None:
-        """A branch with something to commit takes part in the syncpoint; so does one that was lost."""
+        """Add a branch to the participants of the syncpoint if it has work to commit or was lost."""
         if uow.ended or branch in uow.participants:
             return
         if branch.held or (branch.is_lost and branch.began):
@@ -425,12 +426,12 @@ class LinkEnd:
 
     def leave(self) -> None:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
-        self._leaves = True  # what is in doubt must be known before the region is closed
+        self._leaves = True  # units of work in doubt must be handled before the region is closed
         self.link.cut()
         if self.served.orphans and not self.region.closed:  # the link was lost earlier, and they were not handled yet
             self._lose_mirrors()
 
-    # -- the link goes and comes ----------------------------------------------------------------------------------
+    # -- loss and return of the link ------------------------------------------------------------------------------
 
     def _link_lost(self, _why: str) -> None:
         self.link.cut()  # a message was lost or arrived twice, and the link may not be cut yet
@@ -451,7 +452,7 @@ class LinkEnd:
             self.served.lose_orphans()
 
     def succeed(self, before: LinkEnd) -> None:
-        """Take over from the view of an earlier link between the same regions: units of work here may outlive it.
+        """Take over the units of work of the end of an earlier link between the same regions.
 
         The earlier link was cut, so its mirrors are orphans; resynchronisation handles the remaining ones.
         """
@@ -486,7 +487,7 @@ class LinkEnd:
                 self._remind(uow_id)
 
     def _adopt(self) -> None:
-        """After a restart of this region: the other one still waits for what this one has in doubt itself."""
+        """After a restart of this region, restore the branches of units of work that are in doubt here."""
         for uow in self.region.shunted.values():
             known = {participant.name for participant in uow.participants}
             if self.name in uow.decision and self.name not in known:

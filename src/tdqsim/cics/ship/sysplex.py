@@ -3,7 +3,7 @@
 Regions find each other through CONNECTION definitions: a connection whose NETNAME (or name) is the APPLID of another
 region of the sysplex is linked to it as soon as both regions are there, whichever comes first. :meth:`Sysplex.connect`
 links regions without definitions, under their SYSIDs. A region that has failed or was shut down may be started again
-from its store and added again; its links come back and what was in doubt is resynchronised.
+from its store and added again: its links are restored and units of work in doubt are resynchronised.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Sysplex:
 
     Args:
         dispatcher: the dispatcher that the regions share; a new one by default.
-        clock: its clock when none is given.
-        seed: its seed when none is given.
+        clock: the clock of a new dispatcher.
+        seed: the seed of a new dispatcher.
         at_once: whether a message is carried out inside the ``send`` of its sender; see
             :class:`~tdqsim.cics.ship.link.Link`. False simulates a network: the requester waits, and other tasks run
             meanwhile.
@@ -52,7 +52,7 @@ class Sysplex:
 
     @property
     def clock(self) -> Clock:
-        """The clock that all share."""
+        """The clock of all regions."""
         return self.dispatcher.clock
 
     @property
@@ -104,7 +104,7 @@ class Sysplex:
             self.connect(one, other, name=names[one.applid], name_there=names[other.applid])
 
     def connect(self, one: Region, other: Region, *, name: str = "", name_there: str = "") -> Link:
-        """Link two regions; what they are in doubt about is resynchronised. An earlier link of theirs is given up.
+        """Link two regions and resynchronise their units of work in doubt. An earlier link between them is dropped.
 
         Args:
             one: a region of the sysplex.
@@ -140,10 +140,10 @@ class Sysplex:
             UsageError: there is none.
         """
         applids = [region if isinstance(region, str) else region.applid for region in (one, other)]
-        found = self._links.get(frozenset(applids))
-        if found is None:
+        link = self._links.get(frozenset(applids))
+        if link is None:
             raise UsageError(f"there is no link between {applids[0]} and {applids[1]}")
-        return found
+        return link
 
     def run(self) -> None:
         """Let the tasks of all regions run until none can go on."""

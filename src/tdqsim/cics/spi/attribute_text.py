@@ -34,7 +34,7 @@ _KEEPS_CASE: Final = "DESCRIPTION"
 
 
 class AttributeFault(TdqError):
-    """What is wrong with the attribute text.
+    """An error in the attribute text.
 
     Attributes:
         code: the low halfword, 400 to 413.
@@ -64,13 +64,13 @@ def _keyword(word: str, offset: int) -> str:
     upper = word.upper()
     if upper in _KEYWORDS:
         return upper
-    found = [name for name in _KEYWORDS if name.startswith(upper)]
-    published = [name for name in found if upper.startswith(TDQUEUE_ATTRIBUTES[name].abbreviation or name)]
-    if len(found) == 1 or len(published) == 1:
-        return (published or found)[0]
-    if not found:
-        raise AttributeFault(401, offset, f"{word} at offset {offset} is no attribute of TDQUEUE")
-    raise AttributeFault(402, offset, f"{word} at offset {offset} may be {' or '.join(found)}")
+    matches = [name for name in _KEYWORDS if name.startswith(upper)]
+    published = [name for name in matches if upper.startswith(TDQUEUE_ATTRIBUTES[name].abbreviation or name)]
+    if len(matches) == 1 or len(published) == 1:
+        return (published or matches)[0]
+    if not matches:
+        raise AttributeFault(401, offset, f"{word} at offset {offset} is not an attribute of TDQUEUE")
+    raise AttributeFault(402, offset, f"{word} at offset {offset} may be {' or '.join(matches)}")
 
 
 def _close(text: str, opening: int) -> int:
@@ -90,7 +90,7 @@ def split_attributes(text: str) -> dict[str, str]:
         AttributeFault: the text is not a sequence of keywords with operands, or a keyword is unknown, ambiguous,
             repeated or without operand.
     """
-    found: dict[str, str] = {}
+    attributes: dict[str, str] = {}
     offset = 0
     while offset < len(text):
         if text[offset] in ", \t\r\n":
@@ -100,7 +100,7 @@ def split_attributes(text: str) -> dict[str, str]:
         if match is None:
             raise AttributeFault(400, offset, f"{text[offset]} at offset {offset} belongs to no keyword")
         keyword = _keyword(match.group(), offset)
-        if keyword in found:
+        if keyword in attributes:
             raise _fault(406, keyword, "is given twice")
         offset = match.end() + len(text[match.end() :]) - len(text[match.end() :].lstrip())
         if text[offset : offset + 1] != "(":
@@ -109,9 +109,9 @@ def split_attributes(text: str) -> dict[str, str]:
         value = text[offset + 1 : closing].strip()
         if not value and keyword != _KEEPS_CASE:
             raise _fault(412, keyword, "has no operand")
-        found[keyword] = value
+        attributes[keyword] = value
         offset = closing + 1
-    return found
+    return attributes
 
 
 def _whole_value(keyword: str, value: str) -> str:

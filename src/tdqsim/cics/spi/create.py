@@ -69,8 +69,7 @@ def create_tdqueue(
         tdqueue: the queue's name.
         attributes: RDO keywords with operands, ``TYPE(INTRA) TRANSID(PAYP)``; a unique prefix of a keyword is enough.
         attrlen: how many characters of ``attributes`` are used; all when not given.
-        logmessage: LOG or NOLOG, whether the installation is logged; accepted without effect, as messages are always
-            written.
+        logmessage: LOG or NOLOG: whether the installation is logged. It has no effect: messages are always written.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:

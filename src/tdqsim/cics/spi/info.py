@@ -77,4 +77,4 @@ def _plain(value: object) -> object:
 
 def _not_asked_for(name: str, values: Mapping[str, object]) -> str:
     there = ", ".join(values) or "no values"
-    return f"{name} was not asked for, is no option, or the command ended with an exception; there are {there}"
+    return f"{name} was not requested, is not an option, or the command ended with an exception; available are {there}"

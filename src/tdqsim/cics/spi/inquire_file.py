@@ -140,20 +140,20 @@ def set_file(
         Condition: FILENOTFOUND 18. INVREQ: a CVDA is not allowed. IOERR: the data set is not known, so that the file
             cannot be opened.
     """
-    found = _named(task._region, file.rstrip(" ").upper())
-    if found is None:
+    entry = _named(task._region, file.rstrip(" ").upper())
+    if entry is None:
         raise Condition(Resp.FILENOTFOUND, 18, f"file {file} is not defined")
     for word, value in (("openstatus", openstatus), ("enablestatus", enablestatus)):
         if value is not None and value not in _STATES[word]:
             allowed = " and ".join(state.name for state in _STATES[word])
             raise Condition(Resp.INVREQ, 0, f"{word.upper()}: CVDA {int(value)}; allowed are {allowed}")
-    if openstatus == Cvda.OPEN and not task._region.files.open(found):
-        raise Condition(Resp.IOERR, 0, f"file {file}: data set {found.dsname} is not known")
+    if openstatus == Cvda.OPEN and not task._region.files.open(entry):
+        raise Condition(Resp.IOERR, 0, f"file {file}: data set {entry.dsname} is not known")
     if openstatus is not None:
-        found.openstatus = Cvda(openstatus).name
-        if found.openstatus == "CLOSED" and found.enablestatus == "ENABLED":
-            found.enablestatus = "UNENABLED"
-        elif found.openstatus == "OPEN" and found.enablestatus == "UNENABLED":
-            found.enablestatus = "ENABLED"
+        entry.openstatus = Cvda(openstatus).name
+        if entry.openstatus == "CLOSED" and entry.enablestatus == "ENABLED":
+            entry.enablestatus = "UNENABLED"
+        elif entry.openstatus == "OPEN" and entry.enablestatus == "UNENABLED":
+            entry.enablestatus = "ENABLED"
     if enablestatus is not None:
-        found.enablestatus = Cvda(enablestatus).name
+        entry.enablestatus = Cvda(enablestatus).name

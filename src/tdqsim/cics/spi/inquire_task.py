@@ -71,7 +71,7 @@ _LISTS: Final = {"LISTSIZE": Opt("fullword", 4), "SET": Opt("pointer", 4), "SETT
 _IRLINK: Final = "IRLINK"
 
 
-# -- where values are read --------------------------------------------------------------------------------------------
+# -- readers of the options -------------------------------------------------------------------------------------------
 
 
 def _strand(task: TaskData, region: RegionData) -> Strand | None:
@@ -221,9 +221,9 @@ def inquire_task_list(
     may_issue(task, "TASK", Access.READ)
     named = {Cvda.DISPATCHABLE: dispatchable, Cvda.RUNNING: running, Cvda.SUSPENDED: suspended}
     wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
-    found = [each for each in region.tasks.values() if _runstatus(each, region) in wanted]
-    transids = tuple(each.transid.ljust(_TRANSID_LENGTH) for each in found)
-    return TaskListInfo({"LISTSIZE": len(found), "SET": tuple(each.number for each in found), "SETTRANSID": transids})
+    tasks = [each for each in region.tasks.values() if _runstatus(each, region) in wanted]
+    transids = tuple(each.transid.ljust(_TRANSID_LENGTH) for each in tasks)
+    return TaskListInfo({"LISTSIZE": len(tasks), "SET": tuple(each.number for each in tasks), "SETTRANSID": transids})
 
 
 @command(_SET, "INVREQ NOTAUTH TASKIDERR")
@@ -241,12 +241,12 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
     """
     region = issuer._region
     may_issue(issuer, "TASK", Access.UPDATE)
-    found = region.tasks.get(task)
-    if found is None:
+    target = region.tasks.get(task)
+    if target is None:
         raise refusal(_SET, "not found", f"there is no task {task}")
     if to_cvda(purgetype) not in _PURGES:
         raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
-    strand = _purgeable(found, region)
+    strand = _purgeable(target, region)
     if not region.task_manager.purge(strand):
         _purge_later(region, strand)
         # RESP is NORMAL, so this condition only sets RESP2: the program gets no exception

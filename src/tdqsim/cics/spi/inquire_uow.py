@@ -33,7 +33,7 @@ _SYSID_LENGTH: Final = 4
 _NOTHING: Final = UowInfo()
 
 
-# -- where values are read --------------------------------------------------------------------------------------------
+# -- readers of the options -------------------------------------------------------------------------------------------
 
 
 def _waitstate(uow: UnitOfWork, _region: RegionData) -> Cvda:
@@ -116,7 +116,7 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
 
     Args:
         uow: its identifier.
-        uowstate: COMMIT, BACKOUT, or FORCE, which does what ACTION of its transaction says.
+        uowstate: COMMIT, BACKOUT, or FORCE, which takes ACTION of its transaction.
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
@@ -124,13 +124,13 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
             NOTAUTH 100.
     """
     may_issue(task, "UOW", Access.UPDATE)
-    found = find_uow(task._region, "SET UOW", uow)
+    unit = find_uow(task._region, "SET UOW", uow)
     wanted = to_cvda(uowstate)
     if wanted not in (Cvda.COMMIT, Cvda.BACKOUT, Cvda.FORCE):
         raise refusal("SET UOW", "bad cvda", f"UOWSTATE must be COMMIT, BACKOUT or FORCE, not {uowstate!r}")
-    if found.state is not Cvda.INDOUBT or found.waitstate is not Cvda.SHUNTED:
-        raise refusal("SET UOW", "wrong state", f"{found.title} is not shunted indoubt")
+    if unit.state is not Cvda.INDOUBT or unit.waitstate is not Cvda.SHUNTED:
+        raise refusal("SET UOW", "wrong state", f"{unit.title} is not shunted indoubt")
     try:
-        indoubt.force(found, wanted.name)
+        indoubt.force(unit, wanted.name)
     except StoreError as error:  # the unit of work is unchanged, so the command can be issued again
-        raise refusal("SET UOW", "wrong state", f"{found.title} could not be decided: {error}") from error
+        raise refusal("SET UOW", "wrong state", f"{unit.title} could not be decided: {error}") from error

@@ -99,14 +99,14 @@ def enqueues(region: RegionData, units: Iterable[UnitOfWork]) -> Iterator[HeldOr
 
 def _held(region: RegionData) -> dict[Any, list[Enqueue]]:
     """The names that are held, by unit of work, or by task when it has no unit of work."""
-    found: dict[Any, list[Enqueue]] = {}
+    held: dict[Any, list[Enqueue]] = {}
     for enqueue in region.enqueues.values():
         holders = [holder for holder in enqueue.holds if isinstance(holder, UnitOfWork)]
         owner = enqueue.owner
         holder = holders[0] if holders else owner._uow if owner is not None and owner._has_uow else owner
         if holder is not None:
-            found.setdefault(holder, []).append(enqueue)
-    return found
+            held.setdefault(holder, []).append(enqueue)
+    return held
 
 
 def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
@@ -115,7 +115,7 @@ def _waiters(what: Lock | Enqueue) -> Iterator[HeldOrAwaited]:
         yield HeldOrAwaited(what, task._uow if task._has_uow else None, task, strand)
 
 
-# -- where values are read --------------------------------------------------------------------------------------------
+# -- readers of the options -------------------------------------------------------------------------------------------
 
 
 def _resource(enq: HeldOrAwaited, region: RegionData) -> str:

@@ -1,17 +1,17 @@
-"""INQUIRE of any resource type, one or in a browse: one table of facts and one engine.
+"""INQUIRE and its browse for any resource type.
 
-Which options a resource type has, what each returns and how long it is, is the table ``facts/inquire.tsv``. A module of
-this room for each resource type adds where the values are read, as a :class:`ResourceType`; CEMT reads the same.
-For every set of options a *plan* is made once, a row of readers, so that an inquiry costs one call for each option and
-little else.
+The table ``facts/inquire.tsv`` has the options of each resource type, with the type and length of their values. For
+each resource type a module of this package adds the functions that read the values, as a :class:`ResourceType`; CEMT
+uses the same. For every set of options a *plan* (a list of readers) is made once, so that an inquiry costs little more
+than one call for each option.
 
 Values come back as :class:`~tdqsim.facts.Cvda`, as ``int`` (binary numbers, and ABSTIME in milliseconds since 1900), as
 ``bytes``, or as ``str`` of the receiver's full length, padded with blanks, unless another option gives its length.
 
-A browse belongs to the task that started it (or to the region, for commands outside a task); there is one at a time of
-each resource type. It walks over what there was at START, in the region's order; what has gone since is not returned,
-what has come does not appear. After the last one every NEXT gives END, until END ends the browse. Sources: Browsing
-resource definitions, Exception conditions for browsing (IBM Docs).
+A browse belongs to the task that started it (or to the region, for commands outside a task); a task has at most one
+browse of each resource type. It covers the resources that exist at START, in the region's order: those removed since
+then are not returned, those added since then do not appear. After the last one every NEXT gets the condition END, until
+the command END ends the browse. Sources: Browsing resource definitions, Exception conditions for browsing (IBM Docs).
 """
 
 from __future__ import annotations
@@ -56,22 +56,22 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 Reader = Callable[[Thing, RegionData], Value]
-"""Gives the value of one option of a thing."""
+"""Reads the value of one option of a resource."""
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """The reader of an option that has the same value for all things of a type."""
+    """The reader of an option that has the same value for all resources of a type."""
 
     value: Value
 
     def __call__(self, _thing: object, _region: RegionData) -> Value:
-        """The value, as any reader gives it."""
+        """Return the value."""
         return self.value
 
 
 _Plan = tuple[dict[str, Value], tuple[tuple[str, Reader[Thing]], ...]]
-"""Every option in order, with the values that are constant; and the readers of the others."""
+"""A plan: all its options in order with the constant values filled in, and the readers of the other options."""
 
 
 def _one_type(_thing: object) -> str:
@@ -79,7 +79,7 @@ def _one_type(_thing: object) -> str:
 
 
 def _anybody_may(_task: TaskBase, _key: object, _level: Access) -> None:
-    """Resource security of a type that has none here."""
+    """The resource check of a type without resource security."""
 
 
 def _always(_task: TaskBase, _key: object) -> bool:
@@ -91,16 +91,17 @@ class ResourceType(Generic[Key, Thing, InfoT]):
 
     Attributes:
         name: such as ``TDQUEUE``, as in the table.
-        info: the class of what is returned.
-        readers: gives the readers of all options for things of one type (see ``type_of``).
-        keys: what there is, in the region's order: names, numbers, or whatever ``find`` takes.
-        find: the thing of a key; None when there is none (any more).
-        identity: the value by which NEXT says which one it returned; None where it does not.
-        word: the option that has it: the type's name; empty where there is none.
-        type_of: what decides, beside the options, which readers are used.
-        check: resource security: raises NOTAUTH 101.
-        visible: whether a browse shows it to the task.
-        plans: the rows of readers by type and options, as far as they were asked for.
+        info: the class of the result.
+        readers: returns the readers of all options for resources of one type (see ``type_of``).
+        keys: the keys (names, numbers, or other arguments of ``find``) of all resources, in the region's order.
+        find: returns the resource of a key; None if it does not exist (any more).
+        identity: returns the value by which NEXT identifies the resource it returned; None if NEXT does not identify
+            it.
+        word: the option with that value, which is the type's name; empty if there is none.
+        type_of: returns the type of a resource, which together with the options selects the readers.
+        check: the check of resource security; raises NOTAUTH 101.
+        visible: whether a browse returns the resource to the task.
+        plans: the cached plans, by type and options.
     """
 
     __slots__ = ("check", "find", "identity", "info", "keys", "name", "plans", "readers", "type_of", "visible", "word")
@@ -131,12 +132,12 @@ class ResourceType(Generic[Key, Thing, InfoT]):
 
 
 def _the_same(readers: Mapping[str, Reader[Thing]]) -> Callable[[str], Mapping[str, Reader[Thing]]]:
-    """The readers of a type all of whose things have the same."""
+    """Uses the same readers for all resources of a type."""
     return lambda _type: readers
 
 
 def receivers(resource: str, **more: Opt) -> dict[str, Opt]:
-    """The receivers of INQUIRE of a resource type, after those that only one form of the command has."""
+    """The receivers of INQUIRE of a resource type, after ``more``, those of one form of the command only."""
     options = INQUIRE_OPTIONS[resource].values()
     return {**more, **{option.name: Opt(_KINDS[option.receiver], option.length) for option in options}}
 
@@ -158,10 +159,10 @@ def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tu
         if isinstance(reader, Constant):
             template[name] = str(reader.value)[:length].ljust(length) if is_text else reader.value
         else:
-            template[name] = ""  # what is read takes its place
+            template[name] = ""  # keeps the position of the option; the value read replaces it
             read[name] = _padded(reader, length) if is_text else reader
     plan = template, tuple(read.items())
-    if len(resource.plans) < _PLANS_KEPT:  # a program names a few sets of options; one that names more pays each time
+    if len(resource.plans) < _PLANS_KEPT:  # a program uses few sets of options; plans for more are not cached
         resource.plans[type_name, options] = plan
     return plan
 
@@ -169,7 +170,7 @@ def _plan(resource: ResourceType[Key, Thing, InfoT], type_name: str, options: tu
 def values_of(
     resource: ResourceType[Key, Thing, InfoT], thing: Thing, region: RegionData, options: tuple[str, ...] = ()
 ) -> dict[str, Value]:
-    """The values of the options named, or of all when none is.
+    """The values of the named options; of all options if none is named.
 
     Raises:
         TdqError: there is no such option.
@@ -183,10 +184,11 @@ def values_of(
 
 
 def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: Key, options: tuple[str, ...]) -> InfoT:
-    """INQUIRE of one thing.
+    """INQUIRE of one resource.
 
     Raises:
-        Condition: NOTAUTH 100; what the type says when there is no such thing; NOTAUTH 101; in this order.
+        Condition: in this order: NOTAUTH 100; the condition of the type for a resource that does not exist; NOTAUTH
+            101.
         TdqError: there is no such option.
     """
     region = task._region
@@ -211,7 +213,7 @@ def _shown(key: object) -> str:
 def all_visible(
     task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys: Iterable[Key], options: tuple[str, ...] = ()
 ) -> Iterator[dict[str, Value]]:
-    """The values of those of the keys that are still there and that the task may see, each with its identity."""
+    """The values, with the identity, of those keys that still exist and that the task may see."""
     region = task._region
     identity, find, visible = resource.identity, resource.find, resource.visible
     guarded = region.security is not None
@@ -224,7 +226,7 @@ def all_visible(
 
 
 def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys: Iterable[Key] | None = None) -> None:
-    """Start a browse of all, or of some.
+    """Start a browse of all resources, or of those with the given keys.
 
     Raises:
         Condition: NOTAUTH 100; ILLOGIC 1: a browse is open already.
@@ -237,14 +239,14 @@ def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys
 
 
 class BrowseCommands(Generic[OptionT, InfoT]):
-    """START, NEXT and END of a resource type: what :func:`browse_command` declares as commands.
+    """START, NEXT and END of a resource type; :func:`browse_command` declares them as commands.
 
     Args:
         resource: the type.
-        things: what a browse goes over, for the docstrings, such as ``queues``.
-        module: the module that has the commands.
-        name: the word of the commands; the name of the resource type when not given.
-        receives: the receiver by which NEXT says which one it returned; None for none.
+        things: a noun for the resources, for the docstrings, such as ``queues``.
+        module: the name of the module of the commands.
+        name: the word in the command names; the name of the resource type if not given.
+        receives: the receiver by which NEXT identifies the resource it returned; None for none.
         start_raises: the conditions of START.
     """
 
@@ -258,7 +260,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         receives: Opt | None = None,
         start_raises: str = "ILLOGIC NOTAUTH",
     ) -> None:
-        self.resource: ResourceType[object, object, InfoT] = resource  # type: ignore[assignment]  # its keys go to itself
+        self.resource: ResourceType[object, object, InfoT] = resource  # type: ignore[assignment]  # its keys are only passed back to it
         self.things, self.module, self.name = things, module, name or resource.name
         identity = {} if receives is None else {resource.name: receives}
         self.declaration: Final[Mapping[str, tuple[str, dict[str, Opt], InfoT | None]]] = {
@@ -268,7 +270,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         }
 
     def start(self, task: TaskBase, *, nohandle: Flag = False) -> None:
-        """Start a browse of {things}: all that there are now.
+        """Start a browse of all present {things}.
 
         Raises:
             Condition: ILLOGIC 1: a browse is open already; NOTAUTH 100.
@@ -276,7 +278,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
         browse_start(task, self.resource)
 
     def next(self, task: TaskBase, *options: OptionT, nohandle: Flag = False) -> InfoT:
-        """Retrieve information about the next one of the browse of {things}, which the values name where it has a name.
+        """Retrieve information about the next resource in a browse of {things}, with its name if it has one.
 
         Args:
             options: the options wanted; all when none is named.
@@ -310,7 +312,7 @@ class BrowseCommands(Generic[OptionT, InfoT]):
 
 
 def browse_command(work: Callable[Concatenate[TaskBase, P], R]) -> Callable[Concatenate[TaskBase, P], R]:
-    """The command of one of a :class:`BrowseCommands`'s three methods."""
+    """Declare one of the three methods of a :class:`BrowseCommands` as a command."""
     browse: BrowseCommands[str, Info] = getattr(work, "__self__")  # noqa: B009  (only a bound method has it)
     verb = work.__name__
     conditions, receives, otherwise = browse.declaration[verb]
@@ -318,7 +320,7 @@ def browse_command(work: Callable[Concatenate[TaskBase, P], R]) -> Callable[Conc
     def do(task: TaskBase, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return work(task, *args, **kwargs)
 
-    setattr(do, "__wrapped__", work)  # noqa: B010  (whence its signature is read)
+    setattr(do, "__wrapped__", work)  # noqa: B010 (inspect reads the signature from here)
     do.__name__ = do.__qualname__ = f"inquire_{browse.name.lower()}_{verb}"
     do.__doc__ = (work.__doc__ or "").replace("{things}", browse.things)
     do.__module__ = browse.module

@@ -1,13 +1,13 @@
-"""Installing definitions: what becomes of them in a region, and when a queue may be replaced or must stay.
+"""Installing definitions in a region, and the rules for replacing an installed queue.
 
-A queue that is installed is ENABLED. One that is there already is replaced only by one of the same TYPE, when it is
-disabled (intrapartition), or disabled and closed (extrapartition); otherwise the install is refused and the old one
-stays. A group installed by hand installs whole or not at all; at a cold start each queue that is refused is
-left out with a message and the rest goes on. Sources: Installing transient data queue definitions; DFHTD0403,
-DFHTD1278.
+A newly installed queue is ENABLED. An installed queue is replaced only by one of the same TYPE, and only while it is
+disabled (intrapartition) or disabled and closed (extrapartition); otherwise the install is refused and the old queue
+remains. A group that is installed by a command is installed completely or not at all. At a cold start each refused
+queue is left out with a message and the others are installed. Sources: Installing transient data queue definitions;
+DFHTD0403, DFHTD1278.
 
-The supplied queues (group DFHDCTG) are installed first; a definition that is given for one of them takes its place, as
-when a site puts its own group into the list instead.
+The supplied queues (group DFHDCTG) are installed first. A given definition of one of them replaces it, as if a site had
+its own group in the group list instead.
 """
 
 from __future__ import annotations
@@ -36,16 +36,17 @@ _INVALID_USER: Final = "DFHTD1278"
 
 
 def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user: str) -> None:
-    """Install everything that a region knows what to do with.
+    """Install all definitions of resource types that a region simulates; others are ignored.
 
     Raises:
-        InstallRefused: a queue, file, terminal or connection cannot be installed; nothing of the definitions was.
+        InstallRefused: a queue, file, terminal or connection cannot be installed; none of the definitions was
+            installed.
     """
-    who = installer(region, user)
+    by = installer(region, user)
     if way == "grplist":
-        who = who._replace(now=who.start)  # a group list is installed in one moment, that of the cold start
+        by = by._replace(now=by.start)  # all of a group list has the time of the cold start
     resources = definitions.resources
-    plan = _Plan(region, way, who)
+    plan = _Plan(region, way, by)
     plan.commit(resources)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
@@ -54,14 +55,14 @@ def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user
 
 
 class _Plan(KeptChange):
-    """What is installed together, in three steps: it is planned, committed to the store, and finished here.
+    """An installation of several resources in three steps: plan, commit to the store, finish in the region.
 
     Attributes:
-        facilities: kind and name of the terminals and connections.
+        facilities: the kinds and names of the terminals and connections.
     """
 
-    def __init__(self, region: RegionData, way: Way, who: Installer) -> None:
-        self._region, self._way, self._who = region, way, who
+    def __init__(self, region: RegionData, way: Way, by: Installer) -> None:
+        self._region, self._way, self._by = region, way, by
         self.facilities: set[tuple[str, str]] = set()
         self._moves = Moves(region)
         self._queues: list[tuple[TdQueue, TdQueue | None]] = []
@@ -71,19 +72,19 @@ class _Plan(KeptChange):
     # -- plan -----------------------------------------------------------------------------------------------------
 
     def commit(self, resources: Iterable[defs.Resource]) -> None:
-        """Plan all of it, then commit and finish it.
+        """Plan the installation of all resources, commit it, and finish it.
 
         Raises:
-            InstallRefused: something cannot be installed, and this is no cold start; nothing was.
+            InstallRefused: a resource cannot be installed, and this is not a cold start; nothing was installed.
         """
         queues: list[defs.Tdqueue] = []
-        held = 0  # bytes that move to the durable store, all together
+        held = 0  # total bytes that move to the durable store
         for resource in resources:
             kind = resource.kind
             try:
                 if kind == "TDQUEUE":
                     queue = cast("defs.Tdqueue", resource)
-                    held += check_tdqueue(self._region, queue, self._who.user, held)
+                    held += check_tdqueue(self._region, queue, self._by.user, held)
                     queues.append(queue)
                 else:
                     self._plan_other(resource)
@@ -102,10 +103,10 @@ class _Plan(KeptChange):
             raise
 
     def _make(self, definition: defs.Tdqueue) -> None:
-        """Make the state of a queue; InstallRefused when its records cannot move."""
+        """Create a queue; InstallRefused if the records of the queue that it replaces cannot be moved."""
         region = self._region
         present = region.tdqueues.get(definition.name)
-        signature = sign(self._way, definition, self._who)
+        signature = sign(self._way, definition, self._by)
         queue = make_queue(region, definition, definition.type_in(region.sysid), signature, self._moves)
         self._queues.append((queue, present))
         self._meta.update(region.catalogue.queue_entry(queue))
@@ -113,7 +114,7 @@ class _Plan(KeptChange):
             self._meta[latch_key(present)] = None
 
     def _plan_other(self, resource: defs.Resource) -> None:
-        """Plan a resource that is no queue; what a region does nothing with is left out."""
+        """Plan a resource that is not a queue; types that a region does not simulate are skipped."""
         match resource.kind:
             case "CONNECTION":
                 self._connection(cast("defs.Connection", resource))
@@ -132,8 +133,8 @@ class _Plan(KeptChange):
                 self._keep(transaction, region.transactions, partial(define_transaction, region, transaction))
 
     def _keep(self, resource: defs.Resource, installed: Container[str], put_in: Callable[[], object]) -> None:
-        """Plan a resource of another kind: its entry in the catalogue, and what installs it."""
-        self._meta.update(self._region.catalogue.entry(resource, there=resource.resource_name in installed))
+        """Plan a resource that is not a queue: its entry in the catalogue, and the function that installs it."""
+        self._meta.update(self._region.catalogue.entry(resource, replaces=resource.resource_name in installed))
         self._others.append(put_in)
 
     def _connection(self, connection: defs.Connection) -> None:
@@ -144,7 +145,7 @@ class _Plan(KeptChange):
 
     def _terminal(self, terminal: defs.Terminal) -> None:
         region = self._region
-        _check_user(region, terminal, self._who.user)
+        _check_user(region, terminal, self._by.user)
         self.facilities.add(("TERMINAL", terminal.name))
         known = region.terminals
         self._keep(terminal, known, partial(known.__setitem__, terminal.name, terminal))
@@ -161,7 +162,7 @@ class _Plan(KeptChange):
     # -- commit and finish ----------------------------------------------------------------------------------------
 
     def committed(self) -> None:
-        """See the base."""
+        """See the base class."""
         self.made = True
         for put_in in self._others:
             put_in()
@@ -169,7 +170,7 @@ class _Plan(KeptChange):
             self._region.directory.put_in(queue)
 
     def finish(self) -> None:
-        """See the base."""
+        """See the base class."""
         region = self._region
         if self._moves.left:
             self._moves.made()
@@ -187,7 +188,7 @@ class _Plan(KeptChange):
                 open_initially(region, queue)
 
     def forget(self) -> None:
-        """See the base."""
+        """See the base class."""
         self._moves.forget()
 
 
@@ -206,7 +207,7 @@ def _may_name(region: RegionData, user: str, userid: str) -> bool:
 
 
 def define_transaction(region: RegionData, definition: defs.Transaction) -> None:
-    """Install a transaction; a handler that is registered stays with it."""
+    """Install a transaction; its registered handler, if any, remains."""
     entry = region.transactions.get(definition.name)
     if entry is None:
         region.transactions[definition.name] = TransactionEntry(definition, region.programs)
@@ -215,7 +216,7 @@ def define_transaction(region: RegionData, definition: defs.Transaction) -> None
 
 
 def installer(region: RegionData, user: str, program: str = "") -> Installer:
-    """Who installs, and when, for the signature."""
+    """The user, program and time of an installation, for the signature."""
     now = abstime(region.clock.time_ns(), region.zone)
     return Installer(now, region.cold_start_abstime, user, region.region_user, region.release, program)
 
@@ -227,7 +228,7 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
         Whether a queue of that name was replaced.
 
     Raises:
-        InstallRefused: the queue that is there is in use, or the user id is not valid; nothing has changed.
+        InstallRefused: the installed queue is in use, or the user ID is not valid; nothing has changed.
     """
     region = task._region
     replaced = definition.name in region.tdqueues
@@ -237,19 +238,19 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
 
 
 def check_tdqueue(region: RegionData, definition: defs.Tdqueue, user: str, held: int) -> int:
-    """Whether a queue can be installed.
+    """Check that a queue can be installed.
 
     Args:
-        region: where.
-        definition: what is to be installed.
-        user: who installs it.
-        held: bytes that the records of others need which are installed with it.
+        region: the region.
+        definition: the definition of the queue.
+        user: the user who installs it.
+        held: the bytes needed by records of other queues of the same installation that move to the durable store.
 
     Returns:
-        How many bytes its records need in the durable store when they move there.
+        The bytes that its own records need if they move to the durable store; 0 if they do not move.
 
     Raises:
-        InstallRefused: it cannot.
+        InstallRefused: the queue cannot be installed.
     """
     present = region.tdqueues.get(definition.name)
     if present is not None:
@@ -269,7 +270,7 @@ def check_tdqueue(region: RegionData, definition: defs.Tdqueue, user: str, held:
 
 
 def why_no_replace(queue: TdQueue, new_type: str) -> str:
-    """Why an installed queue cannot be replaced by one of a type; empty when it can."""
+    """The reason why an installed queue cannot be replaced by one of the given type; empty if it can."""
     if queue.type != new_type:
         return f"a queue of that name is installed and has another type, {queue.type}"
     if isinstance(queue, IntraTdQueue | ExtraTdQueue) and queue.enablestatus is not Cvda.DISABLED:
@@ -280,7 +281,7 @@ def why_no_replace(queue: TdQueue, new_type: str) -> str:
 
 
 class _Removal(KeptChange):
-    """A queue that is discarded, with its records."""
+    """The removal of a discarded queue with its records."""
 
     def __init__(self, region: RegionData, queue: TdQueue) -> None:
         self._region, self._queue = region, queue
@@ -288,12 +289,12 @@ class _Removal(KeptChange):
         self.moves = Moves(region)
 
     def committed(self) -> None:
-        """See the base."""
+        """See the base class."""
         self.made = True
         self._region.directory.take_out(self._queue)
 
     def finish(self) -> None:
-        """See the base."""
+        """See the base class."""
         region, queue = self._region, self._queue
         region.statistics.written(self._counted)
         if isinstance(queue, IntraTdQueue):
@@ -304,7 +305,7 @@ class _Removal(KeptChange):
 
 
 def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
-    """Take a queue out with its records, and what the store knows of it; whether it may go was decided before."""
+    """Remove a queue, its records and its catalogue entry; the caller has checked that it may be discarded."""
     region = task._region
     change = _Removal(region, queue)
     meta: Meta = region.catalogue.no_queue(queue)
@@ -320,6 +321,6 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
 
 
 def _log(task: TaskBase, message: str, name: str) -> None:
-    """Write to the audit log which terminal, user and transaction has changed a queue's definition."""
+    """Write a message to the audit log: which terminal, user and transaction changed a queue's definition."""
     termid = "" if task._facility is None else task._facility.name
     task._region.messages.write(message, termid=termid, userid=task.userid, transid=task.transid, queue=name)

@@ -1,6 +1,6 @@
-"""What the system programming commands share: names, null values, CVDAs, security, and conditions by cause.
+"""Functions shared by the system programming commands: names, null values, CVDAs, security, conditions by cause.
 
-The numbers of RESP2 are the table ``facts/spi_resp2.tsv``: a command and a cause in words give the condition.
+The table ``facts/spi_resp2.tsv`` has the RESP2 values: a command and a cause, in words, select the condition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 RESERVED: Final = "C"
-"""Queues whose names begin with it are CICS's own: they can be neither disabled nor discarded."""
+"""Queues whose names begin with this letter belong to CICS: they can be neither disabled nor discarded."""
 
 
 @cache
@@ -38,21 +38,21 @@ def _resp2() -> dict[tuple[str, str], tuple[Resp, int]]:
 
 
 def refusal(command: str, cause: str, detail: str) -> Condition:
-    """The condition of a command for a cause, as the table ``spi_resp2`` has it."""
+    """The condition of a command for a cause, from the table ``spi_resp2``."""
     known = _resp2()
     resp, resp2 = known.get((command, cause)) or known["ANY", cause]
     return Condition(resp, resp2, detail)
 
 
 def is_null(value: object) -> bool:
-    """Whether a value leaves things as they are: not given, IGNORE, -1 or blanks."""
+    """Whether a value is a null value, which changes nothing: not given, IGNORE, -1 or blanks."""
     if isinstance(value, str):
         return not value.strip() or value.strip().upper() == "IGNORE"
     return value is None or value in (-1, Cvda.IGNORE)
 
 
 def may_issue(task: TaskBase, resource_type: str, level: Access) -> None:
-    """Command security, where the task's transaction asks for it.
+    """Check command security, if the task's transaction has CMDSEC(YES).
 
     Raises:
         Condition: NOTAUTH 100.
@@ -64,7 +64,7 @@ def may_issue(task: TaskBase, resource_type: str, level: Access) -> None:
 
 
 def may_see(task: TaskBase, queue: str, level: Access) -> None:
-    """Resource security, where the task's transaction asks for it.
+    """Check resource security, if the task's transaction has RESSEC(YES).
 
     Raises:
         Condition: NOTAUTH 101.
@@ -77,7 +77,7 @@ def queue_name(value: object) -> str:
     """The name of a queue without its padding.
 
     Raises:
-        TypeError: it is no str.
+        TypeError: the value is not a str.
     """
     if not isinstance(value, str):
         raise TypeError(f"tdqueue {value!r}: the name of a queue is a str of 1 to 4 characters")
@@ -88,7 +88,7 @@ def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueu
     """The queue that a system programming command names, after the security checks.
 
     Raises:
-        Condition: NOTAUTH 100; QIDERR; NOTAUTH 101; in this order.
+        Condition: in this order: NOTAUTH 100; QIDERR; NOTAUTH 101.
     """
     may_issue(task, "TDQUEUE", level)
     queue = task._region.tdqueues.get(name)
@@ -99,10 +99,11 @@ def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueu
 
 
 def check_userid(task: TaskBase, user: str, command_name: str) -> None:
-    """Whether the issuer may let other tasks run for a user. RESSEC and CMDSEC have no say in that.
+    """Check that the issuer may start tasks for a user, whatever RESSEC and CMDSEC are.
 
     Raises:
-        Condition: USERIDERR: the security manager does not know the user; NOTAUTH: the issuer is no surrogate.
+        Condition: USERIDERR: the security manager does not know the user. NOTAUTH: the issuer is not a surrogate of the
+            user.
     """
     reason = why_not_for(task, user)
     if reason:

@@ -1,9 +1,9 @@
-"""SET TDQUEUE: what can be changed of an installed queue, and when.
+"""SET TDQUEUE: the attributes of an installed queue that can be changed, and the conditions for each change.
 
-All options are checked before the first is acted upon, so that a refused SET changes nothing; only a data set that
-cannot be opened or closed is found out last, when the other changes are made ("as few as possible", says IBM). SET is
-not recoverable: no backout undoes it. Source: SET TDQUEUE; CEMT SET TDQUEUE; Disabling transient data queues (IBM
-Docs).
+All options are checked before the first change, so that a refused SET changes nothing. The one exception is a data set
+that cannot be opened or closed: this is detected last, after the other changes ("as few as possible" are made,
+according to IBM). SET is not recoverable: a backout does not undo it. Source: SET TDQUEUE; CEMT SET TDQUEUE; Disabling
+transient data queues (IBM Docs).
 
 ===========  ==================  ===========================================================================
 Queue        Can be set          Needs
@@ -48,13 +48,13 @@ Openstatus = Annotated[Literal["CLOSED", "closed", "OPEN", "open"] | Cvda | int 
 
 
 class _SetRequest(KeptChange):
-    """One SET that has been asked for.
+    """One SET request.
 
     Attributes:
-        task, queue, values: who asks for what.
-        attributes: the attributes of the queue that it changes, which are kept in the catalogue.
-        steps: what follows, in the order in which it is done; each may be done again.
-        last: what may fail, and is done when all else is.
+        task, queue, values: the issuer, the queue, and the given options.
+        attributes: the changed attributes of the queue, which the catalogue records.
+        steps: the further actions, in order; each can be repeated.
+        last: the action that can fail, done after all others; or None.
     """
 
     def __init__(self, task: TaskBase, queue: TdQueue, values: Mapping[str, object]) -> None:
@@ -66,13 +66,13 @@ class _SetRequest(KeptChange):
         self.last: list[Callable[[], None]] = []
 
     def committed(self) -> None:
-        """See the base."""
+        """See the base class."""
         self.made = True
         for name, value in self.attributes.items():
             setattr(self.queue, name, value)
 
     def finish(self) -> None:
-        """See the base."""
+        """See the base class."""
         region, queue = self.task._region, self.queue
         for step in self.steps:
             step()
@@ -102,8 +102,8 @@ def set_tdqueue(
 ) -> None:
     """Change attributes and states of a queue.
 
-    An option that is left out, or has a null value (None, blanks, -1, IGNORE), stays as it is. CVDAs may be given
-    by name.
+    An attribute whose option is omitted or has a null value (None, blanks, -1, IGNORE) is not changed. CVDAs may be
+    given by name.
 
     Args:
         tdqueue: the queue's name.
@@ -118,8 +118,8 @@ def set_tdqueue(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ:
-            its type, state or name does not let it be changed so; IOERR when the data set cannot be opened or closed.
+        Condition: QIDERR 1; NOTAUTH 100 (command), 101 (queue), 102 (surrogate for ATIUSERID); USERIDERR; INVREQ: the
+            type, state or name of the queue does not allow the change; IOERR: the data set cannot be opened or closed.
     """
     given = {
         "ATIFACILITY": atifacility, "ATITERMID": atitermid, "ATITRANID": atitranid, "ATIUSERID": atiuserid,
@@ -141,7 +141,7 @@ def _leaves_alone(option: str, value: object) -> bool:
 
 
 def check_set(task: TaskBase, name: str, values: Mapping[str, object]) -> _SetRequest:
-    """Everything about a SET that can be said before it is done; its steps do it.
+    """Check a SET request completely, without changing anything; the steps of the result carry it out.
 
     Raises:
         Condition: see ``set_tdqueue``.
@@ -156,7 +156,7 @@ def check_set(task: TaskBase, name: str, values: Mapping[str, object]) -> _SetRe
 
 
 def _check_type(change: _SetRequest) -> None:
-    """Every option must be one of the queue's type."""
+    """Check that every option applies to the type of the queue."""
     queue_type = change.queue.type
     for option in change.values:
         if queue_type in SET_TDQUEUE_OPTIONS[option].types:
@@ -214,7 +214,7 @@ def _plan_atitermid(change: _SetRequest, value: object) -> None:
 
 
 def _facility_kind(change: _SetRequest, queue: IntraTdQueue, name: str) -> str:
-    """TERMINAL or SYSTEM, both a terminal to SET and INQUIRE: the one that is installed; neither or both: as it was."""
+    """TERMINAL or SYSTEM, whichever is installed; unchanged if both or neither are. SET treats both as a terminal."""
     region = change.task._region
     installed = [
         kind for kind, known in (("TERMINAL", region.terminals), ("SYSTEM", region.connections)) if name in known
@@ -235,11 +235,11 @@ def _plan_atitranid(change: _SetRequest, value: object) -> None:
         raise change.refuse("unknown transaction", f"transaction {name} is remote; a queue starts local ones")
     change.attributes["transid"] = name
     if not queue.transid and not queue.triggerlevel and not queue.definition.given("triggerlevel"):
-        change.attributes["triggerlevel"] = queue.definition.triggerlevel  # the default; an option of its own wins
+        change.attributes["triggerlevel"] = queue.definition.triggerlevel  # the default; TRIGGERLEVEL overrides it
 
 
 def _without_facility(change: _SetRequest, queue: IntraTdQueue) -> bool:
-    """Whether the queue starts tasks without a terminal once this SET is done."""
+    """Whether the queue starts tasks without a terminal after this SET."""
     if "ATIFACILITY" in change.values:
         return to_cvda(change.values["ATIFACILITY"]) is Cvda.NOTERMINAL
     return queue.atifacility == _NO_FACILITY

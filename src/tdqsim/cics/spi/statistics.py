@@ -1,9 +1,9 @@
-"""Statistics of transient data: what is counted, when it is reset, and who is given it.
+"""Statistics of transient data: collecting, writing and resetting them.
 
-Counts live on the queues, where the commands keep them as plain numbers; here they are read. At the end of an interval
-and at RESETNOW every count becomes 0 and every peak the current value; current values and definitions stay. A queue
-that is discarded leaves its counts behind as unsolicited statistics. Source: Transient data: resource statistics,
-global statistics (IBM Docs); the general reset rule.
+The commands count in plain attributes of the queues; this module reads them. At the end of an interval and at RESETNOW
+every count becomes 0 and every peak the current value; current values and definitions do not change. For a queue that
+is discarded, its counts are written as unsolicited statistics. Source: Transient data: resource statistics, global
+statistics (IBM Docs); the general reset rule.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _type_values(queue: TdQueue) -> dict[str, Any]:
 
 
 def _record(record: str, values: dict[str, Any]) -> StatisticsRecord:
-    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (only who asks needs it)
+    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (rarely needed)
 
     return StatisticsRecord(record, values)
 
@@ -89,7 +89,7 @@ def queue_record(queue: TdQueue) -> StatisticsRecord:
 def global_record(region: RegionData) -> StatisticsRecord:
     """The statistics of all queues (DFHTQGDS).
 
-    CI reads and writes are those of a data set with buffers; here they are not made, and are shown as 0.
+    The simulator has no buffered data set, so the reads and writes of control intervals are always 0.
     """
     space = region.intra
     values = {
@@ -117,13 +117,13 @@ def _reset(queue: TdQueue) -> None:
 
 
 class Collection(NamedTuple):
-    """Statistics that were written at one moment, as a region writes them to SMF.
+    """The statistics written at one time, which CICS writes to SMF.
 
     Attributes:
         reason: INTERVAL, REQUEST (PERFORM STATISTICS RECORD) or UNSOLICITED (a queue was discarded).
-        abstime: when.
+        abstime: the time, as an ABSTIME.
         queues: one record for each queue concerned.
-        total: the global record; None when unsolicited.
+        total: the global record; None for UNSOLICITED.
     """
 
     reason: Literal["INTERVAL", "REQUEST", "UNSOLICITED"]
@@ -132,7 +132,7 @@ class Collection(NamedTuple):
     total: StatisticsRecord | None
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON-able values, CVDAs by name."""
+        """The statistics as values for JSON, with CVDAs by name."""
         return {
             "reason": self.reason,
             "abstime": self.abstime,
@@ -149,7 +149,7 @@ class Statistics:
     """The statistics of one region.
 
     Attributes:
-        collections: what was written, oldest first; the last 256 are kept.
+        collections: the statistics written, oldest first; the last 256 are kept.
     """
 
     def __init__(self, region: RegionData) -> None:
@@ -159,7 +159,7 @@ class Statistics:
         self._timer: Timer | None = None
 
     def now(self) -> Collection:
-        """What would be written at this moment; nothing is written and nothing reset."""
+        """The present statistics; nothing is written or reset."""
         return self._collect("REQUEST")
 
     def _collect(self, reason: Literal["INTERVAL", "REQUEST"]) -> Collection:
@@ -174,23 +174,23 @@ class Statistics:
         return collection
 
     def reset(self) -> None:
-        """Counts become 0, peaks the current value (RESETNOW)."""
+        """Set counts to 0 and peaks to the current value (RESETNOW)."""
         for queue in self._region.tdqueues.values():
             _reset(queue)
         self._region.intra.reset()
 
     def of_discarded(self, queue: TdQueue) -> Collection:
-        """What was counted of a queue that is about to go away; it is not written yet."""
+        """The unsolicited statistics of a queue that is about to be discarded; they are not written yet."""
         region = self._region
         return Collection("UNSOLICITED", abstime(region.clock.time_ns(), region.zone), (queue_record(queue),), None)
 
     def written(self, collection: Collection) -> None:
-        """Write statistics, if they are not what was written last."""
+        """Write statistics, unless they were the last ones written."""
         if not self.collections or self.collections[-1] is not collection:
             self.collections.append(collection)
 
     def every(self, seconds: float) -> None:
-        """Write and reset at intervals on the region's clock from now on (STATRCD=ON, STATINT); 0 stops it.
+        """From now on write and reset statistics at intervals of the region's clock (STATRCD=ON, STATINT); 0 stops it.
 
         The intervals pass with the clock: no task waits for them, and the simulated clock does not jump to their ends.
 
@@ -213,7 +213,7 @@ class Statistics:
         self.record("INTERVAL")
         self.reset()
         behind = self._region.clock.time_ns() - moment_ns
-        passed = max(behind // self._interval_ns, 0) + 1  # a clock that jumped far ends one interval, not hundreds
+        passed = max(behind // self._interval_ns, 0) + 1  # a long jump of the clock ends one interval, not many
         self._set_timer(moment_ns + passed * self._interval_ns)
 
 
@@ -225,7 +225,7 @@ def extract_statistics(
     tdqueue: Flag = True,
     nohandle: bool = False,
 ) -> StatisticsRecord | None:
-    """The statistics of one queue, or of transient data as a whole.
+    """Return the statistics of one queue, or the global statistics of transient data.
 
     Args:
         resid: the queue; None for the global record.
@@ -233,13 +233,13 @@ def extract_statistics(
         nohandle: return with the response in the EIB instead of raising.
 
     Returns:
-        The record; its ``image`` gives the bytes that SET points to. None after a condition that was not raised.
+        The record; its ``image`` returns the bytes that SET points to. None after a condition that was not raised.
 
     Raises:
         Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
     """
     if not tdqueue:
-        raise UsageError("EXTRACT STATISTICS: TDQUEUE is the only resource type there is")
+        raise UsageError("EXTRACT STATISTICS: TDQUEUE is the only resource type that is simulated")
     name = "" if resid is None else queue_name(resid)
     may_issue(task, "STATISTICS", Access.READ)
     if not name:
@@ -267,7 +267,7 @@ def perform_statistics(
         Condition: NOTAUTH 100.
     """
     if not (record and tdqueue):
-        raise UsageError("PERFORM STATISTICS: RECORD and TDQUEUE are the only choice there is")
+        raise UsageError("PERFORM STATISTICS: only RECORD and TDQUEUE are simulated, and both are required")
     may_issue(task, "STATISTICS", Access.UPDATE)
     task._region.statistics.record()
     if resetnow:

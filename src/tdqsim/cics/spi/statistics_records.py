@@ -1,4 +1,4 @@
-"""Statistics records as EXTRACT STATISTICS returns them: named fields, and the bytes a program would map.
+"""The records of EXTRACT STATISTICS: named fields, and the bytes that a program maps.
 
 The layouts DFHTQRDS (one queue) and DFHTQGDS (all of them) are the table ``facts/statistics.tsv``. Values are plain
 Python; text is turned into bytes by the region's code page only when the bytes are asked for.
@@ -48,7 +48,7 @@ def _codes() -> Mapping[tuple[str, str], int]:
 
 
 def statistics_code(field: str, value: str) -> int:
-    """The byte a record holds for a word: ``("recovery", "LOGICAL")``; ``""`` is a queue without the attribute."""
+    """The code of a value, such as ``("recovery", "LOGICAL")``; ``""`` is a queue without the attribute."""
     return _codes()[field, value]
 
 
@@ -58,12 +58,12 @@ def _record_length(record: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StatisticsRecord:
-    """One record.
+    """One statistics record.
 
     Attributes:
         record: ``TQR`` for one queue, ``TQG`` for all.
-        values: what each field was made of, by its plain name: writes, reads, deletes, triggers, items, peak_items,
-            cis_in_use, peak_cis and the queue's attributes; for all queues ci_size, nospace and their like.
+        values: the value of each field by its plain name: writes, reads, deletes, triggers, items, peak_items,
+            cis_in_use, peak_cis and the queue's attributes; in the global record ci_size, nospace and others.
     """
 
     record: str
@@ -91,13 +91,13 @@ class StatisticsRecord:
             yield field.name, self._value(field)
 
     def as_dict(self) -> dict[str, Any]:
-        """The plain values, for JSON."""
+        """The values by plain name, for JSON."""
         return dict(self.values)
 
     def image(self, page: CodePage) -> bytes:
-        """The record's bytes as a program maps them: binary is big-endian, text in the code page, padded with blanks.
+        """The record as bytes: numbers in big-endian binary, text in the code page, padded with blanks.
 
-        A count past a fullword is shown as the highest fullword.
+        A count that exceeds a fullword is stored as the highest fullword.
         """
         data = bytearray(_record_length(self.record))
         for field in _layout(self.record):

@@ -1,8 +1,8 @@
-"""What INQUIRE TDQUEUE returns for each option and each kind of queue.
+"""The readers of the options of INQUIRE TDQUEUE for each type of queue.
 
-Which types have a value of their own, and what the others give back, is the table ``facts/inquire.tsv`` (after INQUIRE
-TDQUEUE, IBM Docs): an option that does not apply is NOTAPPLIC, -1 or blanks. This module adds where each value is read.
-Queues that the user may not read are passed over in a browse. Source: INQUIRE TDQUEUE (IBM Docs).
+The table ``facts/inquire.tsv`` (after INQUIRE TDQUEUE, IBM Docs) lists the queue types to which each option applies,
+and the value for all other types: NOTAPPLIC, -1 or blanks. This module adds the functions that read the values. A
+browse skips queues that the user may not read. Source: INQUIRE TDQUEUE (IBM Docs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireO
 __all__ = ["TDQUEUE", "split_dsname"]
 
 
-# -- where values are read --------------------------------------------------------------------------------------------
+# -- readers of the options -------------------------------------------------------------------------------------------
 
 _NAME_LENGTH: Final = 4
 _NO_FACILITY: Final = "FILE"
@@ -38,7 +38,7 @@ def _atiuserid(queue: IntraTdQueue, region: RegionData) -> str:
     if not queue.transid:
         return ""
     if region.security is None:
-        return str(region.default_user)  # the security manager is not active
+        return str(region.default_user)  # tasks run for the default user if no security manager is active
     return str(queue.userid or region.default_user)
 
 
@@ -73,7 +73,7 @@ def _attribute(attribute: str) -> Reader[ExtraTdQueue]:
     return read
 
 
-_UNKNOWN: Final = -1  # the null value: BLOCKSIZE(0), RECORDSIZE(0) leave it to the data set
+_UNKNOWN: Final = -1  # the null value: with BLOCKSIZE(0) or RECORDSIZE(0) the data set decides
 
 _EXTRA: Final[Mapping[str, Reader[ExtraTdQueue]]] = {
     "BLOCKFORMAT": _attribute("BLOCKFORMAT"),
@@ -99,7 +99,7 @@ def _signature(option: str) -> Reader[TdQueue]:
 
 
 def _of_the_data_set(option: str, defined: Reader[ExtraTdQueue]) -> Reader[ExtraTdQueue]:
-    """What the open data set says of itself, where it can, else what is defined."""
+    """Reads an attribute of the open data set if it has it, else the attribute of the definition."""
 
     def read(queue: ExtraTdQueue, region: RegionData) -> Value:
         ask = getattr(queue.file, "inquire", None) if queue.openstatus is Cvda.OPEN else None
@@ -119,11 +119,11 @@ _OF_TYPE: Final[Mapping[str, Mapping[str, Reader[Any]]]] = {
     "INDIRECT": {},
     "REMOTE": {},
 }
-"""Where values are read that are not simply the queue's attribute of the option's name, such as ``numitems``."""
+"""The readers of options that are not simply the queue's attribute with the option's name, such as ``numitems``."""
 
 
 def _own_reader(option: str, queue_type: str) -> Reader[Any]:
-    """Reads the value of an option that the queue type has."""
+    """The reader of an option that applies to the queue type."""
     if option == "TYPE":
         return Constant(Cvda[queue_type])
     if option.lower() in Signature._fields:

@@ -1,4 +1,4 @@
-"""How units of work are named by INQUIRE, and what the inquiries about them share."""
+"""The identifiers of units of work in INQUIRE, and functions shared by the inquiries about units of work."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ RequiredUowId = Annotated[bytes, Opt("data", UOW_LENGTH)]
 
 
 def find_uow(region: RegionData, command_name: str, uow_id: bytes, cause: str = "not found") -> UnitOfWork:
-    """The unit of work of an identifier, 16 bytes or the first 8.
+    """The unit of work with an identifier of 16 bytes, or its first 8.
 
     Raises:
-        Condition: there is none: what the command says for the cause.
+        Condition: there is none; the command and the cause select the condition.
     """
     wanted = long_id(bytes(uow_id))
     for uow in units_of_work(region):
@@ -33,23 +33,23 @@ def find_uow(region: RegionData, command_name: str, uow_id: bytes, cause: str = 
 
 
 def long_id(uow_id: bytes) -> bytes:
-    """The 16 bytes that INQUIRE UOW shows: the identifier and eight bytes of zero."""
+    """The identifier in the 16 bytes that INQUIRE UOW shows: followed by eight zero bytes."""
     return uow_id.ljust(UOW_LENGTH, b"\0")
 
 
 def net_name(region: RegionData, uow: UnitOfWork) -> str:
-    """NETUOWID: the name that a unit of work and the region that coordinates it both know it by."""
-    if uow.link and uow.coordinator:  # another region's: its name for it
+    """NETUOWID: the name of a unit of work that is the same in this region and its coordinator."""
+    if uow.link and uow.coordinator:  # coordinated by another region: the name given by that region
         return uow.coordinator
     return f"{region.applid}.{uow.id.hex().upper()}"
 
 
 def age(region: RegionData, since_ns: int) -> int:
-    """Whole seconds since a moment; 0 for no moment."""
+    """The whole seconds since a time in nanoseconds; 0 if the time is 0."""
     return (region.clock.time_ns() - since_ns) // NS if since_ns else 0
 
 
 def uow_with_id(region: RegionData, uow_id: bytes) -> UnitOfWork | None:
-    """The unit of work now; None when it has ended and no other region still waits for the outcome."""
-    found = region.units.get(uow_id) or region.shunted.get(uow_id)
-    return found or next((uow for uow in kept_units(region) if uow.id == uow_id), None)
+    """The unit of work with an id; None if it has ended and no other region waits for its outcome."""
+    unit = region.units.get(uow_id) or region.shunted.get(uow_id)
+    return unit or next((uow for uow in kept_units(region) if uow.id == uow_id), None)

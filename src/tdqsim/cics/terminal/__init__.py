@@ -1,4 +1,4 @@
-"""Simulated terminals: tests type input, and the output of programs is kept."""
+"""Simulated terminals: tests type input and inspect the output of programs."""
 
 from __future__ import annotations
 

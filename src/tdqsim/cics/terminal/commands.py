@@ -1,9 +1,9 @@
 """SEND MAP, RECEIVE MAP, SEND TEXT, SEND CONTROL, SEND and RECEIVE.
 
 The first RECEIVE of a task gets the input that started it; a later one waits for the next. After an input command
-EIBAID is the key and EIBCPOSN the cursor; both are there already when a task begins. In a task without a terminal a BMS
-command is abend ABM3, and RECEIVE and SEND get NOTALLOC. A map that its mapset does not hold is abend ABM0, a mapset
-that is not there APCT. Sources: SEND MAP, RECEIVE MAP, RECEIVE, ABM3 (IBM Docs).
+EIBAID is the key and EIBCPOSN the cursor position; both are set already when a task begins. In a task without a
+terminal a BMS command abends with ABM3, and RECEIVE and SEND get NOTALLOC. A map that is not in its mapset is abend
+ABM0, a missing mapset APCT. Sources: SEND MAP, RECEIVE MAP, RECEIVE, ABM3 (IBM Docs).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _screen(task: TaskBase) -> Screen:
 
 
 def _bms_screen(task: TaskBase) -> Screen:
-    """The screen of a BMS request, which is an abend and no condition in a task without a terminal."""
+    """The screen for a BMS command; in a task without a terminal the command abends rather than get a condition."""
     check_subset(task)
     if task._facility is None:
         raise Abend("ABM3", detail=_NO_TERMINAL)
@@ -53,30 +53,30 @@ def _map(task: TaskBase, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]
     wanted = (mapset or name).rstrip(" ").upper()
     try:
         screens: Screens = task._region.screens
-        found = screens.find_map(wanted, name.rstrip(" ").upper())
+        match = screens.find_map(wanted, name.rstrip(" ").upper())
     except KeyError:
         raise Abend("APCT", detail=f"mapset {wanted} is not there") from None
-    if found is None:
+    if match is None:
         raise Abend("ABM0", detail=f"mapset {wanted} does not hold map {name}")
-    return found
+    return match
 
 
 def _next(task: TaskBase, screen: Screen) -> Input:
-    """The next input, waited for; the EIB shows its key and cursor."""
+    """Wait for the next input and set its key and cursor in the EIB."""
 
     def attempt() -> Input | WaitMark:
         return screen.inputs.popleft() if screen.inputs else WAIT
 
-    found = screen.first.pop(task, None) or attempt()
-    if isinstance(found, WaitMark):
-        found = wait(task, attempt, screen.waiting, "TERMINAL", screen.name)
-    task.eib.eibaid = AIDS[found.key]
-    task.eib.eibcposn = found.cursor
-    return found
+    typed = screen.first.pop(task, None) or attempt()
+    if isinstance(typed, WaitMark):
+        typed = wait(task, attempt, screen.waiting, "TERMINAL", screen.name)
+    task.eib.eibaid = AIDS[typed.key]
+    task.eib.eibcposn = typed.cursor
+    return typed
 
 
 def _taken_by(task: TaskBase, key: str, *, nohandle: bool) -> AidLabel | None:
-    """The label of HANDLE AID that the key of an input goes to; None for none, or where RESP or NOHANDLE was given."""
+    """The label of HANDLE AID for the key of an input; None if there is none, or with RESP or NOHANDLE."""
     if nohandle:
         return None
     aids = task._handles.aids
@@ -109,17 +109,17 @@ def send_map(
 
     Args:
         map: the map, 1 to 7 characters.
-        mapset: its mapset; called as the map when not given.
+        mapset: its mapset; by default the mapset with the name of the map.
         from_: the output record of the symbolic map.
-        length: how much of it.
-        maponly: the map's own values only.
-        dataonly: the program's data only.
-        erase, eraseaup, freekb, alarm, frset: kept with what was sent.
-        cursor: where the cursor goes, from 0; without it, or below 0, the first field whose length is -1.
+        length: the number of bytes of ``from_``; all if not given.
+        maponly: send only the values of the map itself.
+        dataonly: send only the program's data.
+        erase, eraseaup, freekb, alarm, frset: recorded with the output.
+        cursor: the cursor position, from 0; if omitted or negative, the first field whose length is -1.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Abend: ABM0 the mapset does not hold the map, ABM3 the task has no terminal, APCT there is no such mapset.
+        Abend: ABM0: the map is not in the mapset; ABM3: the task has no terminal; APCT: there is no such mapset.
     """
     screen = _bms_screen(task)
     owner, each = _map(task, map, mapset)
@@ -139,24 +139,24 @@ def receive_map(
     map: MapName,  # noqa: A002
     mapset: MapsetName = None,
     *,
-    asis: Flag = False,  # text is never turned into capitals
-    terminal: Flag = False,  # where input comes from anyway
+    asis: Flag = False,  # without effect: text is never converted to upper case
+    terminal: Flag = False,  # the default
     nohandle: Flag = False,
 ) -> Any:
     """Receive a map: what the terminal user typed into its fields.
 
     Args:
         map: the map.
-        mapset: its mapset; called as the map when not given.
-        asis, terminal: accepted.
+        mapset: its mapset; by default the mapset with the name of the map.
+        asis, terminal: accepted without effect.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        The input record of the symbolic map; what the label of an active HANDLE AID for the key returns.
+        The input record of the symbolic map; or the result of the label of an active HANDLE AID for the key.
 
     Raises:
         Condition: MAPFAIL: nothing of the map was typed.
-        Abend: ABM0 the mapset does not hold the map, ABM3 the task has no terminal, APCT there is no such mapset.
+        Abend: ABM0: the map is not in the mapset; ABM3: the task has no terminal; APCT: there is no such mapset.
     """
     screen = _bms_screen(task)
     owner, each = _map(task, map, mapset)
@@ -185,13 +185,13 @@ def send_text(
     Args:
         from_: the text, in the region's code page.
         length: how many bytes of ``from_``; all when not given.
-        erase, freekb, alarm: kept with what was sent.
-        cursor: where the cursor goes, from 0.
+        erase, freekb, alarm: recorded with the output.
+        cursor: the cursor position, from 0.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: LENGERR: LENGTH is negative.
-        Abend: ABM3 the task has no terminal.
+        Abend: ABM3: the task has no terminal.
     """
     screen = _bms_screen(task)
     check_sent(from_, length)
@@ -217,12 +217,12 @@ def send_control(
     """Send control functions without data.
 
     Args:
-        erase, eraseaup, freekb, alarm, frset: kept with what was sent.
-        cursor: where the cursor goes, from 0.
+        erase, eraseaup, freekb, alarm, frset: recorded with the output.
+        cursor: the cursor position, from 0.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Abend: ABM3 the task has no terminal.
+        Abend: ABM3: the task has no terminal.
     """
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
     _bms_screen(task).sent.append(Sent("SEND CONTROL", cursor=cursor, options=options))
@@ -237,18 +237,18 @@ def send(
     erase: Flag = False,
     fmh: Flag = False,
     last: Flag = False,
-    wait: Flag = False,  # nothing is sent later
+    wait: Flag = False,  # without effect: output is sent at once
     nohandle: Flag = False,
 ) -> None:
-    """Send data as it is.
+    """Send data without formatting.
 
     Args:
         from_: the data, in the region's code page.
         length: how many bytes of ``from_``; all when not given.
-        erase: kept with what was sent.
-        fmh: the data begin with a function management header; kept with what was sent.
-        last: the last output of the task; kept with what was sent.
-        wait: accepted: nothing is sent later.
+        erase: recorded with the output.
+        fmh: the data begin with a function management header; recorded with the output.
+        last: the last output of the task; recorded with the output.
+        wait: accepted without effect: output is sent at once.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -268,20 +268,21 @@ def receive(
     *,
     maxlength: HalfwordOrNone = None,
     notruncate: Flag = False,
-    asis: Flag = False,  # text is never turned into capitals
+    asis: Flag = False,  # without effect: text is never converted to upper case
     nohandle: Flag = False,
 ) -> Any:
     """Receive what the terminal user typed.
 
     Args:
-        length: bytes of the area (INTO).
-        maxlength: the same, where LENGTH only receives.
-        notruncate: what is longer stays for the next RECEIVE.
-        asis: accepted: text is never turned into capitals.
+        length: the length of the area (INTO) in bytes.
+        maxlength: the same, if LENGTH is only a receiver.
+        notruncate: keep data beyond ``length`` for the next RECEIVE.
+        asis: accepted without effect: text is never converted to upper case.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
-        The text, with the transaction id when it started the task; what the label of an active HANDLE AID returns.
+        The text, including the transaction id if it started the task; or the result of the label of an active HANDLE
+        AID.
 
     Raises:
         Condition: NOTALLOC: the task has no terminal. LENGERR, with ``data`` and ``length``: it is longer than LENGTH.

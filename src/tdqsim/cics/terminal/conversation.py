@@ -1,7 +1,7 @@
 """RETURN at a terminal: the next transaction of a pseudo-conversation.
 
-At the top level RETURN TRANSID names the transaction that the terminal's next input starts, and its COMMAREA. Source:
-RETURN (IBM Docs).
+At the highest level RETURN TRANSID names the transaction that the next input from the terminal starts, and its
+COMMAREA. Source: RETURN (IBM Docs).
 """
 
 from __future__ import annotations
@@ -46,19 +46,19 @@ def return_(
     Args:
         value: the task's result, returned to the Python code that started it.
         transid: the transaction that the terminal's next input starts.
-        commarea: what that gets.
-        length: how much of it, 0 to 32763.
-        channel: the channel that it gets, instead of a COMMAREA.
-        immediate: the next transaction starts at once, without input.
+        commarea: the COMMAREA for that transaction.
+        length: the length of the COMMAREA, 0 to 32763.
+        channel: the channel for that transaction, instead of a COMMAREA.
+        immediate: start the next transaction at once, without input.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
         Condition: INVREQ 1: TRANSID without a terminal. INVREQ 2: COMMAREA, CHANNEL or IMMEDIATE below the top level.
-            LENGERR 11: LENGTH is out of range. CHANNELERR 1: that is no name.
+            LENGERR 11: LENGTH is out of range. CHANNELERR 1: that is not a valid name.
     """
     below = task._level is not None and task._level.up is not None
     if below and (commarea is not None or channel is not None or immediate):
-        raise Condition(Resp.INVREQ, 2, "COMMAREA, CHANNEL and IMMEDIATE are for the program at the top")
+        raise Condition(Resp.INVREQ, 2, "COMMAREA, CHANNEL and IMMEDIATE are for the program at the highest level")
     given = passed(task, channel)
     size = len(commarea or b"") if length is None else length
     if not 0 <= size <= _LONGEST:

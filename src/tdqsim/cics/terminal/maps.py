@@ -1,10 +1,9 @@
-"""Symbolic maps as bytes: what RECEIVE MAP puts into one, and what SEND MAP takes from one.
+"""Symbolic maps as bytes: the input record of RECEIVE MAP, and the output record of SEND MAP.
 
-Every named field has a halfword length, a flag byte, one byte for each word of DSATTS, and its data. On the way in a
-field that was typed into has its length and its data, left-justified with blanks, or right-justified with zeros when it
-is numeric; all else is nulls. On the way out data whose first byte is X'00' means the map's own INITIAL. Source:
-RECEIVE
-MAP, SEND MAP, Using complex fields (IBM Docs).
+Every named field has a halfword length, a flag byte, one byte for each word of DSATTS, and its data. In an input record
+a field that was typed into has its length and its data, left-justified with blanks, or right-justified with zeros if it
+is numeric; all other bytes are nulls. In an output record, data whose first byte is X'00' stands for INITIAL of the
+map. Source: RECEIVE MAP, SEND MAP, Using complex fields (IBM Docs).
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _CURSOR: Final = -1
 
 
 def _places(mapset: Mapset, each: BmsMap) -> Iterator[tuple[str, BmsField, int]]:
-    """Name, field and offset of each field in the symbolic map; those of a table have their number behind the name."""
+    """Name, field and offset of each field in the symbolic map; a field of a table has its number after the name."""
     at = _PREFIX if mapset.tioapfx else 0
     extra = len(each.attributes)
     group = ""
@@ -38,7 +37,7 @@ def _places(mapset: Mapset, each: BmsMap) -> Iterator[tuple[str, BmsField, int]]
         group = field.group
         for index in range(field.occurs or 1):
             name = f"{field.name}({index + 1})" if field.occurs else field.name
-            start = at - (_HEAD + extra if grouped else 0)  # the second field of a group has no head of its own
+            start = at - (_HEAD + extra if grouped else 0)  # later fields of a group have no length and flag bytes
             yield name, field, start
             at += field.length + (0 if grouped else _HEAD + extra)
 
@@ -77,7 +76,7 @@ def sent(
     dataonly: bool,
     options: tuple[str, ...],
 ) -> Sent:
-    """What SEND MAP shows."""
+    """The output of SEND MAP."""
     fields: dict[str, str] = {}
     attributes: dict[tuple[str, str], bytes] = {}
     cursor: int | None = None
@@ -97,11 +96,11 @@ def sent(
 
 
 def _attributes(name: str, head: bytes, words: tuple[str, ...]) -> Mapping[tuple[str, str], bytes]:
-    from tdqsim.definitions.bms import suffix_of  # noqa: PLC0415  (pydantic comes with it)
+    from tdqsim.definitions.bms import suffix_of  # noqa: PLC0415 (imports pydantic)
 
-    found = {(name, "A"): head[2:3]} if head[2] not in _FROM_MAP else {}
+    attributes = {(name, "A"): head[2:3]} if head[2] not in _FROM_MAP else {}
     for index, word in enumerate(words):
         byte = head[_HEAD + index : _HEAD + index + 1]
         if byte != b"\0":
-            found[name, suffix_of(word)] = byte
-    return found
+            attributes[name, suffix_of(word)] = byte
+    return attributes

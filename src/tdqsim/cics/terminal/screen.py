@@ -1,9 +1,9 @@
 """A terminal without a data stream: its inputs, its outputs, and the transaction that the next input starts.
 
-An input is a key with what was typed: text for RECEIVE, fields by name for RECEIVE MAP. What programs send is kept in
-order as :class:`Sent`. RETURN TRANSID names the transaction of the next input, whatever the key, with its COMMAREA;
-without one the first word of the text is the transaction. A protocol such as the 3270 data stream can be built on these
-values.
+An input is a key and the typed data: text for RECEIVE, fields by name for RECEIVE MAP. The output of programs is kept
+in order as :class:`Sent`. RETURN TRANSID determines the transaction of the next input, whatever the key, and its
+COMMAREA; without RETURN TRANSID the first word of the text is the transaction. A protocol such as the 3270 data stream
+can be built on these values.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class Input(NamedTuple):
 
     Attributes:
         key: ENTER, CLEAR, PA1 to PA3 or PF1 to PF24.
-        text: what was typed on an unformatted screen.
-        fields: what was typed into the fields of a map, by name.
-        cursor: where the cursor was, from 0.
+        text: the text typed on an unformatted screen.
+        fields: the text typed into the fields of a map, by name.
+        cursor: the cursor position, from 0.
     """
 
     key: str = "ENTER"
@@ -51,7 +51,7 @@ class Input(NamedTuple):
 
     @property
     def short(self) -> bool:
-        """Whether it is a key that sends no data."""
+        """Whether the key sends no data (CLEAR and PA keys)."""
         return self.key == "CLEAR" or self.key.startswith("PA")
 
 
@@ -60,12 +60,12 @@ class Sent(NamedTuple):
 
     Attributes:
         command: SEND MAP, SEND TEXT, SEND CONTROL or SEND.
-        map, mapset: of SEND MAP.
-        fields: what each named field of the map shows, without trailing blanks and nulls.
-        attributes: the attribute characters that the program gave, by field and suffix, such as ``("NAME", "A")``.
-        text: of SEND TEXT and SEND.
-        cursor: where the cursor is put, from 0; None where the command does not say.
-        options: the words given, such as ERASE.
+        map, mapset: those of SEND MAP.
+        fields: the contents of each named field of the map, without trailing blanks and nulls.
+        attributes: the attribute characters set by the program, by field and suffix, such as ``("NAME", "A")``.
+        text: the text of SEND TEXT or SEND.
+        cursor: the cursor position, from 0; None if the command does not set it.
+        options: the options given, such as ERASE.
     """
 
     command: str
@@ -83,10 +83,10 @@ class Screen:
 
     Attributes:
         name: 1 to 4 characters.
-        sent: what programs have sent.
-        inputs: what was typed for the task that waits.
-        first: by task the input with which it began, until it is received.
-        next_transid: the transaction of the next input, as RETURN TRANSID has named it; empty for none.
+        sent: the output of programs, in order.
+        inputs: the inputs typed for the waiting task.
+        first: for each task the input that started it, until it is received.
+        next_transid: the transaction of the next input, named by RETURN TRANSID; empty for none.
         next_commarea, next_channel: its COMMAREA and its channel.
     """
 
@@ -108,7 +108,7 @@ class Screen:
 
     @property
     def last(self) -> Sent:
-        """What was sent last.
+        """The last output.
 
         Raises:
             UsageError: nothing was sent yet.
@@ -122,7 +122,7 @@ class Screens:
     """The terminals of a region, and the maps that its programs use.
 
     Args:
-        codepage: in which programs have the text that they send and receive.
+        codepage: the code page of the text that programs send and receive.
         begin: starts a transaction at a terminal: called with its id, the terminal's name, COMMAREA and channel.
     """
 
@@ -133,39 +133,40 @@ class Screens:
         self._mapsets: dict[str, Mapset] = {}
 
     def screen(self, name: str) -> Screen:
-        """The terminal of this name; it is made when it is first asked for."""
+        """The terminal of this name; created at the first call."""
         if not 0 < len(name) <= 4:
             raise UsageError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
         return self._screens.setdefault(name, Screen(name))
 
     def install(self, mapset: Mapset) -> None:
-        """Have the maps of a mapset."""
+        """Make the maps of a mapset available to programs."""
         self._mapsets[mapset.name] = mapset
 
     def find_map(self, mapset: str, name: str) -> tuple[Mapset, BmsMap] | None:
-        """A map of a mapset; None when the mapset does not hold it.
+        """A map of a mapset; None if the mapset does not contain it.
 
         Raises:
             KeyError: there is no such mapset.
         """
-        found = self._mapsets[mapset]
-        each = next((one for one in found.maps if one.name == name), None)
-        return None if each is None else (found, each)
+        maps = self._mapsets[mapset]
+        each = next((one for one in maps.maps if one.name == name), None)
+        return None if each is None else (maps, each)
 
     def type(
         self, terminal: str, text: str = "", *, key: str = "ENTER", cursor: int = 0, **fields: str
     ) -> Strand | None:
-        """Type something and press a key: it goes to the task that waits for it, or starts a transaction.
+        """Type data and press a key: the input goes to the task that waits for it, or starts a transaction.
 
         Args:
             terminal: 1 to 4 characters.
-            text: what is typed on an unformatted screen; its first word is the transaction, unless one is due.
+            text: the text for an unformatted screen; its first word is the transaction, unless RETURN TRANSID has named
+                one.
             key: ENTER, CLEAR, PA1 to PA3, PF1 to PF24.
-            cursor: where the cursor is, from 0.
-            fields: what is typed into the fields of a map.
+            cursor: the cursor position, from 0.
+            fields: the text for the fields of a map, by name.
 
         Returns:
-            What ``region.start`` gives; None when a task was waiting.
+            The handle of the started task, as from ``region.start``; None if a task was waiting.
 
         Raises:
             UsageError: an unknown key, or there is no transaction to start.
@@ -180,13 +181,13 @@ class Screens:
             return None
         screen.next_transid = screen.next_transid or text[:4].split(" ", maxsplit=1)[0]
         if not screen.next_transid:
-            raise UsageError(f"terminal {terminal}: no transaction is due, and the text does not begin with one")
+            raise UsageError(f"terminal {terminal}: no RETURN TRANSID is in effect, and the text names no transaction")
         handle = self.begin_next(screen)
         screen.begun(handle.local, typed)
         return handle
 
     def begin_next(self, screen: Screen) -> Strand:
-        """Start the transaction that is due at a terminal."""
+        """Start the transaction that RETURN TRANSID has named for a terminal."""
         transid, commarea, channel = screen.next_transid, screen.next_commarea, screen.next_channel
         screen.next_transid, screen.next_commarea, screen.next_channel = "", b"", None
         return self._begin(transid, screen.name, commarea, channel)

@@ -1,4 +1,4 @@
-"""Commands as text: EXEC CICS, CECI and CEMT."""
+"""Commands written as text: EXEC CICS, CECI and CEMT."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""CECI: commands that a person types, one after another, in one task.
+"""CECI: commands that a user types one after another in one task.
 
-``ceci.session(region)`` is the task; it lasts until :meth:`CeciSession.end`. The word CECI may stand in front of a
-command. Words may be abbreviated to a unique prefix, values need no quotes, names that begin with ``&`` are variables
-of the session, receivers need no variable, and no condition is raised: every command ends with its RESPONSE, EIBRESP
+``ceci.session(region)`` starts the task, which lasts until :meth:`CeciSession.end`. A command may begin with the word
+CECI. Words may be abbreviated to a unique prefix, values need no quotes, names that begin with ``&`` are variables of
+the session, receivers need no variable, and no condition is raised: the result of every command has RESPONSE, EIBRESP
 and EIBRESP2, as CECI's screen shows them. Source: CECI (IBM Docs).
 """
 
@@ -33,15 +33,15 @@ _END = "END-EXEC"
 
 @dataclass(frozen=True, slots=True)
 class CeciResult:
-    """What one command did.
+    """The result of one command.
 
     Attributes:
-        command: what was typed.
+        command: the command as typed.
         name: the command's name, such as ``WRITEQ TD``.
-        response: the condition.
-        resp2: the reason.
+        response: the condition (EIBRESP).
+        resp2: EIBRESP2.
         received: the values of the receivers by option; records are bytes.
-        text: the screen.
+        text: the screen as text.
     """
 
     command: str
@@ -52,7 +52,7 @@ class CeciResult:
     text: str
 
     def as_dict(self) -> Received:
-        """The same as JSON-able values: CVDAs by name, bytes in hexadecimal."""
+        """The result as values for JSON: CVDAs by name, bytes in hexadecimal."""
         return {
             "command": self.command,
             "name": self.name,
@@ -76,7 +76,7 @@ class CeciSession:
     """One CECI transaction.
 
     Attributes:
-        region: where.
+        region: the region in which the commands run.
         variables: the session's variables by name with their ``&``.
     """
 
@@ -105,8 +105,8 @@ class CeciSession:
         """Execute one command. RETURN ends the session.
 
         Raises:
-            TranslationError: it is no command; nothing was executed.
-            UsageError: the session is over.
+            TranslationError: the text is not a command; nothing was executed.
+            UsageError: the session has ended.
         """
         task = self._open_task()
         text = _typed("CECI", command)
@@ -121,10 +121,10 @@ class CeciSession:
         return CeciResult(command, resolved.command.name, response, resp2, received, shown)
 
     def check(self, command: str) -> str:
-        """What CECS does: check the syntax and execute nothing; the screen.
+        """Check the syntax of a command without executing it, as CECS does, and return the screen.
 
         Raises:
-            TranslationError: it is no command.
+            TranslationError: the text is not a command.
         """
         resolved = resolve(_typed("CECS", command), bare=True)
         return f" {command}\n STATUS:  {_CHECK}\n  EXEC CICS {resolved.command.name}"
@@ -137,7 +137,7 @@ class CeciSession:
 
     def _open_task(self) -> Task:
         if self._task is None:
-            raise UsageError("the CECI session is over; start another")
+            raise UsageError("the CECI session has ended; start another")
         return self._task
 
     def _screen(self, command: str, name: str, received: Received, response: Resp, resp2: int) -> str:
@@ -151,7 +151,7 @@ class CeciSession:
 
 
 def _typed(transaction: str, command: str) -> str:
-    """The text with a leading transaction name replaced by blanks, so that columns in messages stay right."""
+    """The text with a leading transaction name replaced by blanks, so that columns in messages stay correct."""
     typed = command.lstrip()
     start = len(command) - len(typed)
     rest = typed[len(transaction) :]
@@ -175,7 +175,7 @@ def _with_receivers(resolved: Resolved, command: str) -> str:
 
 
 def _shown(value: object) -> str:
-    """A number as CECI shows it, CVDAs too; text in quotes."""
+    """A value as CECI shows it: numbers and CVDAs as numbers, text in quotes."""
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 

@@ -1,12 +1,11 @@
-"""CEMT: ``cemt(region, "I TD(CS*)")`` does what the transaction does, and gives its screen.
+"""CEMT: ``cemt(region, "I TD(CS*)")`` carries out the request as the transaction does, and returns its screen.
 
-INQUIRE, SET and DISCARD with CEMT's abbreviations, generic names and lists (see
-:mod:`tdqsim.cics.text.cemt_request`), of TDQUEUE, TASK, TRANSACTION, UOW, UOWENQ, UOWLINK and CONNECTION, and of FILE,
-PROGRAM, TERMINAL and TSQUEUE (:mod:`~tdqsim.cics.text.cemt_resources`). What is shown is what INQUIRE returns: the
-resource types, their options and the readers of their values are those of :mod:`tdqsim.cics.spi.inquiry`, and SET and
-DISCARD are the commands. One thing alone is shown as a panel, several as a line or two each; ``CEMT-`` always gives
-lines. The request runs in a task of its own, CEMT's, which INQUIRE TASK shows too. Source: CEMT INQUIRE, CEMT SET (IBM
-Docs).
+INQUIRE, SET and DISCARD with CEMT's abbreviations, generic names and lists (see :mod:`tdqsim.cics.text.cemt_request`),
+of TDQUEUE, TASK, TRANSACTION, UOW, UOWENQ, UOWLINK and CONNECTION, and of FILE, PROGRAM, TERMINAL and TSQUEUE
+(:mod:`~tdqsim.cics.text.cemt_resources`). The screen shows the values that INQUIRE returns: the resource types, their
+options and the functions that read the values are those of :mod:`tdqsim.cics.spi.inquiry`. SET and DISCARD call the
+commands. A single resource is shown as a panel, several with one or two lines each; ``CEMT-`` always gives lines. The
+request runs in its own CEMT task, which INQUIRE TASK shows too. Source: CEMT INQUIRE, CEMT SET (IBM Docs).
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ _NUMBER_LENGTH: Final = 7
 _UOW_LENGTH: Final = 16
 
 _Key = Any
-"""How a type of resource names its things: text, a number, or bytes."""
+"""A resource's key: text, a number, or bytes, depending on the resource type."""
 _Settings = dict[str, Any]
 """The new values of SET, by parameter of its command."""
 
@@ -93,20 +92,20 @@ def _set_tdqueue(task: Task, name: str, settings: _Settings) -> None:
 
 
 def _number(text: str) -> int | str:
-    """The number that decimal digits mean; other text unchanged, which matches no number and which SET refuses."""
+    """Decimal digits as a number; other text unchanged, which then matches no number and is refused by SET."""
     return int(text) if text.isascii() and text.isdigit() else text
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A resource type as CEMT has it.
+    """A resource type of CEMT.
 
     Attributes:
-        resource: how it is inquired.
-        key: the key that a name typed means.
-        shown: the name of a thing on the screen, from the value that identifies it.
-        change: carries out SET; None when there is no SET.
-        discard: carries out DISCARD; None when there is no DISCARD.
+        resource: its table for INQUIRE.
+        key: converts a typed name into the key of a resource.
+        shown: converts the identifying value of a resource into its name on the screen.
+        change: carries out SET; None if there is no SET.
+        discard: carries out DISCARD; None if there is no DISCARD.
     """
 
     resource: ResourceType[_Key, Any, Any]
@@ -150,14 +149,14 @@ _KINDS: Final[Mapping[str, _Kind]] = {
 
 @dataclass(frozen=True, slots=True)
 class CemtRow:
-    """One thing of the result.
+    """One resource of the result.
 
     Attributes:
         name: its name, without padding.
-        values: what INQUIRE returned; None when it could not be inquired.
-        outcome: what the screen says at the end of the line: NORMAL after SET, NOT FOUND and so on; empty after an
-            INQUIRE that found it.
-        condition: the condition that the request met, or None.
+        values: the values from INQUIRE; None if INQUIRE failed.
+        outcome: the text at the end of its line on the screen: NORMAL after SET, NOT FOUND and so on; empty after a
+            successful INQUIRE.
+        condition: the condition of the request, or None.
     """
 
     name: str
@@ -168,14 +167,14 @@ class CemtRow:
 
 @dataclass(frozen=True, slots=True)
 class CemtResult:
-    """What a request did.
+    """The result of a request.
 
     Attributes:
-        request: as understood.
-        rows: the things, in the order of the region's table, or of the list given.
-        text: the screen, with a line or two for each thing.
-        panel: the screen that ENTER shows when the cursor is on the line of a thing of :attr:`rows`: one attribute a
-            line.
+        request: the parsed request.
+        rows: the resources, in the order of the region's table or of the given list.
+        text: the screen, with one or two lines for each resource.
+        panel: returns the expanded screen of one of :attr:`rows`, with one attribute a line; a CEMT user gets it with
+            the cursor on its line and ENTER.
     """
 
     request: CemtRequest
@@ -185,13 +184,13 @@ class CemtResult:
 
     @property
     def errors(self) -> int:
-        """How many things could not be inquired or changed; 1 where there is nothing of what was asked for."""
+        """The number of resources that could not be inquired or changed; 1 if no resource matches."""
         if not self.rows:
             return 0 if self.request.syntax_only else 1
         return sum(row.condition is not None for row in self.rows)
 
     def as_dict(self) -> dict[str, Any]:
-        """The same as JSON-able values: the things under the resource type in the plural, such as ``tdqueues``."""
+        """The result as values for JSON: the resources under the plural of their type, such as ``tdqueues``."""
         resource = self.request.resource
         return {
             "request": self.request.text,
@@ -202,14 +201,14 @@ class CemtResult:
 
 
 def _row_dict(resource: str, row: CemtRow) -> dict[str, Any]:
-    found: dict[str, Any] = {resource: row.name} if row.name else {}
+    values: dict[str, Any] = {resource: row.name} if row.name else {}
     if row.values is not None:
-        found |= {option: _jsonable(value) for option, value in row.values.as_dict(plain=True).items()}
+        values |= {option: _jsonable(value) for option, value in row.values.as_dict(plain=True).items()}
     if row.outcome:
-        found["outcome"] = row.outcome
+        values["outcome"] = row.outcome
     if row.condition is not None:
-        found |= {"resp": row.condition.name, "resp2": row.condition.resp2}
-    return found
+        values |= {"resp": row.condition.name, "resp2": row.condition.resp2}
+    return values
 
 
 def _jsonable(value: Value) -> Any:
@@ -217,20 +216,20 @@ def _jsonable(value: Value) -> Any:
 
 
 def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
-    """Do what an operator's request says.
+    """Carry out a request of an operator.
 
     Args:
-        region: where.
-        text: the request, with or without ``CEMT`` in front.
-        height: lines of things on a screen; 0 for all on one.
-        page: which screen, from 1.
-        userid: whose request it is; the default user's when not given.
+        region: the region.
+        text: the request, with or without a leading ``CEMT``.
+        height: the lines of the screen's body; 0 for all on one screen.
+        page: the number of the screen, from 1.
+        userid: the operator's user ID; the default user if not given.
 
     Returns:
-        The things concerned, and the screen.
+        The resources concerned, and the screen.
 
     Raises:
-        CemtError: the request is not understood; nothing was done.
+        CemtError: the request has a syntax error; nothing was done.
     """
     request = parse_cemt(text)
     panel = partial(_panel, region, request)
@@ -244,7 +243,7 @@ def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, useri
     return CemtResult(request, rows, _screen(region, request, lines, _response(rows)), panel)
 
 
-# -- what is done -----------------------------------------------------------------------------------------------------
+# -- carrying out a request -------------------------------------------------------------------------------------------
 
 
 def _rows(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow]:
@@ -266,7 +265,7 @@ def _rows(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow]:
 
 
 def _named(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[str]:
-    """The names the request means, those of a list as they are."""
+    """The names that the request selects; the names of a list are returned unchanged."""
     if request.names and not _is_generic(request.names):
         yield from request.names
         return
@@ -297,7 +296,7 @@ def _is_generic(names: tuple[str, ...]) -> bool:
 
 
 def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[str, Value]]:
-    """What there is that the names fit, with its values."""
+    """The resources that match the names of the request, with their values."""
     may_issue(task, kind.resource.name, Access.READ)
     pattern = _pattern(request.names[0]) if request.names else None
     for values in all_visible(task, kind.resource, list(kind.resource.keys(task._region))):
@@ -333,7 +332,7 @@ def _outcome(condition: Condition) -> str:
 
 
 def _after(task: Task, kind: _Kind, name: str, condition: Condition | None, *, gone: bool = False) -> CemtRow:
-    """The thing after SET or DISCARD, which it may have ended."""
+    """The resource's row after SET or DISCARD; the resource may no longer exist."""
     try:
         info = inquire_one(task, kind.resource, kind.key(name), ())
     except Condition as second:
@@ -344,7 +343,7 @@ def _after(task: Task, kind: _Kind, name: str, condition: Condition | None, *, g
     return CemtRow(name, info, _outcome(condition) if condition else cemt_text("normal"), condition)
 
 
-# -- what is shown ----------------------------------------------------------------------------------------------------
+# -- the screen -------------------------------------------------------------------------------------------------------
 
 
 def _response(rows: tuple[CemtRow, ...]) -> str:
@@ -368,7 +367,7 @@ def _body(request: CemtRequest, rows: tuple[CemtRow, ...]) -> list[str]:
 
 
 def _panel(region: RegionData, request: CemtRequest, row: CemtRow) -> str:
-    """The expanded screen of one thing; that of a thing that could not be inquired has no attributes."""
+    """The expanded screen of one resource; without attributes if INQUIRE failed."""
     values = {} if row.values is None else row.values.as_dict()
     body = expanded_panel(request.resource, _padded(request.resource, row.name), values)
     return _screen(region, request, body, "", heading="panel_heading", foot="panel_foot")

@@ -1,7 +1,7 @@
 """The parser of CEMT requests: ``I TD(CS*) EN``, ``S TD(A B C) DI``, ``S TA(42) PU``.
 
-Resource types, their keywords and what can be done to each are the table ``facts/cemt.tsv``, and so is how far words
-may be shortened. Source: CEMT, starting and using (IBM Docs).
+The table ``facts/cemt.tsv`` has the resource types, their keywords, the verbs for each, and the shortest abbreviations.
+Source: CEMT, starting and using (IBM Docs).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LABEL: Final = re.compile(r"CEMT(?:(-)|(?=\s|\?|$))", re.IGNORECASE)
 
 
 class CemtError(TdqError):
-    """The request is not one that CEMT takes; nothing was done. ``column`` counts from 1."""
+    """The request is not valid for CEMT; nothing was done. ``column`` counts from 1."""
 
     def __init__(self, message: str, column: int = 1) -> None:
         self.column = column
@@ -38,13 +38,13 @@ class CemtRequest:
     """One request.
 
     Attributes:
-        verb: INQUIRE, SET or DISCARD; empty for a ``?`` alone, which asks for the verbs.
-        resource: such as TDQUEUE; empty for a verb with a ``?``, which asks for the resource types.
+        verb: INQUIRE, SET or DISCARD; empty for ``?`` alone, which lists the verbs.
+        resource: such as TDQUEUE; empty for a verb with ``?``, which lists the resource types.
         names: the names as typed; empty for all.
-        values: option -> what it must be (INQUIRE) or become (SET): a CVDA, or text.
-        console: given as ``CEMT-``: one thing is shown on a line too, never as a panel.
-        syntax_only: given with ``?``: nothing is done.
-        text: what was typed.
+        values: for each option, the value that a resource must have (INQUIRE) or gets (SET): a CVDA, or text.
+        console: whether the request begins with ``CEMT-``: a single resource is shown as a line, not as a panel.
+        syntax_only: whether the request has ``?``: it is not carried out.
+        text: the request as typed.
     """
 
     verb: str
@@ -89,13 +89,13 @@ _OPTIONS: Final = _keywords("keyword")
 def _unabbreviated(word: str, among: tuple[_Keyword, ...], what: str, column: int) -> _Keyword:
     """The keyword that an abbreviation stands for."""
     upper = word.upper()
-    found = [keyword for keyword in among if keyword.name.startswith(upper)]
-    long_enough = [keyword for keyword in found if len(upper) >= keyword.shortest]
-    for choice in ([keyword for keyword in found if keyword.name == upper], long_enough, found):
+    matches = [keyword for keyword in among if keyword.name.startswith(upper)]
+    long_enough = [keyword for keyword in matches if len(upper) >= keyword.shortest]
+    for choice in ([keyword for keyword in matches if keyword.name == upper], long_enough, matches):
         if len(choice) == 1:
             return choice[0]
-    names = " ".join(keyword.name for keyword in found or among)
-    if found:
+    names = " ".join(keyword.name for keyword in matches or among)
+    if matches:
         raise CemtError(f"{word} is ambiguous: it may be any of {names}", column)
     raise CemtError(f"{word} is not {what}; allowed are {names}", column)
 
@@ -108,9 +108,9 @@ class _Word:
 
 
 def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
-    """Split the text into words, each with its operand in parentheses, and tell whether a ``?`` was there."""
+    """Split the text into words, each with its operand in parentheses; the second value is True if there is a ``?``."""
     words: list[_Word] = []
-    asked = False
+    is_question = False
     end = len(text.rstrip())
     while offset < end:
         match = _TOKEN.match(text, offset)
@@ -120,9 +120,9 @@ def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
             raise CemtError(f"{text[offset:].strip()[0]!r} cannot stand here", offset + 1)
         if match[1]:
             words.append(_Word(match[1], match[2], match.start(1) + 1))
-        asked = asked or match[3] == "?"
+        is_question = is_question or match[3] == "?"
         offset = match.end()
-    return words, asked
+    return words, is_question
 
 
 def _names(word: _Word, kind: _Keyword) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def _simulated(verb: str) -> str:
 
 
 def parse_cemt(text: str) -> CemtRequest:
-    """Parse a request, with or without the word CEMT in front.
+    """Parse a request, with or without a leading CEMT.
 
     Raises:
         CemtError: an unknown or ambiguous word, SET without a name or without anything to set, a value that is
@@ -179,16 +179,16 @@ def parse_cemt(text: str) -> CemtRequest:
         raise CemtError(f"the request is longer than {_LONGEST} characters")
     stripped = len(text) - len(text.lstrip())
     label = _LABEL.match(text, stripped)
-    words, asked = _words(text, label.end() if label else stripped)
+    words, is_question = _words(text, label.end() if label else stripped)
     console = bool(label and label[1])
     if not words:
-        if asked:
-            return CemtRequest("", "", (), {}, console, asked, text.strip())
+        if is_question:
+            return CemtRequest("", "", (), {}, console, is_question, text.strip())
         raise CemtError("nothing to do; begin with INQUIRE, SET or DISCARD", len(text) + 1)
     verb = _unabbreviated(words[0].text, _VERBS, "a verb of CEMT", words[0].column).name
     if len(words) == 1:
-        if asked:
-            return CemtRequest(verb, "", (), {}, console, asked, text.strip())
+        if is_question:
+            return CemtRequest(verb, "", (), {}, console, is_question, text.strip())
         raise CemtError(f"{verb} what? Allowed here are {_simulated(verb)}", len(text) + 1)
     kind = _unabbreviated(words[1].text, _RESOURCES, "a resource type", words[1].column)
     resource = kind.name
@@ -204,10 +204,10 @@ def parse_cemt(text: str) -> CemtRequest:
         if option in values:
             raise CemtError(f"{word.text}: {option} is given twice", word.column)
         values[option] = value
-    if asked:
-        return CemtRequest(verb, resource, names, values, console, asked, text.strip())
+    if is_question:
+        return CemtRequest(verb, resource, names, values, console, is_question, text.strip())
     if verb != "INQUIRE" and not names and not everything:
         raise CemtError(f"{verb} needs a name, a generic name or ALL", words[1].column)
     if verb == "SET" and not values:
         raise CemtError("SET what? Give at least one option, such as DISABLED", len(text) + 1)
-    return CemtRequest(verb, resource, names, values, console, asked, text.strip())
+    return CemtRequest(verb, resource, names, values, console, is_question, text.strip())

@@ -1,4 +1,4 @@
-"""PROGRAM, TERMINAL and TSQUEUE as CEMT shows them, as far as they are simulated; there are no commands for them.
+"""PROGRAM, TERMINAL and TSQUEUE in CEMT, as far as they are simulated; there are no INQUIRE commands for them.
 
 Source: CEMT INQUIRE PROGRAM, TERMINAL, TSQUEUE (IBM Docs), as remembered.
 """
@@ -23,7 +23,7 @@ __all__ = ["PROGRAM", "TERMINAL", "TSQUEUE", "set_terminal"]
 
 
 def _programs(region: RegionData) -> list[str]:
-    """The names that have a program, in alphabetic order."""
+    """The names of all programs, in alphabetic order."""
     named = {entry.program_name for entry in region.transactions.values() if entry.program_name}
     return sorted(name for name in {*region.programs.names(), *named} if region.programs.find(name) is not None)
 
@@ -76,7 +76,7 @@ def set_terminal(task: Task, name: str, settings: dict[str, Any]) -> None:
     """Put a terminal in or out of service.
 
     Raises:
-        Condition: NOTAUTH 100; TERMIDERR 23: there is no such terminal.
+        Condition: NOTAUTH 100. TERMIDERR 23: there is no such terminal.
     """
     may_issue(task, "TERMINAL", Access.UPDATE)
     if name not in task._region.terminals:

@@ -1,7 +1,7 @@
-"""The screens of CEMT INQUIRE and SET as text: a line or two for each thing, or one thing as a panel.
+"""The screens of CEMT INQUIRE and SET as text: one or two lines for each resource, or a panel for a single one.
 
-Where each field stands is the table ``facts/cemt_layout.tsv``, fixed words are ``facts/cemt_texts.tsv``. Values that do
-not apply or are negative are not shown. Source: CEMT INQUIRE TDQUEUE (IBM Docs).
+The table ``facts/cemt_layout.tsv`` has the position of each field, ``facts/cemt_texts.tsv`` the fixed words. Values
+that do not apply or are negative are not shown. Source: CEMT INQUIRE TDQUEUE (IBM Docs).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _is_nothing(value: Value) -> bool:
 
 
 def _shown(field: _Field, value: Value) -> str:
-    """The field as it appears; empty when its value is none."""
+    """The field as it appears on the screen; empty if it has no value."""
     if _is_nothing(value):
         return ""
     if isinstance(value, Cvda) and field.format == "status":
@@ -78,19 +78,19 @@ def _written(value: Value, width: int) -> str:
 
 def label_of(resource: str) -> str:
     """The label before the name of a resource, such as ``Tdq``."""
-    found = next(
+    name_field = next(
         (field for field in _layout(resource if resource != "TDQUEUE" else "INTRA") if field.option == resource), None
     )
-    return resource[:3].capitalize() if found is None else found.label
+    return resource[:3].capitalize() if name_field is None else name_field.label
 
 
 def thing_lines(resource: str, values: Mapping[str, Value], outcome: str = "") -> list[str]:
-    """The line or lines of one thing among several.
+    """The line or lines of one resource in a list.
 
     Args:
         resource: the resource type.
         values: its name and the options by name, as INQUIRE returns them.
-        outcome: what SET or DISCARD did, put at the end of the first line.
+        outcome: the outcome of SET or DISCARD, for the end of the first line.
     """
     lines: dict[int, str] = {}
     of_type = values["TYPE"] if resource == "TDQUEUE" else None
@@ -116,7 +116,7 @@ def _panel_value(resource: str, option: str, value: Value) -> str:
 
 
 def expanded_panel(resource: str, name: str, values: Mapping[str, Value]) -> list[str]:
-    """One thing with one attribute a line; those that SET can change have blanks inside their parentheses."""
+    """The panel of one resource, one attribute a line; those that SET can change have blanks inside the parentheses."""
     options = INQUIRE_OPTIONS[resource]
     lines = [f"  {resource.capitalize()}({name})"]
     for option in (*(name for name in ("TYPE",) if name in options), *(name for name in options if name != "TYPE")):
@@ -129,12 +129,12 @@ def expanded_panel(resource: str, name: str, values: Mapping[str, Value]) -> lis
 
 
 def page_of(lines: Sequence[str], height: int, page: int) -> list[str]:
-    """One page of the body; ``+`` in column 1 of its last line says that there is more below.
+    """One page of the body; ``+`` in column 1 of its last line means that there is more below.
 
     Args:
         lines: the whole body.
-        height: lines on a page; 0 for all on one.
-        page: which one, from 1; past the last one it is the last.
+        height: the lines of a page; 0 for all on one page.
+        page: the number of the page, from 1; a number past the last gives the last page.
     """
     if not height or len(lines) <= height:
         return list(lines)
@@ -147,9 +147,9 @@ def page_of(lines: Sequence[str], height: int, page: int) -> list[str]:
 
 
 def syntax_panel(verb: str = "", resource: str = "") -> list[str]:
-    """What may follow, as ``?`` shows it: keywords with their shortest form in capitals, one option a line.
+    """The help of ``?``: the keywords that may follow, with their shortest form in capitals, one option a line.
 
-    Without a verb that is the verbs, without a resource type the resource types.
+    Without a verb it lists the verbs, without a resource type the resource types.
     """
     rows = table("cemt")
     if not verb:
@@ -183,11 +183,11 @@ def screen(
     Args:
         command: the first line.
         body: the lines between the status line and the foot.
-        response: NORMAL, or how many errors there were.
+        response: NORMAL, or the number of errors.
         identity: sysid and applid.
-        when: hh.mm.ss and mm/dd/yy.
-        heading: the name of the text in the status line.
-        foot: the name of the text of the last line.
+        when: the time as hh.mm.ss and the date as mm/dd/yy.
+        heading: the name, in ``cemt_texts.tsv``, of the text in the status line.
+        foot: the name of the text in the last line.
     """
     sysid, applid = identity
     last = [

@@ -1,12 +1,12 @@
-"""The text of one EXEC CICS command, cut into words, options and arguments.
+"""Parse the text of one EXEC CICS command into words, options and arguments.
 
-This is the half of the translator that knows no command: it turns text into an :class:`ExecText`, whose options keep
-the column they began at. :mod:`tdqsim.cics.text.translator` gives them their meaning.
+This half of the translator knows no command: it turns text into an :class:`ExecText` whose options keep their column in
+the text. :mod:`tdqsim.cics.text.translator` then finds the command and the meaning of its options.
 
-Accepted is what COBOL programs hold: any case and order, blanks before a parenthesis, line ends anywhere, literals in
-either quote with the quote doubled inside, ``X'..'``, numbers, ``DFHRESP(..)``, ``DFHVALUE(..)``, ``LENGTH OF``,
-``ADDRESS OF``, qualified names (``A OF B``), subscripts and reference modification, with or without ``EXEC CICS`` and
-``END-EXEC`` around it. Comments: ``*>`` to the end of the line, a line with ``*`` or ``/`` in column 7 after blanks or
+It accepts what COBOL programs contain: any case and order, blanks before a parenthesis, line ends anywhere, literals in
+either kind of quote with the quote doubled inside, ``X'..'``, numbers, ``DFHRESP(..)``, ``DFHVALUE(..)``, ``LENGTH
+OF``, ``ADDRESS OF``, qualified names (``A OF B``), subscripts and reference modification, with or without ``EXEC CICS``
+and ``END-EXEC``. Comments: ``*>`` to the end of the line, a line with ``*`` or ``/`` in column 7 after blanks or
 digits, and ``/* */``.
 """
 
@@ -40,8 +40,8 @@ class TranslationError(TdqError):
     """The text of a command cannot be translated; nothing was executed.
 
     Attributes:
-        column: where, counted from 1 in the whole text.
-        line: the line of the text, from 1. Within the message the column is that of the line.
+        column: the column of the error, counted from 1 in the whole text.
+        line: the line of the error, from 1. The column in the message is counted within this line.
     """
 
     def __init__(self, message: str, text: str, offset: int) -> None:
@@ -69,12 +69,12 @@ class HexLiteral:
 
 @dataclass(frozen=True, slots=True)
 class NumberLiteral:
-    """A number, or what DFHRESP or DFHVALUE stand for.
+    """A number, or the value of DFHRESP or DFHVALUE.
 
     Attributes:
         value: the number.
-        text: how it was written.
-        bare: whether it was written where text needs no quotes, so that ``0010`` may be a name.
+        text: the number as written.
+        bare: whether text needs no quotes here (CECI), so that ``0010`` may also be a name.
     """
 
     value: int
@@ -84,7 +84,7 @@ class NumberLiteral:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A host variable: ``name`` with its qualifiers (innermost first), subscripts, and (start, length) of a part."""
+    """A host variable: ``name``, its qualifiers (innermost first), subscripts, and (start, length) of a substring."""
 
     name: str
     qualifiers: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Reference:
     part: tuple[int | str, int | str | None] | None = None
 
     def __str__(self) -> str:
-        """As it was written, blanks apart."""
+        """The reference as written, with normalized blanks."""
         text = " OF ".join((self.name, *self.qualifiers))
         if self.subscripts:
             text += f"({' '.join(str(item) for item in self.subscripts)})"
@@ -125,9 +125,9 @@ class Option:
 
     Attributes:
         word: the word.
-        argument: what stood in parentheses, or None.
-        offset: where the word begins in the text, from 0.
-        argument_offset: where the argument begins.
+        argument: the argument in parentheses, or None.
+        offset: the offset of the word in the text, from 0.
+        argument_offset: the offset of the argument.
     """
 
     word: str
@@ -138,13 +138,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class ExecText:
-    """A command's text and its words in order."""
+    """The text of a command, and its words in order."""
 
     text: str
     options: tuple[Option, ...]
 
     def error(self, message: str, offset: int = 0) -> TranslationError:
-        """The error to raise for what stands at an offset."""
+        """A TranslationError for the given offset of the text."""
         return TranslationError(message, self.text, offset)
 
 
@@ -181,7 +181,7 @@ def _unreadable(text: str, offset: int) -> TranslationError:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found: list[_Token] = []
+    tokens: list[_Token] = []
     offset = 0
     while offset < len(text):
         match = _TOKEN.match(text, offset)
@@ -189,13 +189,13 @@ def _tokens(text: str) -> list[_Token]:
             raise _unreadable(text, offset)
         kind = str(match.lastgroup)
         if kind != "blank":
-            found.append(_Token(kind, match.group(), offset))
+            tokens.append(_Token(kind, match.group(), offset))
         offset = match.end()
-    return found
+    return tokens
 
 
 class _Parser:
-    """Walks over the tokens of one command; every method leaves the position behind what it read."""
+    """A parser of the tokens of one command; every method leaves the position after what it has read."""
 
     def __init__(self, text: str, *, bare: bool) -> None:
         self.text = text
@@ -227,11 +227,11 @@ class _Parser:
 
     def need(self, mark: str, after: str) -> None:
         if not self.take(mark):
-            found = self.token.text or "the end of the text"
-            raise self.error(f"{mark!r} is missing after {after}; found {found}")
+            token = self.token.text or "the end of the text"
+            raise self.error(f"{mark!r} is missing after {after}; found {token}")
 
     def _strip(self) -> None:
-        """Take EXEC CICS and END-EXEC away."""
+        """Skip EXEC CICS and END-EXEC."""
         tokens = self.tokens
         while tokens and tokens[-1].text == ".":
             self.end = tokens.pop().offset
@@ -269,7 +269,7 @@ class _Parser:
         return Option(word, argument, token.offset, offset)
 
     def bare_argument(self) -> Argument:
-        """An argument as CECI takes it: text needs no quotes, a variable begins with ``&``."""
+        """An argument in CECI's form: text needs no quotes, a variable begins with ``&``."""
         token = self.token
         if token.kind in ("quoted", "hex") or token.is_word("DFHRESP", "DFHVALUE") or token.text.startswith("&"):
             return self.argument()
@@ -351,7 +351,7 @@ class _Parser:
         return token.text
 
     def _in_parentheses(self) -> tuple[tuple[int | str, ...], tuple[int | str, int | str | None] | None]:
-        """Subscripts, or the start and length of a part, whichever stands in the parentheses; neither without any."""
+        """The subscripts, or the start and length of a substring, in the parentheses; neither if there are none."""
         if not self.take("("):
             return (), None
         items = [self._index()]
@@ -373,14 +373,14 @@ class _Parser:
 
 
 def parse_exec(text: str, *, bare: bool = False) -> ExecText:
-    """Cut the text of one command into its options.
+    """Parse the text of one command.
 
     Args:
         text: the text.
-        bare: values need no quotes and variables begin with ``&``, as CECI has it.
+        bare: values need no quotes and variables begin with ``&``, as in CECI.
 
     Raises:
-        TranslationError: the text is no command; the error names the column and what is expected there.
+        TranslationError: the text is not a command; the error names the column and what is expected there.
     """
     if not isinstance(text, str):
         raise TranslationError(f"the text of a command is a str, not {type(text).__name__}", "", 0)

@@ -1,8 +1,9 @@
-"""The host variables of EXEC CICS text: a dict of the caller's, seen as a program's storage.
+"""The host variables of EXEC CICS text: a dict of the caller, used like a program's storage.
 
-A name is looked up as written, then in any case with ``-`` and ``_`` alike, so ``WS-REC`` finds ``ws_rec``. A value
-of type ``bytearray`` is an *area* of fixed length: receivers fill its first bytes and leave the rest alone, as CICS
-does, and LENGTH OF is its size. Any other value is a Python value: a receiver replaces it. An unknown receiver is made.
+A name is looked up as written, then in any case with ``-`` and ``_`` alike, so ``WS-REC`` finds ``ws_rec``. A value of
+type ``bytearray`` is an *area* of fixed length: receivers fill its first bytes and leave the rest unchanged, as CICS
+does, and LENGTH OF is its size. Any other value is a Python value, which a receiver replaces. A receiver that does not
+exist is created.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from tdqsim.errors import ConversionError, TdqError
 __all__ = ["HostVariableError", "HostVariables", "Label", "Labels", "Received", "Variables"]
 
 Variables = MutableMapping[str, Any]
-"""The host variables of a program by name; their values are what the program has put there."""
+"""The host variables of a program by name."""
 Received = dict[str, Any]
-"""What a command gave its receivers, by option."""
+"""The values that a command returned in its receivers, by option."""
 Label = Callable[..., Any]
 """A function that stands for a label of HANDLE."""
 Labels = Mapping[str, Label]
@@ -28,7 +29,7 @@ _BYTES: Final = (bytes, bytearray, memoryview)
 
 
 class HostVariableError(TdqError):
-    """A host variable is missing, or holds something the command cannot use."""
+    """A host variable is missing, or has a value that the command cannot use."""
 
 
 def _normal(name: str) -> str:
@@ -39,7 +40,7 @@ class HostVariables:
     """The variables of one command.
 
     Args:
-        variables: name -> value; receivers are written into it.
+        variables: name -> value; receivers are stored in it.
         page: the code page between text and bytes.
     """
 
@@ -47,7 +48,7 @@ class HostVariables:
         self.variables = variables
         self.page = page
 
-    # -- finding ------------------------------------------------------------------------------------------------------
+    # -- looking up ---------------------------------------------------------------------------------------------------
 
     def _key(self, where: Mapping[str, object], name: str) -> str | None:
         if name in where:
@@ -59,7 +60,7 @@ class HostVariables:
         return None
 
     def _group(self, reference: Reference, *, create: bool = False) -> Variables:
-        """The mapping that holds the item: the variables themselves, or the innermost group of a qualified name."""
+        """The mapping that contains the item: the variables, or the innermost group of a qualified name."""
         where: Any = self.variables
         for name in reversed(reference.qualifiers):
             key = self._key(where, name)
@@ -67,18 +68,18 @@ class HostVariables:
             if not isinstance(group, MutableMapping if create else Mapping):
                 raise HostVariableError(f"{reference}: there is no host variable {name} that is a group (a dict)")
             where = group
-        found: Variables = where
-        return found
+        innermost: Variables = where
+        return innermost
 
     def knows(self, reference: Reference) -> bool:
         """Whether there is such a variable."""
         return self._key(self._group(reference), reference.name) is not None
 
     def value(self, reference: Reference) -> Any:
-        """The value of a variable, an element of it or a part.
+        """The value of a variable, of an element of a table, or of a substring.
 
         Raises:
-            HostVariableError: there is no such variable, element or part.
+            HostVariableError: there is no such variable, element or substring.
         """
         where = self._group(reference)
         key = self._key(where, reference.name)
@@ -86,10 +87,10 @@ class HostVariables:
             raise HostVariableError(
                 f"there is no host variable {reference}; give it in the variables, or write '{reference}' for the text"
             )
-        found = where[key]
+        value = where[key]
         for subscript in reference.subscripts:
-            found = self._element(reference, found, self._index(subscript))
-        return self._part(reference, found) if reference.part else found
+            value = self._element(reference, value, self._index(subscript))
+        return self._part(reference, value) if reference.part else value
 
     def _index(self, item: int | str) -> int:
         number = item if isinstance(item, int) else self.value(Reference(item))
@@ -100,7 +101,7 @@ class HostVariables:
     @staticmethod
     def _element(reference: Reference, items: object, number: int) -> Any:
         if not isinstance(items, Sequence) or isinstance(items, (str, *_BYTES)):
-            raise HostVariableError(f"{reference}: {reference.name} is no table (a list)")
+            raise HostVariableError(f"{reference}: {reference.name} is not a table (a list)")
         if not 1 <= number <= len(items):
             raise HostVariableError(f"{reference}: subscript {number} is not in 1 to {len(items)}")
         return items[number - 1]
@@ -124,14 +125,14 @@ class HostVariables:
     # -- reading ------------------------------------------------------------------------------------------------------
 
     def area_length(self, reference: Reference) -> int | None:
-        """The size of a variable that is an area (a bytearray); None for another or unknown one."""
+        """The size of a variable that is an area (a bytearray); None for any other variable or none."""
         if not self.knows(reference):
             return None
         value = self.value(reference)
         return len(value) if isinstance(value, bytearray) else None
 
     def length_of(self, reference: Reference) -> int:
-        """LENGTH OF: the bytes of a bytes-like value, the characters of text, 4 for a number."""
+        """LENGTH OF: the length of a bytes-like value in bytes, of text in characters; 4 for a number."""
         value = self.value(reference)
         if isinstance(value, int):
             return 4
@@ -165,7 +166,7 @@ class HostVariables:
         raise HostVariableError(f"{what} must be text, not {type(value).__name__}; write a name in quotes")
 
     def as_number(self, value: object, what: str) -> int:
-        """A number; two or four bytes are a binary half- or fullword."""
+        """A number; two or four bytes are read as a binary halfword or fullword."""
         if isinstance(value, int) and not isinstance(value, bool):
             return int(value)
         if isinstance(value, _BYTES) and len(value) in (2, 4):
@@ -175,16 +176,16 @@ class HostVariables:
     # -- writing ------------------------------------------------------------------------------------------------------
 
     def store(self, reference: Reference, value: object, length: int | None = None) -> None:
-        """Give a receiver its value.
+        """Store a value in a receiver.
 
         Args:
             reference: the receiver.
             value: bytes, text, a number or a CVDA.
-            length: bytes of the CICS value, used when the receiver is an area: text is padded to it, a number takes
-                that many bytes (8 is an ABSTIME).
+            length: the bytes of the value in CICS, used if the receiver is an area: text is padded to it, a number
+                takes that many bytes (8 for an ABSTIME).
 
         Raises:
-            HostVariableError: the receiver is an area or a part too short for it, or no receiver at all.
+            HostVariableError: the receiver is an area or substring that is too short, or is not a receiver.
         """
         where = self._group(reference, create=True)
         key = self._key(where, reference.name)
@@ -210,7 +211,7 @@ class HostVariables:
         else:
             target = holder
         if not isinstance(target, bytearray):
-            raise HostVariableError(f"{reference}: a part can be received only into a bytearray")
+            raise HostVariableError(f"{reference}: a substring can be received only into a bytearray")
         start, end = self._span(reference, len(target)) if reference.part else (0, len(target))
         self._fill(reference, target, start, end, self._image(value, length))
 

@@ -1,4 +1,4 @@
-"""The task in which a text form issues its commands."""
+"""The task in which CECI or CEMT issues its commands."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The statements of :meth:`~tdqsim.cics.commands.Task.execute` and of CECI, run.
+"""Run a command written as text, for :meth:`~tdqsim.cics.commands.Task.execute` and for CECI.
 
-The commands are those of :mod:`tdqsim.cics.kernel.command`; :mod:`tdqsim.cics.text.translator` gives the text its
-meaning, and :mod:`tdqsim.cics.text.statement` remembers it.
+The commands are those declared with :mod:`tdqsim.cics.kernel.command`. :mod:`tdqsim.cics.text.translator` translates
+the text, and :mod:`tdqsim.cics.text.statement` caches the translation.
 """
 
 from __future__ import annotations
@@ -27,22 +27,23 @@ def run_text(
     bare: bool = False,
     quiet: bool = False,
 ) -> Received:
-    """Run one command written as text, for a task.
+    """Run one command written as text in a task.
 
     Args:
-        task: who issues it.
+        task: the task that issues it.
         text: the command.
         variables: the host variables; see :mod:`tdqsim.cics.text.host_variables`.
         labels: functions by label name.
-        bare: values need no quotes and receivers no variables, as CECI has it.
-        quiet: as if NOHANDLE were given.
+        bare: values need no quotes and receivers need no variables, as in CECI.
+        quiet: behave as if NOHANDLE were given.
 
     Returns:
-        What was received, by option, and the contents of storage that the command may change (COMMAREA of LINK); after
-        a condition that was not raised only that storage and a truncated record.
+        The values received, by option, and the contents of storage that the command may change (COMMAREA of LINK).
+        After a condition that was not raised: only that storage, and the truncated record of a LENGERR.
 
     Raises:
-        TranslationError: the text is no command, or a host variable is missing or unfit; nothing was executed.
+        TranslationError: the text is not a command, or a host variable is missing or has an unsuitable value; nothing
+            was executed.
         Condition: as the command does, unless NOHANDLE, RESP or RESP2 is given.
     """
     page = task._region.codepage
@@ -66,7 +67,7 @@ def run_text(
             changed = {} if call is None else give_back(call, variables, page)
     except Condition as condition:
         truncated = brought(condition)
-        if abend_code(condition):  # as in CICS, other conditions are ignored, and the program looks at its EIB
+        if abend_code(condition):  # as in CICS, other conditions are ignored, and the program tests its EIB
             if truncated is not None:
                 deliver(call or known.bound(keywords), truncated, variables, page)
             raise

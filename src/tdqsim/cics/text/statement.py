@@ -1,10 +1,10 @@
-"""Compiled statements: a text is translated once, and later executions only move values.
+"""Compiled statements: a text is translated once; later executions only move values.
 
-Most statements of a program name plain host variables that are there, and no area is among their receivers. For those a
-row of getters, one for each option, gives the arguments, and a row of names takes what comes back. Whatever is unlike
-that, qualified names, subscripts, areas, storage that a command changes, variables that are spelled otherwise or not
-there yet, labels, goes through :func:`~tdqsim.cics.text.translator.bind` and
-:func:`~tdqsim.cics.text.translator.deliver`, which do the same for all.
+Most statements name only *plain* host variables: they exist, are spelled as in the dict, and no receiver is an area.
+For these, a list of getters (one for each option) reads the arguments, and a list of names stores the results. All
+other statements (qualified names, subscripts, areas, storage that a command changes, variables that are spelled
+differently or do not exist yet, labels) use the slower, general functions :func:`~tdqsim.cics.text.translator.bind` and
+:func:`~tdqsim.cics.text.translator.deliver`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ Getter = Callable[[Variables, HostVariables], Any]
 
 
 class _Input(NamedTuple):
-    """One option whose value goes in: the parameter, where the value comes from, and the option for messages.
+    """One option with an input value: the parameter, the function that reads the value, and the option for messages.
 
-    ``also_received``: the command gives the same host variable a value.
+    ``also_received``: the command also stores a value in the same host variable.
     """
 
     parameter: str
@@ -42,14 +42,14 @@ class _Input(NamedTuple):
 
 
 class TranslatedStatement:
-    """A text whose meaning is known, for one code page.
+    """A translated text, for one code page.
 
     Attributes:
-        resolved: what the text means.
-        method: the name of the task's method.
-        before: positional parameters before ``*options``; None for a command without them.
+        resolved: the command and options of the text.
+        method: the name of the method of the task.
+        before: the positional parameters before ``*options``; None for a command without ``*options``.
         wanted: the words of the receivers, as ``*options``.
-        outputs: (word, host variable or nothing) of each receiver, where all are plain.
+        outputs: (word, name of the host variable or empty) for each receiver, if all are plain.
         responses: the same for RESP and RESP2.
     """
 
@@ -104,30 +104,30 @@ class TranslatedStatement:
             self._is_plain = False
 
     def _plain_names(self, given: list[tuple[str, Option]]) -> tuple[tuple[str, str], ...]:
-        found = []
+        names = []
         for word, option in given:
             argument = option.argument
             if argument is None:  # CECI shows it without a variable
-                found.append((word, ""))
+                names.append((word, ""))
                 continue
             if not _is_simple(argument):
                 self._is_plain = False
                 continue
             assert isinstance(argument, Reference)
-            found.append((word, argument.name))
-        return tuple(found)
+            names.append((word, argument.name))
+        return tuple(names)
 
     def arguments(self, variables: Variables, host: HostVariables) -> Received | None:
-        """The keyword arguments; None where the statement, or what its variables hold, is not plain.
+        """The keyword arguments; None if the statement or the value of a variable is not plain.
 
         Raises:
-            TranslationError: a value cannot be what its option needs.
+            TranslationError: a value is not suitable for its option.
         """
         if not self._is_plain:
             return None
         for name in self._names:
             if name not in variables:
-                if variables and host.knows(Reference(name)):  # it is spelled otherwise
+                if variables and host.knows(Reference(name)):  # spelled differently in the dict: not plain
                     return None
             elif variables[name].__class__ is bytearray:
                 return None
@@ -136,9 +136,9 @@ class TranslatedStatement:
             try:
                 value = get(variables, host)
             except KeyError:
-                if also_received:  # nothing was put into it yet
+                if also_received:  # the program has not stored a value in it yet
                     continue
-                return None  # it may be spelled otherwise
+                return None  # it may be spelled differently
             except HostVariableError as error:
                 raise option_error(self.resolved.source, option, error) from error
             if value is not None:
@@ -150,7 +150,7 @@ class TranslatedStatement:
         return keywords
 
     def receive(self, result: object, variables: Variables) -> Received | None:
-        """Give plain receivers their values; None when the result is of another kind than a record or an inquiry's."""
+        """Store the result in plain receivers; None if the result is neither a record nor the result of an inquiry."""
         if result.__class__ is bytes:
             received = {word: len(result) if word == "LENGTH" else result for word, _name in self.outputs}
         elif isinstance(result, Info):
@@ -164,7 +164,7 @@ class TranslatedStatement:
         return received
 
     def bound(self, keywords: Received) -> BoundCommand:
-        """The same as the long way has it."""
+        """The call in the form that the general functions use."""
         return BoundCommand(self.resolved, keywords=keywords, quiet=bool(self.resolved.common))
 
 
@@ -173,7 +173,7 @@ def _is_simple(argument: object) -> bool:
 
 
 def _getter(declared: CommandOption, name: str, *, also_received: bool) -> Getter:
-    """Reads a plain host variable; KeyError when it is not there, None when nothing was put into it yet."""
+    """A function that reads a plain host variable: KeyError if it does not exist, None if it has no value yet."""
     kind, length = declared.kind, declared.length
 
     def get_name(variables: Variables, host: HostVariables) -> Any:
@@ -208,16 +208,16 @@ def _positional(resolved: Resolved) -> tuple[tuple[str, ...] | None, tuple[str, 
     parameters = resolved.command.parameters
     if not any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters):
         return None, ()
-    own = resolved.command.name.split()  # the name that a browse gives back is always there
+    own = resolved.command.name.split()  # the name returned by a browse is not an option: it is always returned
     wanted = tuple(declared.word for declared, _option in resolved.receives if declared.word not in own)
     return tuple(each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD), wanted
 
 
 @lru_cache(_KEPT)
 def statement(text: str, page: CodePage, *, bare: bool = False) -> TranslatedStatement:
-    """The statement of a text.
+    """The compiled statement of a text, from a cache.
 
     Raises:
-        TranslationError: it is no command; see :func:`~tdqsim.cics.text.translator.resolve`.
+        TranslationError: the text is not a command; see :func:`~tdqsim.cics.text.translator.resolve`.
     """
     return TranslatedStatement(resolve(text, bare=bare), page)

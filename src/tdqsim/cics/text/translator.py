@@ -1,14 +1,15 @@
-"""Translate EXEC CICS text into a call of the declared command, and store its result in host variables.
+"""Translate EXEC CICS text into a call of a declared command, and store the result in host variables.
 
 This module contains no rules for single commands: the words of a command, their kinds and lengths come from its
 declaration (:mod:`tdqsim.cics.kernel.command`), so every declared command can be written as text. Translation has three
 steps:
 
-1. *Resolve* (once for each distinct text): which command is it, is every word one of its options, is nothing missing.
-2. *Bind*: read the host variables, converted by kind (name, data, storage, number, CVDA).
-3. *Deliver*: give receivers their values. After an exception receivers stay as they were, but for READQ TD with
-   LENGERR, whose INTO holds the truncated record and whose LENGTH the true length. Storage that the command may
-   change (COMMAREA of LINK) is given back however the command ended.
+1. *Resolve* (once for each distinct text): find the command, check that every word is one of its options and that no
+  required option is missing.
+2. *Bind*: read the host variables and convert them by kind (name, data, storage, number, CVDA).
+3. *Deliver*: store the results in the receivers. After a condition the receivers are unchanged, except for READQ TD
+  with LENGERR: INTO gets the truncated record and LENGTH the true length. Storage that the command may change (COMMAREA
+  of LINK) is returned even after a condition.
 """
 
 from __future__ import annotations
@@ -56,23 +57,23 @@ __all__ = [
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 COMMON_OPTIONS: Final = ("RESP", "RESP2", "NOHANDLE")
-"""What every command may have, and what keeps a condition from being raised."""
+"""The options of every command; each of them prevents a condition from being raised."""
 _RESOLVED_KEPT: Final = 1024
 _MISSING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A text whose command and options are known.
+    """The command and options of a text.
 
     Attributes:
-        source: the text cut into words.
+        source: the parsed text.
         command: the command.
-        sends: (declared option, word of the text) for each option whose value goes in.
-        receives: the same for each through which something comes back.
-        keywords: CVDA keywords: (declared option, CVDA).
-        common: RESP, RESP2, NOHANDLE by name.
-        names: the words of HANDLE or IGNORE CONDITION that name conditions.
+        sends: (declared option, option in the text) for each option with an input value.
+        receives: the same for each receiver.
+        keywords: (declared option, CVDA) for each CVDA given as a keyword, such as ENABLED.
+        common: RESP, RESP2 and NOHANDLE by name, as far as given.
+        names: the condition names of HANDLE CONDITION or IGNORE CONDITION, or the keys of HANDLE AID.
     """
 
     source: ExecText
@@ -86,12 +87,12 @@ class Resolved:
 
 @dataclass(slots=True)
 class BoundCommand:
-    """A resolved text with the values of its host variables.
+    """A resolved text with the values of its host variables: a call that can be made.
 
     Attributes:
-        resolved: what it was made of.
-        arguments: positional arguments of the method.
-        keywords: keyword arguments.
+        resolved: the resolved text.
+        arguments: the positional arguments of the method.
+        keywords: the keyword arguments.
         quiet: whether NOHANDLE, RESP or RESP2 was given.
     """
 
@@ -101,29 +102,29 @@ class BoundCommand:
     quiet: bool = False
 
 
-# -- which command -----------------------------------------------------------------------------------------------------
+# -- finding the command -----------------------------------------------------------------------------------------------
 
 
 @cache
 def _by_verb(_known: int) -> Mapping[str, tuple[tuple[frozenset[str], Command], ...]]:
-    """Verb -> (other words of the name, command), most words first. ``_known`` renews it as commands come."""
-    found: dict[str, list[tuple[frozenset[str], Command]]] = {}
+    """Verb -> (other words of the name, command), most words first. ``_known``: the number of commands, a cache key."""
+    by_verb: dict[str, list[tuple[frozenset[str], Command]]] = {}
     for command in COMMANDS.values():
         verb, *others = command.name.split()
-        found.setdefault(verb, []).append((frozenset(others), command))
-    return {verb: tuple(sorted(rows, key=lambda row: -len(row[0]))) for verb, rows in found.items()}
+        by_verb.setdefault(verb, []).append((frozenset(others), command))
+    return {verb: tuple(sorted(rows, key=lambda row: -len(row[0]))) for verb, rows in by_verb.items()}
 
 
 def _command(source: ExecText) -> Command:
     verb = source.options[0]
     rows = _by_verb(len(COMMANDS)).get(verb.word)
     if rows is None or verb.argument is not None:
-        raise source.error(f"{verb.word} is no command", verb.offset)
+        raise source.error(f"{verb.word} is not a command", verb.offset)
     words = [option.word for option in source.options[1:]]
     if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
         words.append("TS")
     fitting = [row for row in rows if row[0] <= set(words)]
-    if fitting:  # the name with most words first; among equals the one whose word comes first in the text
+    if fitting:  # prefer the name with most words; of equals, the one whose word comes first in the text
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
     only = rows[0] if len(rows) == 1 else None
     if only is not None and only[0] <= only[1].receives.keys():
@@ -149,14 +150,15 @@ def _defaults(name: str) -> Mapping[str, str]:
 
 @lru_cache(_RESOLVED_KEPT)
 def resolve(text: str, *, bare: bool = False) -> Resolved:
-    """Find the command of a text and the meaning of its words.
+    """Find the command of a text and its options.
 
     Args:
         text: the text, with or without EXEC CICS and END-EXEC.
-        bare: values need no quotes, and receivers no variable (CECI).
+        bare: values need no quotes and receivers need no variable (CECI).
 
     Raises:
-        TranslationError: it is no command; an option is unknown, doubled, missing, or lacks or has an argument.
+        TranslationError: the text is not a command, or an option is unknown, given twice, missing, or lacks an argument
+            or has one that is not allowed.
     """
     source = parse_exec(text, bare=bare)
     if bare:
@@ -165,7 +167,7 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
 
 
 def _in_full(source: ExecText) -> ExecText:
-    """A text of CECI with its words in full: a beginning that only one word of the command has stands for it."""
+    """A CECI text with its words expanded: a unique prefix stands for a word of the command."""
     verb, *rest = source.options
     verb = _expanded(verb, _verbs_with(rest, _by_verb(len(COMMANDS))))
     rows = _by_verb(len(COMMANDS)).get(verb.word, ())
@@ -188,19 +190,19 @@ def _in_full(source: ExecText) -> ExecText:
 def _verbs_with(
     rest: Sequence[Option], verbs: Mapping[str, tuple[tuple[frozenset[str], Command], ...]]
 ) -> Collection[str]:
-    """The verbs that have a command with the word that follows, such as TD; all verbs when no command has it."""
+    """The verbs with a command whose name has the second word, such as TD; all verbs if no command has it."""
     second = rest[0].word if rest else ""
     fitting = [verb for verb, rows in verbs.items() if any(second in words for words, _command_of_them in rows)]
     return fitting if second and fitting else verbs.keys()
 
 
 def _expanded(option: Option, words: Collection[str]) -> Option:
-    found = [] if option.word in words else [word for word in words if word.startswith(option.word)]
-    return replace(option, word=found[0]) if len(found) == 1 else option
+    matches = [] if option.word in words else [word for word in words if word.startswith(option.word)]
+    return replace(option, word=matches[0]) if len(matches) == 1 else option
 
 
 class _Resolver:
-    """Sorts the words of one text into what its command takes."""
+    """Assigns the words of one text to the options of its command."""
 
     def __init__(self, source: ExecText, command: Command, *, bare: bool) -> None:
         self.source = source
@@ -215,22 +217,22 @@ class _Resolver:
         self.receivers = {option.word: option for option in command.options if option.receiver}
 
     def resolved(self) -> Resolved:
-        seen: set[str] = set()
+        words: set[str] = set()
         name = self.command.name.split()[1:]
         for option in self._without_noise():
-            if option.word in seen:
+            if option.word in words:
                 raise self.source.error(f"{option.word} is given twice", option.offset)
-            seen.add(option.word)
+            words.add(option.word)
             if option.word not in name or option.argument is not None or option.word in self.parameters:
                 self._sort(option)
-        self._check_missing(seen)
+        self._check_missing(words)
         return Resolved(
             self.source, self.command, tuple(self.sends), tuple(self.receives), tuple(self.keywords), self.common,
             tuple(self.names),
         )  # fmt: skip
 
     def _without_noise(self) -> Iterator[Option]:
-        """The words after the verb: synonyms by their option's name, words without effect left out."""
+        """The words after the verb, with synonyms replaced by the option's name, without words that have no effect."""
         synonyms = _synonyms(self.command.name)
         for option in map(self._default, self.source.options[1:]):
             if option.word not in synonyms:
@@ -239,7 +241,7 @@ class _Resolver:
                 yield replace(option, word=synonyms[option.word])
 
     def _default(self, option: Option) -> Option:
-        """The option with the argument that it stands for when it has none."""
+        """The option, with its default argument if it has none."""
         if option.argument is None and (value := _defaults(self.command.name).get(option.word)) is not None:
             return replace(option, argument=TextLiteral(value))
         return option
@@ -261,7 +263,8 @@ class _Resolver:
             own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
             names = [_NAMED[self.command.name]] if self.command.name in _NAMED else []
             raise self.source.error(
-                f"{word} is no option of {self.command.name}; allowed are {', '.join([*own, *names, *COMMON_OPTIONS])}",
+                f"{word} is not an option of {self.command.name}; allowed are "
+                f"{', '.join([*own, *names, *COMMON_OPTIONS])}",
                 option.offset,
             )
 
@@ -292,8 +295,8 @@ class _Resolver:
         if sent is not None and option.argument is not None:
             self.sends.append((sent, option))
 
-    def _check_missing(self, seen: set[str]) -> None:
-        given = seen | {declared.word for declared, _cvda in self.keywords}
+    def _check_missing(self, words: set[str]) -> None:
+        given = words | {declared.word for declared, _cvda in self.keywords}
         for option in (*self.parameters.values(), *(() if self.bare else self.receivers.values())):
             if option.required and option.word not in given:
                 raise self.source.error(f"{self.command.name} needs {option.word}", self.source.options[0].offset)
@@ -310,13 +313,13 @@ _NAMED: Final = {
 
 
 def _names(command: Command) -> Collection[str]:
-    """The words that a command takes beside its options."""
+    """The words that a command takes in addition to its options: names of conditions or keys."""
     if command.name == "HANDLE AID":
         return AID_NAMES
     return Resp.__members__ if command.name in _NAMED else ()
 
 
-# -- the values that go in ---------------------------------------------------------------------------------------------
+# -- binding -----------------------------------------------------------------------------------------------------------
 
 
 def bind(
@@ -325,10 +328,10 @@ def bind(
     page: CodePage,
     labels: Labels = MappingProxyType({}),
 ) -> BoundCommand:
-    """Read the host variables.
+    """Read the host variables of a resolved text.
 
     Raises:
-        TranslationError: a variable is missing or cannot be what the option needs.
+        TranslationError: a variable is missing or not suitable for its option.
     """
     host = HostVariables(variables, page)
     call = BoundCommand(resolved, quiet=bool(resolved.common))
@@ -356,10 +359,10 @@ def bind(
 
 
 def _most_received(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
-    """What LENGTH allows a record to have.
+    """Set the LENGTH argument: the longest record to receive.
 
-    With INTO, where it is left out or not set yet: the size of the area, where INTO names one. With SET it is received
-    only: what the variable held before the command is not looked at.
+    With INTO, if LENGTH is omitted or its variable has no value yet, it is the size of the area that INTO names, if
+    any. With SET, LENGTH is only a receiver: its value before the command is ignored.
     """
     for declared, option in resolved.receives:
         if declared.word == "SET":
@@ -375,14 +378,14 @@ def _parameters(command: Command) -> set[str]:
 
 
 def option_error(source: ExecText, option: Option, error: HostVariableError) -> TranslationError:
-    """The error about an option's argument, at its place in the text; the option is named once."""
+    """The error for an option's argument, with its column in the text; the message names the option once."""
     text = str(error)
     named = text if text.startswith(f"{option.word} ") else f"{option.word}: {text}"
     return source.error(named, option.argument_offset)
 
 
 def _area_length(option: Option, host: HostVariables, source: ExecText) -> int | None:
-    """The size of the area that a receiver names; None when it names none."""
+    """The size of the area that a receiver names; None if it names no area."""
     if not isinstance(option.argument, Reference):
         return None
     try:
@@ -392,7 +395,7 @@ def _area_length(option: Option, host: HostVariables, source: ExecText) -> int |
 
 
 def _check_areas(resolved: Resolved, host: HostVariables, call: BoundCommand) -> None:
-    """Refuse what would make CICS read or write beyond an area, before anything is executed."""
+    """Refuse a command that would make CICS write beyond an area, before it is executed."""
     length = call.keywords.get("length")
     for declared, option in resolved.receives:
         size = _area_length(option, host, resolved.source)
@@ -452,7 +455,7 @@ def _raw(argument: Argument, host: HostVariables) -> Any:
 
 
 def _value(declared: CommandOption, option: Option, host: HostVariables, *, also_received: bool) -> Any:
-    """The value of one option, converted by its kind; a LENGTH whose variable holds nothing yet is missing."""
+    """The value of one option, converted by its kind; a LENGTH whose variable has no value yet counts as omitted."""
     argument = option.argument
     if declared.kind == "flag":
         return True
@@ -463,20 +466,20 @@ def _value(declared: CommandOption, option: Option, host: HostVariables, *, also
         return convert(declared, argument.text, host)
     raw = _raw(argument, host)
     if also_received and isinstance(raw, bytearray) and declared.kind in _RANGES:
-        raw = raw[: declared.length]  # an area: what is read is where it is written
+        raw = raw[: declared.length]  # an area: the input has the same length as the output
     return convert(declared, raw, host)
 
 
 def convert(declared: CommandOption, raw: object, host: HostVariables) -> Any:
-    """The value of an option from what the program gave, by the option's kind.
+    """Convert a program's value to the kind of an option.
 
     Raises:
-        HostVariableError: it cannot be what the option needs.
+        HostVariableError: the value is not suitable for the option.
     """
     what = declared.word
     if declared.kind == "name":
         text = host.as_text(raw, what)
-        return text[: declared.length] if declared.length else text  # moved to a field of that length
+        return text[: declared.length] if declared.length else text  # as moved to a field of that length
     if declared.kind == "data":
         return host.as_bytes(raw, what)
     if declared.kind == "storage":
@@ -503,20 +506,20 @@ def convert(declared: CommandOption, raw: object, host: HostVariables) -> Any:
     return raw
 
 
-# -- what comes back --------------------------------------------------------------------------------------------------
+# -- delivering -------------------------------------------------------------------------------------------------------
 
 
 def deliver(call: BoundCommand, result: object, variables: Variables, page: CodePage) -> Received:
-    """Give the receivers their values.
+    """Store the results in the receivers.
 
     Args:
         call: the call.
-        result: what the method returned, or what a condition brought (see :func:`brought`).
+        result: the result of the method, or the data of a condition (see :func:`brought`).
         variables: the host variables.
         page: the code page.
 
     Returns:
-        What was received, by option.
+        The values received, by option.
 
     Raises:
         TranslationError: a receiver is an area too short for its value.
@@ -544,7 +547,7 @@ def deliver(call: BoundCommand, result: object, variables: Variables, page: Code
 
 
 def give_back(call: BoundCommand, variables: Variables, page: CodePage) -> Received:
-    """Give the host variables of storage options what the command left there: text where there was text, else bytes.
+    """Store the new contents of storage options in their host variables: as text if the variable was text, else bytes.
 
     Returns:
         The contents, by option.
@@ -577,7 +580,7 @@ def _returned(declared: CommandOption, result: object, call: BoundCommand, page:
 
 
 def brought(condition: Condition) -> Mapping[str, object] | None:
-    """What a condition brings the receivers: such as the cut record and true length of LENGERR; None for nothing."""
+    """The data of a condition for the receivers, such as LENGERR's truncated record and true length; None for none."""
     if condition.brings is not None:
         return condition.brings
     if condition.resp is not Resp.LENGERR or not condition.length:

@@ -1,4 +1,4 @@
-"""Temporary storage: queues of numbered items that programs make by writing to them."""
+"""Temporary storage: queues of numbered items; the first write creates a queue."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """WRITEQ TS, READQ TS and DELETEQ TS.
 
-READQ TS is not READQ TD: an item stays where it is, a negative LENGTH counts as zero, and no command here has a RESP2.
-WRITEQ TS and DELETEQ TS enqueue on a recoverable queue to the end of the unit of work, READQ TS does not: it may read
-what another unit of work has not committed, and never waits.
-A request for a queue of another region (SYSID, or REMOTESYSTEM of a model) is function-shipped.
-MAIN and AUXILIARY concern the first item of a queue without a model; both are in memory while the region runs.
+READQ TS differs from READQ TD: the item stays in the queue, a negative LENGTH is treated as zero, and no command here
+has a RESP2. WRITEQ TS and DELETEQ TS enqueue on a recoverable queue until the end of the unit of work. READQ TS does
+not: it never waits, and may read uncommitted items of another unit of work. A request for a queue of another region
+(SYSID, or REMOTESYSTEM of a model) is function-shipped. MAIN and AUXILIARY apply to the first item of a queue without a
+model; both kinds are in memory while the region runs.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]
 
 
 class TsWritten(NamedTuple):
-    """What WRITEQ TS gives back.
+    """The result of WRITEQ TS.
 
     Attributes:
         item: the number of the item.
-        numitems: how many the queue has.
+        numitems: the number of items of the queue.
     """
 
     item: int
@@ -41,11 +41,11 @@ class TsWritten(NamedTuple):
 
 
 class TsItem(NamedTuple):
-    """What READQ TS gives back.
+    """The result of READQ TS.
 
     Attributes:
         data: the item.
-        numitems: how many items the queue has.
+        numitems: the number of items of the queue.
     """
 
     data: bytes
@@ -57,10 +57,10 @@ class TsItem(NamedTuple):
 
 
 def _enqueue(task: TaskBase, queue: str) -> None:
-    """Make the change of a recoverable queue that of the task's unit of work, once no other one has changed it.
+    """Wait until no other unit of work has changed a recoverable queue, then record a change for the task's own.
 
     Raises:
-        Condition: LOCKED: that unit of work is in doubt.
+        Condition: LOCKED: the other unit of work is in doubt.
     """
     ts: TemporaryStorage = task._region.ts
     if not ts.recoverable(queue):
@@ -81,10 +81,10 @@ def _enqueue(task: TaskBase, queue: str) -> None:
 
 
 def _cut(data: bytes, length: int | None) -> bytes:
-    """An item that fits the area of READQ.
+    """An item truncated to the area of READQ TS.
 
     Raises:
-        Condition: LENGERR, with what fits.
+        Condition: LENGERR, with the truncated item.
     """
     most = len(data) if length is None else max(length, 0)
     if most < len(data):
@@ -113,7 +113,7 @@ def writeq_ts(
     rewrite: Flag = False,
     main: Flag = False,
     auxiliary: Flag = False,  # the default
-    nosuspend: Flag = False,  # there is always space
+    nosuspend: Flag = False,  # without effect: there is always space
     sysid: Sysid = None,
     nohandle: Flag = False,
 ) -> TsWritten:
@@ -122,14 +122,15 @@ def writeq_ts(
     Args:
         queue: 1 to 16 characters.
         from_: the item, 1 to 32763 bytes.
-        length: how many bytes of ``from_``; all when not given.
-        item: with ``rewrite``: the item to replace.
-        rewrite: replace an item rather than add one.
-        main: the queue is in main storage, where this makes it and it has no model: no restart finds it.
+        length: the number of bytes of ``from_`` to write; all if not given.
+        item: with ``rewrite``: the number of the item to replace.
+        rewrite: replace an item instead of adding one.
+        main: if this item creates a queue without a model: keep the queue in main storage, so that it does not survive
+            a restart.
         auxiliary: the default.
         nosuspend: accepted; a write never waits.
-        sysid: the system that owns the queue; the local models are then not looked at.
-        nohandle: raise nothing; the response is in the EIB.
+        sysid: the system that owns the queue; the local models are then ignored.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
         Condition: INVREQ, ITEMERR, LENGERR, LOCKED, QIDERR, SYSIDERR.
@@ -170,11 +171,11 @@ def readq_ts(
 
     Args:
         queue: 1 to 16 characters.
-        length: bytes of the area (INTO); the whole item is given when there is none.
-        item: its number; without it the item after the one that any task has read last.
-        next: as without ``item``.
-        sysid: the system that owns the queue; the local models are then not looked at.
-        nohandle: raise nothing; the response is in the EIB.
+        length: the length of the area (INTO) in bytes; if not given, the whole item is returned.
+        item: its number; if not given, the item after the last one that any task has read.
+        next: read the next item; the default.
+        sysid: the system that owns the queue; the local models are then ignored.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
         Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
@@ -199,8 +200,8 @@ def deleteq_ts(
 
     Args:
         queue: 1 to 16 characters.
-        sysid: the system that owns the queue; the local models are then not looked at.
-        nohandle: raise nothing; the response is in the EIB.
+        sysid: the system that owns the queue; the local models are then ignored.
+        nohandle: return with the response in the EIB instead of raising.
 
     Raises:
         Condition: INVREQ, LOCKED, QIDERR, SYSIDERR.

@@ -1,8 +1,8 @@
 """WRITEQ TS, READQ TS and DELETEQ TS of a queue that another region owns: the requests are function-shipped.
 
-SYSID names the region, or else REMOTESYSTEM of the model that the queue's name begins like; with REMOTEPREFIX the name
-differs in that region. The models of that region decide whether the queue is recoverable or in main storage. A change
-of a recoverable queue is part of the requester's unit of work. Sources: TSMODEL resources, READQ TS (IBM Docs).
+SYSID names the region, or else REMOTESYSTEM of the queue's model; with REMOTEPREFIX the name differs in that region.
+The models of that region decide whether the queue is recoverable or in main storage. A change of a recoverable queue is
+part of the requester's unit of work. Sources: TSMODEL resources, READQ TS (IBM Docs).
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _REQUEST: Final = Struct(">h?????")
 _REPLY: Final = Struct(">ii")
 _LOWEST: Final = -1
 _HIGHEST: Final = 2**15 - 1
-"""An item that is out of range, beyond these too, is ITEMERR in the other region as here."""
+"""Item numbers are limited to this range in a message; one outside it gets ITEMERR in the other region as here."""
 
 
 class TsRequest(NamedTuple):
-    """The options of a request as they go to the region that owns the queue.
+    """The options of a request to the region that owns the queue.
 
     Attributes:
         item: ITEM; None for none.
@@ -44,7 +44,7 @@ class TsRequest(NamedTuple):
     data: bytes = b""
 
     def to_bytes(self) -> bytes:
-        """Its form in a message: ITEM and whether it is there, a byte for each keyword, then the item."""
+        """Its form in a message: ITEM and whether it is given, a byte for each keyword, then the item."""
         words = (self.rewrite, self.main, self.auxiliary, self.nosuspend)
         item = max(_LOWEST, min(self.item or 0, _HIGHEST))
         return _REQUEST.pack(item, self.item is not None, *words) + self.data
@@ -54,7 +54,7 @@ class TsRequest(NamedTuple):
         """The options in a message.
 
         Raises:
-            Condition: ISCINVREQ: there are none.
+            Condition: ISCINVREQ: the message is not valid.
         """
         try:
             item, has_item, rewrite, main, auxiliary, nosuspend = _REQUEST.unpack_from(form)
@@ -65,11 +65,11 @@ class TsRequest(NamedTuple):
 
 
 class TsReply(NamedTuple):
-    """What the region that owns the queue gives back.
+    """The reply of the region that owns the queue.
 
     Attributes:
         item: the item's number.
-        numitems: how many items the queue has.
+        numitems: the number of items of the queue.
         data: the item of READQ.
     """
 
@@ -86,7 +86,7 @@ class TsReply(NamedTuple):
         """The reply in a message.
 
         Raises:
-            Condition: ISCINVREQ: there is none.
+            Condition: ISCINVREQ: the message is not valid.
         """
         try:
             item, numitems = _REPLY.unpack_from(form)
@@ -109,9 +109,9 @@ def where_queue(task: TaskBase, queue: str, sysid: str | None) -> tuple[str, str
 
 
 def ship_ts(task: TaskBase, system: str, command: str, queue: str, request: TsRequest) -> TsReply:
-    """Have the region that owns a queue carry out a request.
+    """Ship a request to the region that owns a queue.
 
     Raises:
-        Condition: as that region answers; SYSIDERR: it cannot be reached.
+        Condition: the condition from that region; SYSIDERR: it cannot be reached.
     """
     return TsReply.from_bytes(task._region.link(system).ship(task, command, queue, data=request.to_bytes()))

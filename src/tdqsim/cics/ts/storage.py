@@ -3,8 +3,8 @@
 The first item creates a queue, and DELETEQ TS deletes it; items are numbered from 1 and are never removed one by one.
 The position of NEXT belongs to the queue, not to a task: it follows the last item that any task has read.
 
-Queues outlive the task. Whether a queue survives a restart depends on its *model*: the model with the longest prefix
-that its name begins with. A queue without a model is auxiliary and not recoverable:
+A queue exists until it is deleted, independently of tasks. Whether it survives a restart depends on its *model*: the
+model with the longest prefix of the queue's name. A queue without a model is auxiliary and not recoverable:
 
 ============================  ==================  =====================  ============
 queue                         warm start          emergency restart      cold start
@@ -14,10 +14,10 @@ auxiliary                     there               gone                   gone
 auxiliary, recoverable        there               as last committed      gone
 ============================  ==================  =====================  ============
 
-Changes of a recoverable queue are its unit of work's: another one's commands wait until that ends, a backout undoes
-them, and after DELETEQ TS there is no WRITEQ TS to it before the syncpoint. A unit of work in doubt has them in every
-later run, warm or after a failure, until it is decided: the queue is LOCKED so long. Source: READQ TS, WRITEQ TS,
-DELETEQ TS, TSMODEL resources, Recovery of temporary storage (IBM Docs).
+Changes of a recoverable queue belong to a unit of work: commands of other units of work wait until it ends, a backout
+undoes the changes, and after DELETEQ TS no WRITEQ TS to the queue is allowed before the syncpoint. The changes by an
+indoubt unit of work are restored in every later run until it is decided; until then the queue is LOCKED. Source: READQ
+TS, WRITEQ TS, DELETEQ TS, TSMODEL resources, Recovery of temporary storage (IBM Docs).
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class ModelDefinition(Protocol):
 
     @property
     def prefix(self) -> str:
-        """What the names of queues begin with."""
+        """The prefix of the names of the queues."""
 
     @property
     def location(self) -> Location:
@@ -77,18 +77,18 @@ class ModelDefinition(Protocol):
 
     @property
     def remoteprefix(self) -> str:
-        """What their names begin with there; empty for the same."""
+        """The prefix of their names in that system; empty for the same prefix."""
 
 
 class TsModel(NamedTuple):
-    """The attributes of temporary storage queues whose names begin alike.
+    """The attributes of temporary storage queues whose names have a common prefix.
 
     Attributes:
         prefix: 1 to 16 characters.
         location: AUXILIARY or MAIN.
         recovery: whether they are recoverable.
         remotesystem: the system that owns them; empty for this one.
-        remoteprefix: what their names begin with there, instead of ``prefix``; empty for the same.
+        remoteprefix: the prefix of their names in that system, instead of ``prefix``; empty for the same.
     """
 
     prefix: str
@@ -102,11 +102,11 @@ class TsQueue:
     """One queue.
 
     Attributes:
-        name: as it was first written, without trailing blanks.
+        name: its name, without trailing blanks.
         items: the items; the first has number 1.
-        position: the number of the item that was read last; 0 for none.
+        position: the number of the item read last; 0 for none.
         main: whether it is in main storage.
-        recoverable: whether its changes are its unit of work's; its model said so when it was made.
+        recoverable: whether its changes are recoverable, by its model at the time of its creation.
     """
 
     __slots__ = ("items", "main", "name", "position", "recoverable")
@@ -120,12 +120,12 @@ class TsQueue:
 
 
 class _StorageChange:
-    """What a unit of work has done to a recoverable queue.
+    """The changes that a unit of work has made to a recoverable queue.
 
     Attributes:
-        count: the items that it had before.
-        before: those of them that were rewritten, by number.
-        deleted: the queue, when it was deleted.
+        count: the number of items before the first change.
+        before: the previous contents of rewritten items, by number.
+        deleted: the queue, if it was deleted.
     """
 
     __slots__ = ("before", "count", "deleted")
@@ -140,12 +140,12 @@ class TemporaryStorage:
     """The queues of a region by name.
 
     Args:
-        region: whose.
+        region: the region.
 
     Attributes:
         queues: the queues.
-        models: the attributes of queues by the beginning of their names, the longest beginning first.
-        waiting: where tasks wait for a queue that another unit of work has changed.
+        models: the models by prefix, the longest prefix first.
+        waiting: the tasks that wait for a queue that another unit of work has changed.
     """
 
     def __init__(self, region: KeptRegion) -> None:
@@ -165,7 +165,7 @@ class TemporaryStorage:
             recovery: whether they are recoverable.
 
         Raises:
-            UsageError: the prefix is no beginning of a name, or a queue in main storage is to be recoverable.
+            UsageError: the prefix is not valid, or a queue in main storage is to be recoverable.
         """
         if not 0 < len(prefix) <= _NAME:
             raise UsageError(f"TSMODEL prefix {prefix!r}: allowed are 1 to {_NAME} characters")
@@ -178,7 +178,7 @@ class TemporaryStorage:
         return model
 
     def install(self, definition: ModelDefinition) -> None:
-        """Install a TSMODEL, in the place of one of that name."""
+        """Install a TSMODEL, replacing one of that name."""
         before = self._installed.pop(definition.name, None)
         if before is not None and before in self.models:
             self.models.remove(before)
@@ -193,18 +193,18 @@ class TemporaryStorage:
         self._add(definition.prefix, model)
 
     def _add(self, prefix: str, model: TsModel) -> None:
-        """The models are in the order in which they are looked at: a longer prefix first, then the newest."""
+        """Add a model in search order: longer prefixes first, then newer models."""
         at = next((at for at, each in enumerate(self.models) if len(each.prefix) <= len(prefix)), len(self.models))
         self.models.insert(at, model)
 
     def model(self, name: str) -> TsModel | None:
-        """The model of a queue; None when there is none for it."""
+        """The model of a queue, or None."""
         return next((model for model in self.models if name.startswith(model.prefix)), None)
 
     # -- recoverable queues -----------------------------------------------------------------------------------------
 
     def recoverable(self, name: str) -> bool:
-        """Whether the changes of a queue are its unit of work's; of one that is not there, whether they would be."""
+        """Whether a queue is recoverable, or would be if it does not exist yet."""
         name = name.rstrip(" ")
         queue = self.queues.get(name)
         if queue is not None:
@@ -215,12 +215,12 @@ class TemporaryStorage:
         return model is not None and model.recovery
 
     def changed_by(self, name: str) -> UnitOfWork | None:
-        """The unit of work that has changed a recoverable queue and not ended; None for none."""
-        found = self._changes.get(name.rstrip(" "))
-        return None if found is None else found[0]
+        """The unfinished unit of work that has changed a recoverable queue, or None."""
+        change = self._changes.get(name.rstrip(" "))
+        return None if change is None else change[0]
 
     def change(self, name: str, uow: UnitOfWork) -> None:
-        """A unit of work is about to change a recoverable queue that no other one has changed."""
+        """Record that a unit of work is about to change a recoverable queue; no other may have changed it."""
         name = name.rstrip(" ")
         if name not in self._changes:
             queue = self.queues.get(name)
@@ -231,11 +231,11 @@ class TemporaryStorage:
             self._changes[name] = uow, change
 
     def _is_on(self, name: str, change: _StorageChange) -> bool:
-        """Whether a change is that of a queue: one that was cut short before it began is none."""
+        """Whether a change is the recorded one of a queue; it is not if an interrupt came before it was recorded."""
         return name in self._changes and self._changes[name][1] is change
 
     def _image(self, name: str, change: _StorageChange) -> dict[str, Any] | None:
-        """What a unit of work that is prepared has done to a queue."""
+        """The changes of a queue by a prepared unit of work, for the store."""
         if not self._is_on(name, change):
             return None
         queue = self.queues.get(name)
@@ -264,7 +264,7 @@ class TemporaryStorage:
         queue.items += [bytes.fromhex(data) for data in image["added"]]
 
     def _committed(self, name: str, change: _StorageChange) -> dict[bytes, bytes | None]:
-        """What the commit changes on the store."""
+        """The changes of the store that the commit makes."""
         if not self._is_on(name, change):
             return {}
         if change.deleted is not None:
@@ -298,7 +298,7 @@ class TemporaryStorage:
     # -- over a restart -----------------------------------------------------------------------------------------------
 
     def save(self) -> None:
-        """The region ends in order: write out the auxiliary queues that are not recoverable."""
+        """At a normal end of the region, write the auxiliary non-recoverable queues to the store."""
         kept = {name: queue for name, queue in self.queues.items() if not (queue.main or queue.recoverable)}
         before = dict.fromkeys((key for key, _value in self._region.hardening.metas(_WRITTEN_OUT)), None)
         now = {
@@ -310,7 +310,7 @@ class TemporaryStorage:
             self._region.hardening.commit(meta={**before, **now})
 
     def resume(self, *, clean: bool) -> None:
-        """Go on with what an earlier run has left; ``clean`` says whether that ended in order."""
+        """Restore the queues of an earlier run; ``clean`` tells whether that run ended normally."""
         metas = self._region.hardening.metas
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):
@@ -322,20 +322,20 @@ class TemporaryStorage:
     # -- the commands -------------------------------------------------------------------------------------------------
 
     def write(self, name: str, data: bytes, *, main: bool = False) -> int:
-        """Add an item, making the queue if there is none.
+        """Add an item; the first item creates the queue.
 
         Returns:
             The item's number.
 
         Raises:
             Condition: INVREQ: the name is reserved or empty, or the unit of work has deleted the recoverable queue.
-                LENGERR: 1 to 32763 bytes are allowed. ITEMERR: the queue has as many items as there may be.
+                LENGERR: the length is not 1 to 32763 bytes. ITEMERR: the queue has the maximum number of items.
         """
         name = _checked(name)
         check_length(data)
         queue = self.queues.get(name)
         if queue is not None and len(queue.items) >= _BOUNDS["items"]:
-            raise Condition(Resp.ITEMERR, detail=f"queue {name} has {_BOUNDS['items']} items, which is all it may have")
+            raise Condition(Resp.ITEMERR, detail=f"queue {name} has {_BOUNDS['items']} items, the maximum number")
         if queue is None:
             if name in self._changes and self._changes[name][1].deleted is not None:
                 raise Condition(Resp.INVREQ, detail=f"recoverable queue {name} was deleted in this unit of work")
@@ -349,7 +349,7 @@ class TemporaryStorage:
         return len(queue.items)
 
     def rewrite(self, name: str, data: bytes, item: int) -> int:
-        """Put other data in the place of an item; its length may change.
+        """Replace an item; its length may change.
 
         Raises:
             Condition: QIDERR, LENGERR, ITEMERR.
@@ -365,10 +365,10 @@ class TemporaryStorage:
         return item
 
     def read(self, name: str, item: int | None = None) -> tuple[bytes, int]:
-        """An item, by number or (None) the next one; reading moves the position, also where the item is then cut.
+        """An item by number, or the next one (None). Reading moves the position, even if the item is then truncated.
 
         Returns:
-            The item and how many there are.
+            The item and the number of items.
 
         Raises:
             Condition: QIDERR, ITEMERR.
@@ -390,7 +390,7 @@ class TemporaryStorage:
         try:
             change.deleted = queue
             del self.queues[queue.name]
-        except BaseException:  # even if an exception is raised: the queue and its recorded change must agree
+        except BaseException:  # an interrupt: the queue and its recorded change must still agree
             if change.deleted is queue:
                 self.queues.pop(queue.name, None)
             raise
@@ -415,19 +415,19 @@ class TemporaryStorage:
 
 
 def _place(prefix: bytes, name: str, number: int) -> bytes:
-    """Where an item is on the store."""
+    """The key of an item on the store."""
     return prefix + name.encode(_PAGE, "replace").ljust(_NAME) + number.to_bytes(4, "big")
 
 
 def _checked(name: str) -> str:
     name = name.rstrip(" ")
     if not name.strip("\0") or name.startswith(_RESERVED):
-        raise Condition(Resp.INVREQ, detail=f"{name!r} is no name for a queue of a program")
+        raise Condition(Resp.INVREQ, detail=f"{name!r} is not a valid queue name for a program")
     return name
 
 
 def check_length(data: bytes) -> None:
-    """Refuse an item of a length that no item has.
+    """Refuse an item whose length is not allowed.
 
     Raises:
         Condition: LENGERR.

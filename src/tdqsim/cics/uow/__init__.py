@@ -1,4 +1,4 @@
-"""Units of work: their locks, their end, doubt about it, and what a restart makes of them; no command."""
+"""Units of work: locks, commit and backout, indoubt units of work, and restart. This package has no command."""
 
 from __future__ import annotations
 

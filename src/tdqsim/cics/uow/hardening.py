@@ -1,18 +1,18 @@
-"""Commits: the one door of a region to what is durable.
+"""Commits: every durable change of a region is made here.
 
-A caller that changes something durable passes all of it at once: the works on its queues, the meta data that goes with
-them, and the party whose commit it is. With durability ``power``, where a commit waits for the disk, units of work of
-started tasks that reach their end together share a commit: each leaves a request with the store and waits until no task
-is ready, or all that were ready have had a turn. The program outside the tasks commits at once, and its commit includes
-the requests that wait. A task that waits has ended nothing yet: its locks are held, and no other task can read what
-might still be undone.
+A caller passes everything that one commit changes: the works on its queues, the meta data, and the party that the
+commit belongs to. With durability ``power``, where a commit waits for the disk, units of work of started tasks that end
+at the same time share a commit: each leaves a request with the store and waits until no task is ready, or until every
+task that was ready has run once. The program outside the tasks commits at once, and its commit includes the requests
+that wait. The unit of work of a waiting task has not ended: its locks are held, so no other task can read what might
+still be backed out.
 
-The requests, and what became of them, are the store's (:class:`~tdqsim.core.store.Durable`): after an exception the
-next caller settles, and every task that waits looks at its own request. So no unit of work is committed twice, and none
-is forgotten.
+The store keeps the requests and their outcomes (:class:`~tdqsim.core.store.Durable`). After an exception the next
+caller asks the store whether the commit was made, and every waiting task checks its own request. So no unit of work is
+committed twice, and none is lost.
 
-Small notes that may as well go with the next commit (the catalogue, decisions that everybody has heard) are kept until
-then, and looked up as if they were made.
+Changes that can wait for the next commit (of the catalogue, or the removal of decisions that all regions have
+acknowledged) are *noted*: they are made with the next commit, and :meth:`Hardening.get_meta` returns them at once.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ class Hardening:
     """The commits of one region.
 
     Args:
-        dispatcher: whose tasks wait for each other.
-        durable: what is committed.
+        dispatcher: the dispatcher of the tasks that share commits.
+        durable: the durable half of the region's store.
         shared: whether tasks share commits.
 
     Attributes:
-        share: commit together with the other tasks that are about to, or at once if no task may wait; returns what
-            reached the task while it waited, else None. Raises StoreError: the commit failed, nothing of it was made.
-        commits: how many were made, for statistics and benchmarks.
-        store_failed: called when the system could not write the store; None for nothing.
-        timed: called with the seconds that each commit took; None if no one measures.
+        share: commit together with other tasks that are about to commit, or at once if no task may wait; returns the
+            exception that reached the task while it waited, else None. Raises StoreError: the commit failed and nothing
+            was changed.
+        commits: the number of commits made, for statistics and benchmarks.
+        store_failed: called when the operating system could not write the store's files; None to call nothing.
+        timed: called with the seconds that each commit took; None to measure nothing.
         urgent: whether no task may wait now: see :meth:`at_once`.
     """
 
@@ -86,7 +87,7 @@ class Hardening:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let nobody wait inside: a link that goes or comes does so at one moment, with all that follows from it."""
+        """Let no task wait for a shared commit inside, so that a link and its units of work change together."""
         before, self.urgent = self.urgent, True
         try:
             yield
@@ -96,39 +97,39 @@ class Hardening:
     # -- notes ----------------------------------------------------------------------------------------------------
 
     def note(self, key: bytes, value: bytes | None) -> None:
-        """Have a meta datum changed by the next commit; None deletes it. A commit that fails forgets it."""
+        """Change a meta datum with the next commit; None deletes it. If that commit fails, the change is lost."""
         self.settle()
         self._durable.notes[key] = value
 
     def get_meta(self, key: bytes) -> bytes | None:
-        """A meta datum, as it is when what was noted is made."""
+        """The value of a meta datum after the noted changes."""
         self.settle()
         notes = self._durable.notes
         return notes[key] if key in notes else self._durable.get_meta(key)
 
     def metas(self, prefix: bytes) -> list[tuple[bytes, bytes]]:
-        """The meta data with a prefix, likewise, in the order of their keys."""
-        found: dict[bytes, bytes | None] = dict(self._durable.metas(prefix))
-        found |= {key: value for key, value in self._durable.notes.items() if key.startswith(prefix)}
-        return [(key, value) for key, value in sorted(found.items()) if value is not None]
+        """The meta data with a prefix after the noted changes, in the order of their keys."""
+        values: dict[bytes, bytes | None] = dict(self._durable.metas(prefix))
+        values |= {key: value for key, value in self._durable.notes.items() if key.startswith(prefix)}
+        return [(key, value) for key, value in sorted(values.items()) if value is not None]
 
     # -- committing -----------------------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """After an exception in a commit: find out whether it was made."""
+        """Find out, after an exception in a commit, whether it was made."""
         if self._durable.in_doubt:
             self._durable.settle()
 
     def commit(self, works: Collection[Work] = (), meta: Meta = _NOTHING, party: CommitOwner | None = None) -> None:
-        """Commit now, with what was noted, and for those who wait.
+        """Commit now, together with the noted changes and the requests of waiting tasks.
 
         Args:
-            works: what was done to queues.
-            meta: the meta data that change; None deletes one.
-            party: whose ``committed`` is called when it is made, maybe more than once.
+            works: the changes of queues.
+            meta: the meta data to change; a value of None deletes one.
+            party: its ``committed`` is called when the commit is made, possibly more than once.
 
         Raises:
-            StoreError: it failed, for all who wait too: nothing was changed.
+            StoreError: the commit failed, also for the waiting tasks; nothing was changed.
         """
         durable = self._durable
         requests = durable.waiting
@@ -146,34 +147,35 @@ class Hardening:
             self.timed(perf_counter() - began)
 
     def refused(self, failed: str, error: StoreError) -> None:
-        """A file of the store has raised an error; the region ends if the file has ``failed``, and says how."""
+        """Handle an error of a store file: if ``failed`` names the failure of the file itself, the region ends."""
         if failed and self.store_failed is not None:
             self.store_failed(error)
 
     def _go_on(self, requests: Sequence[CommitRequest]) -> None:
-        """Finish what was committed for others, and let them go on; whom an interrupt leaves out does it itself."""
+        """Finish what was committed for other tasks and wake them; after an interrupt each finishes its own."""
         for request in requests:
             if not request.pending and request.error is None:
                 cast("Party", request.owner).finish()
         self._waiting.wake_all()
 
     def force(self) -> None:
-        """Make permanent what was noted, if anything was.
+        """Commit the noted changes, if there are any.
 
         Raises:
-            StoreError: it failed, and is forgotten.
+            StoreError: the commit failed; the noted changes are lost.
         """
         if self._durable.notes:
             self.commit()
 
     def _share(self, works: Collection[Work], meta: Meta, party: Party) -> BaseException | None:
-        """Commit together with the other tasks that are about to, or at once if no task may wait.
+        """Commit together with other tasks that are about to commit, or at once if no task may wait.
 
         Returns:
-            What reached the task while it waited, a purge or the region's end: it was too late to change anything.
+            The exception that reached the task while it waited (a purge or the region's end), which came too late to
+            stop the commit; else None.
 
         Raises:
-            StoreError: the commit failed, and nothing of it was made.
+            StoreError: the commit failed and nothing was changed.
         """
         dispatcher, durable = self._dispatcher, self._durable
         if self.urgent or dispatcher.current is dispatcher.outside:
@@ -182,7 +184,7 @@ class Hardening:
         mine = CommitRequest(works, meta, party)
         try:
             if not durable.waiting:
-                dispatcher.call_after_round(self.serve)  # or a task that is always ready would keep them for ever
+                dispatcher.call_after_round(self.serve)  # else a task that is always ready would delay them
             durable.waiting.append(mine)
             late = self._await(mine)
         except BaseException:
@@ -203,7 +205,7 @@ class Hardening:
                 self._dispatcher.wait(attempt, self._waiting)
             else:
                 park(task, attempt, self._waiting, "", "")
-        except BaseException as error:  # noqa: BLE001  (a commit that was asked for is not given up half-way)
+        except BaseException as error:  # noqa: BLE001  (a requested commit is completed before the exception goes on)
             self.settle()
             if mine.pending:
                 self.serve()
@@ -211,12 +213,12 @@ class Hardening:
         return None
 
     def serve(self) -> None:
-        """Commit for those who wait, if there are any: no task is ready, or all that were have had a turn."""
+        """Commit for the waiting tasks, if any; called when no task is ready, or when each ready task has run once."""
         self.settle()
         if self._durable.waiting:
             try:
                 self.commit()
             except StoreError:
-                return  # each of those who wait raises it
-        elif self._waiting:  # an interrupt came between the commit and this
+                return  # each waiting task raises the error of its own request
+        elif self._waiting:  # an interrupt came between the commit and waking the tasks
             self._waiting.wake_all()

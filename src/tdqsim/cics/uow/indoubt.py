@@ -1,22 +1,24 @@
-"""Indoubt units of work: what becomes of one whose coordinator cannot be asked, and how that is put right later.
+"""Indoubt units of work: their outcome when the coordinator cannot be reached, and resynchronization afterwards.
 
 A unit of work is indoubt from its prepare to its coordinator's decision. If the coordinator is lost in between, the
-attributes of the transaction and of every logically recoverable queue that was touched decide::
+attributes of the transaction and of every logically recoverable queue that the unit of work used decide::
 
     TRANSACTION WAIT   TDQUEUE WAIT of the queues   Outcome             Task's abend   Message
     NO                 any                          ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
     YES                a NO among them              ACTION, at once     ASPO or ASPP   DFHAC2232 or DFHAC2233
     YES                all YES                      SHUNTED             ASP1           DFHAC2231
 
-(It waits only if all say YES: a choice, the manuals pull apart.) A shunted unit of work keeps its locks: retained on
-queues with WAITACTION(REJECT), active with WAITACTION(QUEUE). It ends when the link is back and the coordinator has
-been asked, by SET UOW, or when WAITTIME is over, then as ACTION says. A coordinator that was started INITIAL meanwhile
-knows nothing of it; then only the latter two are left.
+(The manuals differ about a mix of YES and NO. The simulator shunts the unit of work only if all of them are YES.) A
+shunted unit of work keeps its locks: retained on queues with WAITACTION(REJECT), active with WAITACTION(QUEUE). It ends
+in one of three ways: the link is back and the coordinator gives its decision, an operator decides with SET UOW, or
+WAITTIME expires and ACTION decides. A coordinator that was started INITIAL in the meantime has lost the decision; then
+only SET UOW and WAITTIME remain.
 
 A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
-HEURBACKOUT until the coordinator has been asked, so that damage is noticed and reported. A coordinator keeps its own
-decision to commit until everybody has heard it. INQUIRE UOW shows both kinds, over restarts too: they are WAITING. A
-unit of work in doubt that others take part in outlives a start with empty queues, without its records: they will ask.
+HEURBACKOUT until the coordinator's decision is known, so that a different decision (heuristic damage) is reported. A
+coordinator keeps its own decision to commit until all participants have acknowledged it. INQUIRE UOW shows both kinds
+as WAITING, also after a restart. An indoubt unit of work with participants of its own survives a start with empty
+queues, without its records, because the participants will ask for the decision.
 
 Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW (IBM Docs); DFHAC2231-2233.
 """
@@ -64,7 +66,7 @@ SHUNT: Final = "SHUNTED"
 UNILATERAL: Final = "ACTION"
 
 OUTCOMES: Final[dict[tuple[str, bool], str]] = {
-    # (TRANSACTION WAIT, whether every queue says WAIT(YES)): what becomes of the unit of work
+    # (TRANSACTION WAIT, whether every queue has WAIT(YES)): the outcome of the unit of work
     ("YES", True): SHUNT,
     ("YES", False): UNILATERAL,
     ("NO", True): UNILATERAL,
@@ -79,19 +81,19 @@ _ABENDS: Final = {  # outcome, ACTION: the task's abend and the message
 _HEURISTIC: Final = {"COMMIT": Cvda.HEURCOMMIT, "BACKOUT": Cvda.HEURBACKOUT}
 _DECISIONS: Final = b"decided/"
 _UNDECIDED: Final = b"decided/not/"
-"""What others will ask about and this region does not know itself yet; it survives a cold start as decisions do."""
+"""Undecided units of work that other regions will ask about; these records survive a cold start, as decisions do."""
 _HEURISTICS: Final = b"heur/"
 LOG_BEGAN: Final = b"region/log"
-"""Where a region keeps the highest id of a unit of work that was before its log began, at its last initial start."""
+"""The key of the highest unit-of-work id before the log began, that is, before the last initial start."""
 
 
 class HeuristicDamage(NamedTuple):
-    """A unit of work that was decided here without its coordinator, and otherwise than that.
+    """A unit of work that was decided here without its coordinator, which then decided differently.
 
     Attributes:
-        uow: its id here.
-        here: COMMIT or BACKOUT.
-        coordinator: the other one.
+        uow: its id in this region.
+        here: the decision of this region: COMMIT or BACKOUT.
+        coordinator: the decision of the coordinator: the opposite one.
     """
 
     uow: bytes
@@ -100,13 +102,13 @@ class HeuristicDamage(NamedTuple):
 
 
 class Subordinate:
-    """A region's part in a unit of work that somebody else coordinates: another region, or a program outside.
+    """A region's part in a unit of work that is coordinated by another region or by a program outside CICS.
 
-    The states are those of :mod:`~tdqsim.cics.model.unit`. A middle region of a chain passes each phase on to those
-    behind it, and keeps their names, so that they hear the decision after a restart too.
+    The states are those of :mod:`~tdqsim.cics.model.unit`. A region in the middle of a chain passes each phase on to
+    the regions behind it. It keeps their names, so that it can send them the decision after a restart too.
 
     Attributes:
-        uow: the unit of work here.
+        uow: the unit of work in this region.
         name: the coordinator's name for it.
     """
 
@@ -120,7 +122,7 @@ class Subordinate:
 
     @property
     def _region(self) -> Region:
-        """Where it is."""
+        """The region of the unit of work."""
         return self.uow._region
 
     @property
@@ -129,11 +131,11 @@ class Subordinate:
         return self.uow.state
 
     def prepare(self) -> bool:
-        """Be able to do either; False when that cannot be promised: it has then been backed out.
+        """Prepare to commit or back out; False if that is not possible: the unit of work has then been backed out.
 
         Raises:
             UsageError: it is not INFLIGHT.
-            RegionClosed: its region has ended; the next one on the store knows what was prepared.
+            RegionClosed: its region has ended; the next region that starts on the store restores what was prepared.
         """
         uow = self.uow
         self._check_open("prepare")
@@ -141,7 +143,7 @@ class Subordinate:
             raise UsageError(f"{uow.title} is {uow.state.name}; only one that is INFLIGHT can be prepared")
         prepared = _prepare_participants(uow)
         if self.uow.ended:
-            return False  # its coordinator was lost while others prepared
+            return False  # its coordinator was lost while the participants prepared
         if not prepared:
             back_out_together(uow)
             return False
@@ -149,26 +151,26 @@ class Subordinate:
             uow.prepare(_undecided(uow) if uow.decision else None)
         except StoreError as error:
             self._region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
-            self._region.shunted.pop(uow.id, None)  # the link may have gone meanwhile; there is no promise to keep
+            self._region.shunted.pop(uow.id, None)  # a lost link may have shunted it; no promise was made
             _back_out_anyhow(uow)
             return False
         return True
 
     def commit(self) -> None:
-        """The coordinator has decided: commit. Nothing happens when it is ended that way already.
+        """Commit, as the coordinator has decided. Does nothing if the unit of work is committed already.
 
         Raises:
             UsageError: it is INFLIGHT, or was backed out.
-            StoreError: the store did not take it; it is in doubt still.
+            StoreError: the store refused the commit; the unit of work is still indoubt.
         """
         self._decided(commit=True)
 
     def back_out(self) -> None:
-        """The coordinator has decided: back out. It may be INFLIGHT still.
+        """Back out, as the coordinator has decided. The unit of work may still be INFLIGHT.
 
         Raises:
             UsageError: it was committed.
-            StoreError: the store did not take it; it is in doubt still.
+            StoreError: the store refused the commit; the unit of work is still indoubt.
         """
         if self.uow.state is Cvda.INFLIGHT and not self.uow.ended:
             self._check_open("back_out")
@@ -193,7 +195,7 @@ class Subordinate:
             raise RegionClosed(f"{what}: the region {self._region.applid} is closed")
 
     def forget(self) -> None:
-        """The coordinator needs to know no more: a heuristic decision is no longer kept.
+        """Delete the record of a heuristic decision, because the coordinator no longer needs it.
 
         Raises:
             UsageError: it has not been decided yet.
@@ -204,15 +206,15 @@ class Subordinate:
         _forget(self._region, self.uow.id)
 
     def lose_coordinator(self) -> Abend | None:
-        """The coordinator cannot be asked any more: back out when INFLIGHT, else as the table says.
+        """The coordinator cannot be reached any more: back out if INFLIGHT, else follow the table of this module.
 
         Returns:
-            The abend of the task that is left behind; None when there was nothing in doubt any more.
+            The abend of the unit of work's task; None if the unit of work was not indoubt.
         """
         uow = self.uow
         self._check_open("lose_coordinator")
         if uow.ended or uow.waitstate is Cvda.SHUNTED or uow.state in (Cvda.COMMIT, Cvda.BACKOUT):
-            return None  # decided, if not yet at its end
+            return None  # decided, although it may not have ended yet
         if uow.state is not Cvda.INDOUBT:
             back_out_together(uow)
             return None
@@ -220,14 +222,14 @@ class Subordinate:
 
 
 def hand_over(task: TaskData, name: str) -> Subordinate:
-    """Hand a task's unit of work to a coordinator outside CICS; the task begins another.
+    """Hand a task's unit of work to a coordinator outside CICS; the task's next request begins another.
 
     Args:
-        task: whose unit of work it is.
+        task: the task whose unit of work is handed over.
         name: the coordinator's own name for it.
 
     Raises:
-        UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+        UsageError: the task has ended, the name is empty, or another unfinished unit of work has the same name.
     """
     region = task._region
     if task._ended:
@@ -244,12 +246,12 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
 
 
 def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
-    """Pass the decision on to the regions behind this one: to all, whatever happens at one of them.
+    """Pass the decision on to the participants: to all of them, even if one of them raises an exception.
 
     A region that has failed sends nothing.
     """
     if uow._region.failed:
-        uow.told = True
+        uow.notified = True
         return
     late: BaseException | None = None
     for participant in uow.participants:
@@ -260,16 +262,16 @@ def tell_participants(uow: UnitOfWork, *, commit: bool) -> None:
                 participant.back_out()
         except BaseException as error:  # noqa: BLE001  (raised when all have been notified)
             late = late or error
-    uow.told = late is None
+    uow.notified = late is None
     if late is not None:
         raise late
 
 
 def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
-    """End a unit of work and tell the others how, also when its task is purged or its region closed on the way.
+    """End a unit of work and notify the participants, even if its task is purged or its region closed meanwhile.
 
     Raises:
-        StoreError: the store did not take it. A unit of work in doubt stays so, and no region was notified; any
+        StoreError: the store refused the commit. An indoubt unit of work stays indoubt, and no region was notified; any
             other was backed out.
     """
     late: BaseException | None = None
@@ -278,14 +280,14 @@ def _end_together(uow: UnitOfWork, end: Callable[[], None]) -> None:
     except BaseException as error:
         if not uow.ended:
             raise
-        late = error  # it came too late to change anything: a purge while the end was made permanent, an interrupt
+        late = error  # too late to change the outcome: a purge or an interrupt after the commit was made
     tell_participants(uow, commit=uow.state is Cvda.COMMIT)
     if late is not None:
         raise late
 
 
 def _decide(uow: UnitOfWork, *, commit: bool, also: Meta | None = None) -> None:
-    """End one that is INDOUBT, here and behind it; a shunted one at one moment, since no task waits for it."""
+    """End an INDOUBT unit of work and notify its participants; a shunted one, which has no task, commits at once."""
     meta: Meta = dict(also or {})
     if uow.decision and not commit:
         meta[_UNDECIDED + uow.id] = None
@@ -294,16 +296,17 @@ def _decide(uow: UnitOfWork, *, commit: bool, also: Meta | None = None) -> None:
 
 
 def back_out_together(uow: UnitOfWork) -> None:
-    """Undo a unit of work, with those who take part in it.
+    """Back out a unit of work, here and at its participants.
 
     Raises:
-        StoreError: the store did not take note of it; all the same it was backed out, as a restart would do.
+        StoreError: the store could not record the backout; the unit of work was backed out in memory, and a restart
+            does the same.
     """
     _end_together(uow, uow.back_out)
 
 
 def _back_out_anyhow(uow: UnitOfWork) -> None:
-    """Back out what could not be prepared: without the store's help if need be, as a restart would do the same."""
+    """Back out a unit of work that could not be prepared. If the store cannot record it, a restart backs it out too."""
     if uow.ended:
         return
     try:
@@ -313,7 +316,7 @@ def _back_out_anyhow(uow: UnitOfWork) -> None:
 
 
 def _prepare_participants(uow: UnitOfWork) -> bool:
-    """Prepare everybody who takes part; their names are then those that must hear the decision."""
+    """Prepare all participants, and record their names: the decision must be sent to each of them."""
     for participant in uow.participants:
         if not participant.prepare():
             return False
@@ -324,14 +327,14 @@ def _prepare_participants(uow: UnitOfWork) -> bool:
 
 
 def commit_together(uow: UnitOfWork) -> bool:
-    """The coordinator's syncpoint in two phases; False when somebody refused and all was backed out.
+    """The coordinator's two-phase commit; False if a participant refused and everything was backed out.
 
     Raises:
-        StoreError: the decision could not be written; all was backed out.
+        StoreError: the decision could not be written; everything was backed out.
     """
     try:
         prepared = _prepare_participants(uow)
-    except Exception:  # the task was purged, say, while another region was at it: nothing is decided yet
+    except Exception:  # such as a purge while another region prepared: nothing is decided yet, so back out
         back_out_together(uow)
         raise
     if not prepared:
@@ -342,9 +345,9 @@ def commit_together(uow: UnitOfWork) -> bool:
 
 
 def coordinator_lost(uow: UnitOfWork) -> Abend:
-    """End or shunt an indoubt unit of work by the table; the abend that its task gets."""
+    """End or shunt an indoubt unit of work according to :data:`OUTCOMES`, and return the abend of its task."""
     region = uow._region
-    all_wait = all(lock.queue.wait == "YES" for lock in uow.locks)  # a request that was refused has left none
+    all_wait = all(lock.queue.wait == "YES" for lock in uow.locks)  # a refused request left no lock
     outcome = OUTCOMES["YES" if uow.wait else "NO", all_wait]
     code, message = _ABENDS[outcome, uow.action]
     inserts = {"transid": uow.transid, "abcode": code, "termid": uow.termid, "program": uow.transid}
@@ -353,7 +356,7 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
         try:
             uow.shunt(link=uow.link)
         except Exception:
-            uow.retain_locks()  # the task was purged, say, while it waited for the store: it is shunted all the same
+            uow.retain_locks()  # such as a purge of a task that waits for the store: it is shunted all the same
             raise
         finally:
             _start_waittime(uow)
@@ -366,7 +369,7 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
 
 
 def _start_waittime(uow: UnitOfWork) -> None:
-    """Let WAITTIME end the wait of a shunted unit of work; it counts from when it was shunted."""
+    """Set the timer that ends a shunted unit of work after WAITTIME, counted from the moment it was shunted."""
     if uow.waittime is None:
         return
 
@@ -375,7 +378,7 @@ def _start_waittime(uow: UnitOfWork) -> None:
             uow._region.log.info("waittime_over", uow=uow.id.hex().upper(), action=uow.action)
             try:
                 _decide_alone(uow, uow.action)
-            except StoreError as error:  # it waits on: SET UOW, or the coordinator, can end that
+            except StoreError as error:  # it stays shunted until SET UOW or the coordinator ends it
                 uow._region.log.warning("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
 
     uow._region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
@@ -386,10 +389,10 @@ def force(uow: UnitOfWork, how: str) -> None:
 
     Args:
         uow: one that is shunted while indoubt.
-        how: COMMIT, BACKOUT, or FORCE, which is what ACTION of its transaction says.
+        how: COMMIT, BACKOUT, or FORCE, which takes ACTION of its transaction.
 
     Raises:
-        UsageError: it is in no state that allows it.
+        UsageError: it is not shunted while indoubt.
     """
     if uow.ended or uow.state is not Cvda.INDOUBT or uow.waitstate is not Cvda.SHUNTED:
         raise UsageError(f"{uow.title} is {uow.state.name} {uow.waitstate.name}; it must be shunted while indoubt")
@@ -397,10 +400,10 @@ def force(uow: UnitOfWork, how: str) -> None:
 
 
 def _decide_alone(uow: UnitOfWork, how: str) -> None:
-    """Decide, and keep the decision for the coordinator's questions, in one transaction of the store."""
+    """Decide without the coordinator, and record the decision for the coordinator in the same commit."""
     region = uow._region
     also: Meta = {}
-    if uow.coordinator:  # without a coordinator the right outcome never becomes known
+    if uow.coordinator:  # if it is unknown, its decision can never be compared with this one
         record = {"state": how, "coordinator": uow.coordinator, "link": uow.link, **_whose(uow)}
         also[_HEURISTICS + uow.id] = json.dumps(record).encode()
     try:
@@ -412,23 +415,23 @@ def _decide_alone(uow: UnitOfWork, how: str) -> None:
             region.log.warning("unilateral_decision", **whose)
 
 
-# -- what is kept for questions ---------------------------------------------------------------------------------------
+# -- records of decisions ---------------------------------------------------------------------------------------------
 
 
 def _read(region: Region, key: bytes, value: bytes) -> Record:
     try:
-        found: Record = json.loads(value)
+        record: Record = json.loads(value)
     except ValueError as error:
         raise StoreDamaged(f"{region.store.path}: the record {key!r} cannot be read: {error}") from error
-    return found
+    return record
 
 
 _OF_A_UNIT: Final = ("transid", "userid", "termid", "taskid")
-"""What INQUIRE UOW shows of a unit of work that is only kept for questions."""
+"""What INQUIRE UOW shows of a unit of work of which only a record is left."""
 
 
 def _whose(uow: UnitOfWork) -> Record:
-    """Whose unit of work it was, and since when it waits for others."""
+    """The task of the unit of work, and the time from which it waits for other regions."""
     return {"since": uow._region.clock.time_ns(), **{name: getattr(uow, name) for name in _OF_A_UNIT}}
 
 
@@ -439,17 +442,17 @@ def decision_kept(uow: UnitOfWork) -> Meta:
 
 
 _FATE: Final = ("coordinator", "link", "decision", "wait", "waittime", "action")
-"""What decides about a unit of work in doubt, and who hears of it."""
+"""The attributes that decide an indoubt unit of work, and the regions to notify."""
 
 
 def _undecided(uow: UnitOfWork) -> Meta:
-    """What others will ask about, in the commit that prepares: a cold start throws away all but that."""
+    """The record of an undecided unit of work, written with its prepare; a cold start keeps only this record of it."""
     record = {**{name: getattr(uow, name) for name in _FATE}, **_whose(uow)}
     return {_UNDECIDED + uow.id: json.dumps(record).encode()}
 
 
 def _load_undecided(region: Region) -> None:
-    """After a start with empty queues: what is in doubt has no records here any more, but others wait for its end."""
+    """After a start with empty queues, restore indoubt units of work without records: participants wait for them."""
     for uow_id, kept in list(_kept(region, _UNDECIDED)):
         if uow_id not in region.shunted:
             uow = _waiting_unit(region, uow_id, kept, Cvda.INDOUBT, Cvda.CONNECTION, kept["link"])
@@ -460,10 +463,10 @@ def _load_undecided(region: Region) -> None:
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
-    """A region has heard the decision; when all have, it is forgotten.
+    """Record that a region has acknowledged the decision; when all have, the decision is deleted.
 
-    That costs no sync of its own, it goes with the next commit: a region that fails before tells it once more, and
-    a region that has acknowledged a decision has forgotten it.
+    The change is made with the next commit and so costs no sync. If this region fails before that, it sends the
+    decision again; a region that has acknowledged it ignores the repetition.
     """
     key = _DECISIONS + uow_id
     value = region.hardening.get_meta(key)
@@ -475,16 +478,16 @@ def heard(region: Region, uow_id: bytes, name: str) -> None:
 
 
 def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
-    """The decisions to commit that are kept, and the connections whose regions have not heard them yet."""
+    """The decisions to commit that are kept, each with the connections whose regions have not acknowledged it."""
     return {uow_id: tuple(record["names"]) for uow_id, record in _kept(region, _DECISIONS)}
 
 
 def decision_of(region: Region, uow_id: bytes) -> str:
-    """What became of a unit of work that this region coordinated.
+    """The outcome of a unit of work that this region coordinated.
 
     Returns:
-        COMMIT, BACKOUT, INDOUBT while it is undecided, or COLD when nothing can be known any more: an initial start has
-        thrown the log away, and that there is no decision on record says nothing.
+        COMMIT, BACKOUT, INDOUBT while it is undecided, or COLD if an initial start has discarded the log since: then a
+        missing record does not mean BACKOUT.
     """
     hardening = region.hardening
     if hardening.get_meta(_DECISIONS + uow_id) is not None:
@@ -495,7 +498,7 @@ def decision_of(region: Region, uow_id: bytes) -> str:
 
 
 def heuristics(region: Region) -> dict[bytes, Record]:
-    """The decisions that were taken here without the coordinator, by unit of work."""
+    """The records of decisions taken here without the coordinator, by unit-of-work id."""
     return dict(_kept(region, _HEURISTICS))
 
 
@@ -506,7 +509,7 @@ def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, Record]]:
 
 
 def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
-    """A unit of work that was decided here without its coordinator and has ended; None when there is none."""
+    """The ended unit of work with this coordinator's name that was decided here without it, or None."""
     for uow_id, kept in heuristics(region).items():
         if kept["coordinator"] == coordinator:
             return _heuristic_unit(region, uow_id, kept)
@@ -514,25 +517,26 @@ def decided_alone(region: Region, coordinator: str) -> UnitOfWork | None:
 
 
 def units_of_work(region: Region) -> list[UnitOfWork]:
-    """The region's units of work: those that run in order of age, the shunted ones, those that only wait for others."""
+    """All units of work: in flight in order of age, shunted, then the ended ones that wait for other regions."""
     return [*region.units_of_work(), *kept_units(region)]
 
 
 def kept_units(region: Region) -> list[UnitOfWork]:
-    """Units of work that are over here and still wait for others: a coordinator's answer, or everybody's having heard.
+    """Units of work that have ended here and wait for other regions: for a decision, or for acknowledgements.
 
-    A decision without the coordinator is HEURCOMMIT or HEURBACKOUT and waits for the connection to it; a coordinator's
-    own is COMMIT and waits until all have forgotten (WAITFORGET). Which CVDAs describe the wait is unconfirmed.
+    One that was decided without its coordinator is HEURCOMMIT or HEURBACKOUT and waits for the connection to it. One
+    that this region coordinated is COMMIT and waits until all participants have acknowledged (WAITFORGET). Which CVDAs
+    describe the wait is unconfirmed.
     """
     alone = [_heuristic_unit(region, uow_id, kept) for uow_id, kept in heuristics(region).items()]
-    found = [uow for uow in alone if uow.id not in region.units]
+    units = [uow for uow in alone if uow.id not in region.units]
     for uow_id, kept in _kept(region, _DECISIONS):
         if uow_id not in region.units and uow_id not in region.shunted:
             link = next(iter(kept["names"]), "")
             uow = _waiting_unit(region, uow_id, kept, Cvda.COMMIT, Cvda.WAITFORGET, link)
             uow.decision = tuple(kept["names"])
-            found.append(uow)
-    return found
+            units.append(uow)
+    return units
 
 
 def _heuristic_unit(region: Region, uow_id: bytes, kept: Record) -> UnitOfWork:
@@ -542,7 +546,7 @@ def _heuristic_unit(region: Region, uow_id: bytes, kept: Record) -> UnitOfWork:
 
 
 def _waiting_unit(region: Region, uow_id: bytes, kept: Record, state: Cvda, waitcause: Cvda, link: str) -> UnitOfWork:
-    """A unit of work as it is shown when only the record of its decision is left."""
+    """A unit of work for display, made from the record of its decision."""
     uow = UnitOfWork(region, uow_id)
     uow.state, uow.waitstate, uow.waitcause, uow.link = state, Cvda.WAITING, waitcause, link
     uow.since_ns, uow.ended, uow.finished = kept["since"], True, True
@@ -552,7 +556,7 @@ def _waiting_unit(region: Region, uow_id: bytes, kept: Record, state: Cvda, wait
 
 
 def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
-    """The coordinator's decision is known at last: report damage, and forget the heuristic one."""
+    """Compare the coordinator's decision with the heuristic one, report damage, and delete the record."""
     record = heuristics(region).get(uow_id)
     if record is None:
         return
@@ -568,7 +572,7 @@ def _forget(region: Region, uow_id: bytes) -> None:
 
 
 def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
-    """End a unit of work as its coordinator says, now that it can be asked."""
+    """End a unit of work with the decision of its coordinator, which can be reached again."""
     uow = region.shunted.get(uow_id)
     if uow is None:
         _compare(region, uow_id, commit=commit)
@@ -577,7 +581,7 @@ def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:
 
 
 def resume(region: Region) -> None:
-    """After a restart: decisions and WAITTIME go on, and ids that others may ask about are not given again."""
+    """After a restart: continue decisions and WAITTIME, and never reuse an id that other regions may ask about."""
     _load_undecided(region)
     for uow in tuple(region.shunted.values()):
         if uow.decision:

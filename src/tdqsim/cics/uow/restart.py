@@ -1,19 +1,19 @@
-"""Starting a region: which start it is, what of the last run is there again, and what is done about it.
+"""Starting a region: the type of start, what it restores of the last run, and what it does with it.
 
 ===========  ==========================  =====================================================================
 Start        When                        Definitions; records
 ===========  ==========================  =====================================================================
 INITIAL      START=INITIAL, a new store  those given; none
 COLD         START=COLD                  those given; none
-WARM         AUTO after a normal end     the catalogue's (those given are not looked at); all
+WARM         AUTO after a normal end     the catalogue's (those given are ignored); all
 EMERGENCY    AUTO after any other end    the catalogue's; PHYSICAL as it was, LOGICAL as committed, NO empty
 ===========  ==========================  =====================================================================
 
-A cold or initial start that is killed is made again by the next start. TDINTRA=EMPTY begins with empty intrapartition
-queues whatever the start. Every queue is ENABLED again. At an emergency restart the last record that an unfinished
-unit of work had read of a PHYSICAL queue is given back, units of work that were indoubt are there with their locks,
-and all others have never happened. Then triggers of TERMINAL and SYSTEM queues whose cycle was on go on; those of FILE
-queues wait for the next write. Sources: Recovery and Restart Guide; TDINTRA.
+If a cold or initial start is killed, the next start repeats it. TDINTRA=EMPTY empties the intrapartition queues at
+every type of start. Every queue is ENABLED again. An emergency restart puts back the last record that an unfinished
+unit of work had read from a PHYSICAL queue, restores indoubt units of work with their locks, and backs out all others.
+Then triggers of TERMINAL and SYSTEM queues whose ATI cycle was on continue; those of FILE queues wait for the next
+write. Sources: Recovery and Restart Guide; TDINTRA.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _LATCHES: Final = b"ati/"
 _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _FILES: Final = b"file/"
-"""Records of files, which are data sets of their own: no start of a region concerns them."""
+"""Records of files. A file is a data set that exists independently of the region, so every start keeps it."""
 _KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, _FILES)
 _COLD: Final = b"region/cold_start_under_way"
 _MOMENTS: Final = ("definetime", "changetime")
@@ -76,12 +76,12 @@ _SIGNATURES_KEPT: Final = 1024
 
 
 class ResourceCatalogue:
-    """The installed definitions on the store, from which a warm or emergency start takes them.
+    """The installed definitions on the store; a warm or emergency start installs them from here.
 
-    A temporary store is never started again, so nothing is kept there.
+    A temporary store is never restarted, so it has no catalogue.
 
     Attributes:
-        kept: whether anything is.
+        kept: whether the store has a catalogue.
     """
 
     def __init__(self, region: Region, *, kept: bool) -> None:
@@ -95,30 +95,30 @@ class ResourceCatalogue:
         """Whether there is an entry for a resource, given by kind and name."""
         return isinstance(resource, tuple) and "cat/{}/{}".format(*resource).encode() in self._orders
 
-    def entry(self, resource: defs.Resource, *, there: bool) -> Meta:
-        """What keeps a transaction, terminal, connection, file or model of temporary storage.
+    def entry(self, resource: defs.Resource, *, replaces: bool) -> Meta:
+        """The meta data that record a transaction, terminal, connection, file, program or TSMODEL.
 
         Args:
             resource: its definition.
-            there: whether one of that name is installed, whose place in the order it takes.
+            replaces: whether it replaces an installed resource of the same name, and so keeps its place in the order.
         """
         if not self.kept:
             return {}
         key = f"cat/{resource.kind}/{resource.resource_name}".encode()
-        record = {"kind": resource.kind, "order": self._place(key, there=there), "fields": _fields(resource)}
+        record = {"kind": resource.kind, "order": self._place(key, replaces=replaces), "fields": _fields(resource)}
         return {key: _json(record)}
 
     def queue_entry(self, queue: TdQueue, changed: Mapping[str, object] | None = None) -> Meta:
-        """What keeps a queue's definition and signature, and what SET makes of it.
+        """The meta data that record a queue's definition, signature, and attributes changed by SET.
 
         Args:
             queue: the queue.
-            changed: what SET is about to change; None when the queue is about to be installed.
+            changed: the attributes that SET is about to change; None if the queue is about to be installed.
         """
         if not self.kept:
             return {}
         key = _QUEUES + queue.name.encode()
-        place, fields = self._place(key, there=queue.name in self._region.tdqueues), _fields(queue.definition)
+        place, fields = self._place(key, replaces=queue.name in self._region.tdqueues), _fields(queue.definition)
         record: Record = {
             "kind": queue.definition.type,
             "order": place,
@@ -129,31 +129,31 @@ class ResourceCatalogue:
             record["set"] = {name: changed.get(name, getattr(queue, name)) for name in TRIGGER}
         return {key: json.dumps(record, separators=_SEPARATORS).encode()}
 
-    def _place(self, key: bytes, *, there: bool) -> int:
-        """The number in the order of installation: SET and a replacement leave a resource where it is."""
-        if not there or key not in self._orders:
+    def _place(self, key: bytes, *, replaces: bool) -> int:
+        """The number in the order of installation; SET and a replacement keep a resource's number."""
+        if not replaces or key not in self._orders:
             self._order += 1
             self._orders[key] = self._order
         return self._orders[key]
 
     def no_queue(self, queue: TdQueue) -> Meta:
-        """What forgets a queue that is discarded."""
+        """The meta data that delete the entry of a discarded queue."""
         return {_QUEUES + queue.name.encode(): None} if self.kept else {}
 
     def load(self) -> None:
-        """Install everything that the catalogue holds, in the order in which it was installed."""
+        """Install everything in the catalogue, in the order of the first installation."""
         region = self._region
         for half in (region.store.durable, region.store.volatile):
             half.know_queues()
-        found = []
+        entries = []
         for key, value in region.store.durable.metas(_PREFIX):
             record = _record(region, key, value)
             self._orders[key] = order = record.get("order", 0)
-            found.append((order, record, _resource(region, key, record)))
-        found.sort(key=itemgetter(0))
-        if found:
-            self._order = found[-1][0]
-        for _, record, resource in found:
+            entries.append((order, record, _resource(region, key, record)))
+        entries.sort(key=itemgetter(0))
+        if entries:
+            self._order = entries[-1][0]
+        for _, record, resource in entries:
             self._load(record, resource)
         if self._moves.works:
             region.hardening.commit(self._moves.works)
@@ -192,7 +192,7 @@ class ResourceCatalogue:
 
 
 def _fields(resource: defs.Resource) -> Record:
-    """What was given of a definition; texts, numbers and moments, so that no serializer is needed."""
+    """The attributes set in a definition. They are texts, numbers and times, so that no serializer is needed."""
     values = resource.__dict__
     return {
         name: str(values[name]) if isinstance(values[name], datetime) else values[name]
@@ -222,19 +222,19 @@ def _record(region: Region, key: bytes, value: bytes) -> Record:
 @cache
 def _kinds() -> Mapping[str, type[defs.Resource]]:
     """The classes of definitions by TYPE of a queue, or by kind of resource."""
-    from tdqsim import definitions as found  # noqa: PLC0415  (pydantic is imported with the first definition)
+    from tdqsim import definitions as package  # noqa: PLC0415  (imports pydantic: not needed earlier)
 
     return {
-        "INTRA": found.IntraQueue,
-        "EXTRA": found.ExtraQueue,
-        "INDIRECT": found.IndirectQueue,
-        "": found.RemoteQueue,
-        "TRANSACTION": found.Transaction,
-        "TERMINAL": found.Terminal,
-        "CONNECTION": found.Connection,
-        "TSMODEL": found.Tsmodel,
-        "FILE": found.File,
-        "PROGRAM": found.ProgramDefinition,
+        "INTRA": package.IntraQueue,
+        "EXTRA": package.ExtraQueue,
+        "INDIRECT": package.IndirectQueue,
+        "": package.RemoteQueue,
+        "TRANSACTION": package.Transaction,
+        "TERMINAL": package.Terminal,
+        "CONNECTION": package.Connection,
+        "TSMODEL": package.Tsmodel,
+        "FILE": package.File,
+        "PROGRAM": package.ProgramDefinition,
     }
 
 
@@ -248,8 +248,9 @@ def _plain_queue() -> tuple[defs.Resource, frozenset[str]]:
 def _resource(region: Region, key: bytes, record: Record) -> defs.Resource:
     """The definition in an entry.
 
-    An intrapartition queue's, of which there may be a hundred thousand, is not validated again: it was valid when it
-    was kept, the checksum says that it is what was kept, and what was not given has its default.
+    The definition of an intrapartition queue is not validated again, because there may be a hundred thousand of them:
+    it was valid when it was written, the store's checksum ensures that it is unchanged, and missing attributes have
+    their defaults.
     """
     try:
         kind, given = record["kind"], record["fields"]
@@ -268,33 +269,33 @@ def _resource(region: Region, key: bytes, record: Record) -> defs.Resource:
 
 @lru_cache(_SIGNATURES_KEPT)
 def _signature(values: tuple[object, ...]) -> Signature:
-    """A signature as it was kept; queues that were installed together mostly share one."""
+    """A signature from its stored values. Cached, because queues that were installed together mostly share one."""
     plain = Signature._make(values)
     return plain._replace(changeagent=Cvda(plain.changeagent), installagent=Cvda(plain.installagent))
 
 
-# -- what others know of this region ----------------------------------------------------------------------------------
+# -- records for other regions ----------------------------------------------------------------------------------------
 
 
 def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
-    """What a cold start keeps for resynchronisation with others: decisions, and which ids were given.
+    """The meta data that a cold start keeps for resynchronization with other regions: decisions, and the ids used.
 
-    With it goes a mark that the start is under way: one that is killed is made again by the next start, whatever that
-    would have been, and what is kept stays kept.
+    They include a mark that the cold start is in progress. If it is killed, the next start, of whatever type, repeats
+    it and keeps the same data.
     """
-    found = {key: value for prefix in _KEPT for key, value in region.store.durable.metas(prefix)}
-    return {**found, _COLD: b""}
+    kept = {key: value for prefix in _KEPT for key, value in region.store.durable.metas(prefix)}
+    return {**kept, _COLD: b""}
 
 
 def kept_over_initial_start(region: Region) -> dict[bytes, bytes]:
-    """What an initial start keeps: which ids were given, so that nobody who asks later is told of another's."""
+    """The meta data that an initial start keeps: files, and the ids used, so that no id is used twice."""
     before = region.store.durable.get_meta(_NUMBERING)
     files = dict(region.store.durable.metas(_FILES))
     return files if before is None else {**files, _NUMBERING: before}
 
 
 def check_nothing_kept(region: Region) -> None:
-    """A region that was never started has no records: with some, its own record is missing, as after a salvage.
+    """Check that a region without a record of its starts has no data: otherwise that record was lost, as by a salvage.
 
     Raises:
         StoreDamaged: there are records, which a start with empty queues would throw away.
@@ -310,45 +311,45 @@ def check_nothing_kept(region: Region) -> None:
 
 
 def cold_start_unfinished(region: Region) -> bool:
-    """Whether the last cold start was killed before it was done."""
+    """Whether the last cold start was killed before it was complete."""
     return region.store.durable.get_meta(_COLD) is not None
 
 
 def cold_start_finished(region: Region) -> None:
-    """Everything is installed: from the next commit on the region can be started warm."""
+    """Remove the mark of a cold start in progress: after the next commit the region can be started warm."""
     region.hardening.note(_COLD, None)
 
 
 def begin_numbering(region: Region) -> None:
-    """Make sure that no unit of work gets an id of an earlier run, whatever the clock says: others may ask about it."""
+    """Ensure that no unit of work gets an id of an earlier run, even if the clock was set back."""
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
         region.recovery.seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
     refused = region.store.durable.room_for(len(_NUMBERING) + len(region.recovery.last_id))
-    if refused:  # a full store must start too; the clock still tells the runs apart
+    if refused:  # a region with a full store must start too; the clock still makes the ids unique
         region.log.warning("numbering_not_recorded", reason=refused)
     else:
         region.hardening.note(_NUMBERING, region.recovery.last_id)
 
 
 def begin_log(region: Region) -> None:
-    """At an initial start: of units of work with ids up to now nothing is known, nor ever will be."""
+    """At an initial start: record that nothing is known of units of work with ids up to the present one."""
     region.hardening.note(LOG_BEGAN, region.recovery.last_id)
 
 
-# -- what was going on ------------------------------------------------------------------------------------------------
+# -- units of work and cycles of the last run -------------------------------------------------------------------------
 
 
 def give_back_reads(region: Region) -> None:
-    """Put back the last record that each unfinished unit of work had read of a PHYSICAL queue, the newest first."""
+    """Put back the last record that each unfinished unit of work had read from a PHYSICAL queue, the newest first."""
     gone: dict[bytes, bytes | None] = {}
-    found: dict[str, list[tuple[int, bytes]]] = {}
+    reads: dict[str, list[tuple[int, bytes]]] = {}
     for key, value in region.store.durable.metas(READS):
         gone[key] = None
         name = key[len(READS) :].partition(b"/")[0].decode()  # a name has no slash; the id behind it may have one
-        found.setdefault(name, []).append((int.from_bytes(value[:8], "big"), value[8:]))
+        reads.setdefault(name, []).append((int.from_bytes(value[:8], "big"), value[8:]))
     works = []
-    for name, records in found.items():
+    for name, records in reads.items():
         queue = region.tdqueues.get(name)
         if isinstance(queue, IntraTdQueue) and queue.recovstatus == "PHYSICAL":
             work = queue.durable.work()
@@ -364,7 +365,7 @@ def give_back_reads(region: Region) -> None:
 
 
 def image_of(uow: UnitOfWork) -> bytes:
-    """A prepared unit of work as it is kept: what it did to which queue, and whose it is."""
+    """A prepared unit of work as bytes for the store: its changes of each queue, its locks, and its task."""
     blobs: list[bytes] = []
     queues = []
     for queue, work in uow.works.items():
@@ -390,7 +391,7 @@ def image_of(uow: UnitOfWork) -> bytes:
 
 
 def load_units_of_work(region: Region) -> None:
-    """Indoubt units of work are there again, shunted, with their locks."""
+    """Restore the indoubt units of work: shunted, with their locks."""
     for key, value in list(region.store.durable.metas(_UNITS)):
         uow_id = key[len(_UNITS) :]
         try:
@@ -416,7 +417,7 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
             offset += length
         if isinstance(queue, IntraTdQueue) and queue.logical:
             _restore(region, queue, uow.on(queue), part, written)
-        else:  # the definition was lost to damage: what others have decided, or will, cannot be done to it
+        else:  # the definition was lost to damage, so the decision cannot be carried out on this queue
             region.log.warning(
                 "work_in_doubt_lost",
                 uow=uow_id.hex().upper(),
@@ -443,28 +444,28 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
 
 
 def _restore(region: Region, queue: IntraTdQueue, work: LogicalWork, part: Record, written: list[bytes]) -> None:
-    """Become what a prepared unit of work had done to a queue; of what it read some may be gone after a salvage."""
+    """Restore a prepared unit of work's changes of a queue; a salvage may have lost records that it read."""
     reads = min(part["reads"], max(0, part["through"] - queue.gone), queue.stored.count)
     if written or part["deleted"]:
         work.left_before = queue.ci_left
     work.restore(reads, deleted=part["deleted"])
     for data in written:
         if not 0 < len(data) <= queue.ci_left:
-            with suppress(Condition):  # it had its room before
+            with suppress(Condition):  # it had this room before the restart
                 region.intra.extend(queue, len(data), None, work)
         work.adopt(data)
         queue.ci_left -= len(data)
 
 
 def save_latches(region: Region) -> None:
-    """At a normal end: which non-recoverable queues have a cycle on (the others' are on the store already)."""
+    """At a normal end: store the ATI cycles of non-recoverable queues (those of others are stored as they begin)."""
     for queue in intra_queues(region.tdqueues):
         if queue.latched is not None and queue.recovstatus == "NO":
             region.hardening.note(_LATCHES + queue.name.encode(), queue.latched.stored())
 
 
 def show_latches(region: Region) -> None:
-    """For a region that only looks: the cycles that the store says are on."""
+    """For a read-only region: show the ATI cycles that the store records as on."""
     for key, kept in region.store.durable.metas(_LATCHES):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
@@ -473,23 +474,23 @@ def show_latches(region: Region) -> None:
 
 
 def pending_triggers(region: Region) -> list[IntraTdQueue]:
-    """The queues whose cycle was on when the last run ended. Recoverable queues' stay on record until it is over.
+    """The queues whose ATI cycle was on when the last run ended. A recoverable queue keeps the record of it.
 
-    A non-recoverable queue's are those of a normal end: after any other it is empty.
+    A non-recoverable queue has one only after a normal end; after any other end the queue is empty.
     """
-    found = []
+    pending = []
     for key, kept in list(region.store.durable.metas(_LATCHES)):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
         if not isinstance(queue, IntraTdQueue) or queue.recovstatus == "NO":
             region.hardening.note(key, None)
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
             queue.latched = Latch.read(queue, kept)
-            found.append(queue)
-    return found
+            pending.append(queue)
+    return pending
 
 
 def empty_intrapartition(region: Region) -> None:
-    """TDINTRA=EMPTY: no records, no cycles, nothing indoubt."""
+    """TDINTRA=EMPTY: delete all intrapartition records, ATI cycles and indoubt units of work."""
     store = region.store
     for volatile in store.volatile.queues():
         volatile.clear()

@@ -102,7 +102,7 @@ class Visit:
     client: Client
     status: Block = field(init=False, repr=False)
     _said: int = 0
-    _asked: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
+    _pending: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
     _again: bool = False
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
 
@@ -158,20 +158,20 @@ class Visit:
         )
 
     async def _waited(self, what: str, call: Callable[[], T]) -> T:
-        asked = asyncio.ensure_future(self.console.host.ask(call, name=what))
-        done, _ = await asyncio.wait({asked}, timeout=_SAID_WAITING)
+        answer = asyncio.ensure_future(self.console.host.ask(call, name=what))
+        done, _ = await asyncio.wait({answer}, timeout=_SAID_WAITING)
         if not done:
             self.say(f"{what}: waits ...")
-        self._asked.add(asked)
+        self._pending.add(answer)
         try:
-            return await asyncio.wait_for(asked, _LONGEST_WAIT)
+            return await asyncio.wait_for(answer, _LONGEST_WAIT)
         finally:
-            self._asked.discard(asked)
+            self._pending.discard(answer)
 
     def leave(self) -> None:
         """Cancel the waiting actions of a page that was closed."""
-        for asked in tuple(self._asked):
-            asked.cancel()
+        for waiting in tuple(self._pending):
+            waiting.cancel()
 
     async def task(
         self, operation: ServerOperation, region: Region, action: Callable[[Task], T], **parts: object

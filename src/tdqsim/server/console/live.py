@@ -71,21 +71,25 @@ class RegionView:
                 return
             name = snapshot.target
 
-    def asked(self) -> set[str] | None:
+    def to_read(self) -> set[str] | None:
         """The queues to read; None for all."""
         if self.whole:
             return None
         return self.changed | self._unsettled
 
-    def take(self, snapshot: RegionSnapshot, asked: set[str] | None) -> bool:
+    def take(self, snapshot: RegionSnapshot, to_read: set[str] | None) -> bool:
         """Keep a new snapshot; return whether anything has changed."""
         old = self.queues
         new = {name: queue for name, queue in snapshot.queues.items() if old.get(name) != queue}
-        gone = [name for name in (list(old) if asked is None else asked) if name in old and name not in snapshot.queues]
-        self.queues = snapshot.queues if asked is None else {**old, **new}
+        gone = [
+            name for name in (list(old) if to_read is None else to_read) if name in old and name not in snapshot.queues
+        ]
+        self.queues = snapshot.queues if to_read is None else {**old, **new}
         for name in gone:
             self.queues.pop(name, None)
-        self._unsettled = {name for name in (snapshot.queues if asked is None else asked) if self._is_unsettled(name)}
+        self._unsettled = {
+            name for name in (snapshot.queues if to_read is None else to_read) if self._is_unsettled(name)
+        }
         changed = bool(new or gone) or self.happened or _rest_of(self.snapshot) != _rest_of(snapshot)
         self.snapshot, self.happened = snapshot, False
         return changed
@@ -201,10 +205,10 @@ class Live:
         """Read regions; return the names of those that have changed."""
         new = set()
         for view in views:
-            asked = view.asked()
+            to_read = view.to_read()
             view.whole, view.changed = False, set()
-            snapshot = await asyncio.wrap_future(self._host.engine.outside(partial(read_region, view.region, asked)))
-            if view.take(snapshot, asked):
+            snapshot = await asyncio.wrap_future(self._host.engine.outside(partial(read_region, view.region, to_read)))
+            if view.take(snapshot, to_read):
                 new.add(view.region.applid)
         return new
 

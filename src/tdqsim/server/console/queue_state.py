@@ -126,7 +126,7 @@ def predict_set(region: Region, name: str, userid: str, option: str, value: str)
         return f"would get {condition.name}{resp2}: {condition.detail}"
     except (TdqError, ValueError) as error:
         return f"is not a valid value: {error}"
-    return "would go well"
+    return "would succeed"
 
 
 def as_value(option: str, value: str) -> str | int:

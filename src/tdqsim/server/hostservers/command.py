@@ -44,7 +44,7 @@ class CommandServer(Conversation):
     wrong_server = _WRONG_SERVER
 
     def serve(self, frame: Frame) -> Step | None:
-        """See the base."""
+        """See the base class."""
         job = self.job
         if job is None:
             return End("the server job has ended")
@@ -62,7 +62,7 @@ class CommandServer(Conversation):
         raise Refused(_WRONG_REQUEST, f"request {frame.request:04X} to the remote command server")
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
-        """See the base."""
+        """See the base class."""
         malformed = _EXCHANGE_NOT_VALID if frame.request == 0x1001 else _REQUEST_NOT_VALID
         code = error.code if isinstance(error, Refused) else malformed
         reply_id, more = _REPLIES.get(frame.request, (0x8002, 0))

@@ -37,7 +37,7 @@ class DataQueueServer(Conversation):
     local_only = True
 
     def serve(self, frame: Frame) -> Step | None:
-        """See the base."""
+        """See the base class."""
         if frame.request == 0:
             frame.fixed(20, 6)
             return Reply(reply(frame, 0x8000, _DONE + self.host.vrm + bytes(2)))
@@ -70,7 +70,7 @@ class DataQueueServer(Conversation):
         return SystemWork(work, undo)
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
-        """See the base."""
+        """See the base class."""
         return reply(frame, _COMMON, error.code.to_bytes(2, "big") if isinstance(error, Refused) else _SYNTAX)
 
 

@@ -140,9 +140,9 @@ class HostServers:
             return False
         return True
 
-    def refused(self, who: str, why: str) -> None:
+    def refused(self, client: str, why: str) -> None:
         """Log why a connection was ended; only the first of many are logged."""
-        self._refusals.warning("%s: connection ended: %s", who, why)
+        self._refusals.warning("%s: connection ended: %s", client, why)
 
     def submit(self, call: Callable[[], T], name: str) -> Future[T]:
         """Run a call in the engine's thread as a task; it may wait."""

@@ -35,7 +35,7 @@ async def host_servers(
     mapper = next((port for name, port in given.items() if name == "mapper"), None)
     accounts = host.accounts
     assert accounts is not None, "the host was made for host servers"
-    found: dict[str, dict[str, int]] = {}
+    listening: dict[str, dict[str, int]] = {}
     async with AsyncExitStack() as cleanup:
         for name, system in host.systems.items():
             context: SSLContext | None = None if certificate is None else certificate.context()
@@ -54,5 +54,5 @@ async def host_servers(
             except OSError as error:
                 raise TdqError(f"{config.address}: cannot listen on a port of {name}: {error.strerror}") from error
             cleanup.push_async_callback(servers.stop)
-            found[name] = dict(servers.ports)
-        yield found
+            listening[name] = dict(servers.ports)
+        yield listening

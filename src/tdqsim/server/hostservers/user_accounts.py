@@ -41,7 +41,7 @@ class UserAccounts(Accounts):
         return self._accounts[user]
 
     def admit(self, user: str, origin: str) -> bool:
-        """See the base."""
+        """See the base class."""
         try:
             self._users.admit(user, origin)
         except TooManySignOns:
@@ -49,11 +49,11 @@ class UserAccounts(Accounts):
         return True
 
     def succeeded(self, user: str, origin: str) -> None:
-        """See the base."""
+        """See the base class."""
         self._users.succeeded(user, origin)
 
     def change(self, account: Account, password: str) -> None:
-        """See the base."""
+        """See the base class."""
         before = self._known[account.user]
         self._put(
             before,

@@ -117,7 +117,7 @@ async def attended(
             return answer.result()
         if streams.ending:
             raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the server is being stopped{left}")
-        raise TimeoutError(f"what was waited for did not come{left}")
+        raise TimeoutError(f"the wait has reached its time limit{left}")
     finally:
         streams.close(stopped)
         for each in (answer, *others):

@@ -121,11 +121,11 @@ class _Checked:
         return None
 
     def _bounded(self, receive: Receive) -> Receive:
-        seen, whole = 0, False
+        received, whole = 0, False
         until = asyncio.get_running_loop().time() + self._seconds
 
         async def bounded() -> Message:
-            nonlocal seen, whole
+            nonlocal received, whole
             if whole:
                 return await receive()  # the client disconnects
             try:
@@ -135,8 +135,8 @@ class _Checked:
                 detail = f"the body did not arrive within {self._seconds:g} seconds"
                 raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, detail, {"Connection": "close"}) from None
             whole = not message.get("more_body", False)
-            seen += len(message.get("body", b""))
-            if seen > self._body_bytes:
+            received += len(message.get("body", b""))
+            if received > self._body_bytes:
                 raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {self._body_bytes} bytes")
             return message
 

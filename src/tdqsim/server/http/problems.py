@@ -101,7 +101,7 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, WouldWaitForever):
         return problem(HTTPStatus.CONFLICT, "would wait for ever", str(error))
     if isinstance(error, (TimedOut, TimeoutError)):
-        return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "what was waited for did not come")
+        return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "the wait has reached its time limit")
     assert isinstance(error, TdqError), error
     return problem(HTTPStatus.CONFLICT, type(error).__name__, str(error))
 

@@ -80,8 +80,7 @@ async def regions(host: Served, _user: Caller) -> list[RegionSummary]:
 @routes.operation("getRegion")
 async def region(host: Served, region: PathRegion) -> RegionSummary:
     """One region."""
-    found = region
-    return await host.ask(lambda: _about(found))
+    return await host.ask(lambda: _about(region))
 
 
 def _about(region: Region) -> RegionSummary:

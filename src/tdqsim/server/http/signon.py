@@ -114,10 +114,10 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
 
 def _add_session(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     @app.post("/api/v1/session", tags=["session"], status_code=201, operation_id="signOn")
-    async def begin(request: Request, who: SignOnRequest) -> SessionToken:
+    async def begin(request: Request, credentials: SignOnRequest) -> SessionToken:
         """Sign on and get a bearer token, which expires after a time, or after a time without use."""
         try:
-            user_id = await sign_on(request, who.user, who.password)
+            user_id = await sign_on(request, credentials.user, credentials.password)
         except SignOnRefused as error:
             waits = {"Retry-After": str(round(error.seconds))} if isinstance(error, TooManySignOns) else None
             raise HTTPException(_status(error), str(error), waits) from None

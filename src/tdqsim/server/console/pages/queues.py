@@ -116,7 +116,7 @@ class _Queues:
     async def refresh(self) -> None:
         self._draw()
 
-    def _found(self) -> list[QueueRow]:
+    def _matching(self) -> list[QueueRow]:
         wanted, type_, show = self.name.text.strip().upper(), self.type.text, _SHOW[self.show.text][1]
         matching = [
             queue
@@ -129,7 +129,7 @@ class _Queues:
         return matching
 
     def _draw(self) -> None:
-        matching = self._found()
+        matching = self._matching()
         self.pager.limit(len(matching))
         page = matching[self.pager.at : self.pager.at + _PAGE]
         self.table.show([self._row(queue) for queue in page], (self.sort, self.down))
