@@ -274,7 +274,7 @@ class Task(TaskBase):
     send_control = terminal.send_control
     """Send control functions without data."""
     send = terminal.send
-    """Send data as it is."""
+    """Send data without formatting."""
     receive = terminal.receive
     """Receive what the terminal user typed."""
 
