@@ -232,7 +232,7 @@ def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float)
     lines = (ROOT / "src" / "tdqsim" / "facts" / "rules.tsv").read_text("utf-8").splitlines()
     ids = [line.split("\t", 1)[0] for line in lines if line and not line.startswith(("#", "id\t"))]
     drawn = chance.sample(ids, min(count, len(ids)))
-    words = " or ".join(f"{each}-resp or {each}-message" for each in drawn)
+    words = " or ".join(f"{each}-resp or {each}-message or [{each}]" for each in drawn)
     code = run(["-n", "2", "-m", "slow", "-k", words, "tests/facts/test_rule_alterations.py"], there, seconds)
     verdict = "not decided in time" if code is None else "ok" if code in (0, 5) else "NOT NOTICED"
     print(f"rules {' '.join(drawn)}: {verdict}")

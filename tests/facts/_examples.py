@@ -262,7 +262,7 @@ class Stage:
     ``put(queue, *records)`` writes each record in a task of its own. ``doubt(*commands)`` issues commands in a unit of work
     that is prepared and then loses its coordinator; it returns the unit of work. ``counts(queue)`` are the statistics of a queue,
     ``every(resource)`` are the rows of an INQUIRE browse. ``link = pair(near, far)`` makes two linked regions, ``region`` and
-    ``far``, with DEFINE statements each. ``number("T1")`` is the number of a task, ``later(seconds=5)`` lets time pass.
+    ``far``, with DEFINE statements each. ``closing(x)`` closes x at the end. ``number("T1")`` is the number of a task, ``later(seconds=5)`` lets time pass.
     """
 
     def __init__(self) -> None:
@@ -285,6 +285,7 @@ class Stage:
             "number",
             "later",
             "every",
+            "closing",
             "pair",
         )
         self.names: dict[str, Any] = {name: getattr(self, name) for name in own} | {"ran": []}
@@ -405,6 +406,11 @@ class Stage:
         """The number of the task of a transaction, which is T1 for the task T1."""
         return next(number for number, task in self.names["region"].tasks.items() if task.eib.eibtrnid == transid)
 
+    def closing(self, opened: Any) -> Any:
+        """What was opened, to be closed when the example ends."""
+        self.end.callback(opened.close)
+        return opened
+
     def cemt(self, text: str, **options: Any) -> Any:
         """What CEMT answers."""
         return cemt(self.names["region"], text, **options)
@@ -496,10 +502,10 @@ def run_example(example: Example) -> None:
     """
     steps = [*example.given, *example.when, *example.then]
     stage = Stage()
+    stage.statements = "\n".join(with_group(step.text) for step in steps if step.text.startswith("DEFINE "))
     with stage.end:
         for step in steps:
             if step.text.startswith("DEFINE "):
-                stage.statements += f"{with_group(step.text)}\n"
                 continue
             outcome = stage.take(step, steps)
             if not (agrees(step.expected, outcome.value) if step.compared else outcome.worked()):

@@ -10,11 +10,15 @@ from tests.rules import rule
 
 IN_WORDS = {row.id for row in rules().values() if not row.resp and not row.message}
 
-STILL_WITHOUT = 233
-"""How many rules have neither yet."""
-
-PROSE: dict[str, str] = {}
-"""Rules that stay words only, each with the reason."""
+COMPILED = "it is about a compiled COBOL program, and compiling takes longer than all examples together"
+PROSE = {
+    "COBOL-NAMES-OF-PROGRAMS": COMPILED,
+    "COBOL-OPTIONS": COMPILED,
+    "COBOL-TASK-LIST": COMPILED,
+    "IC-CANCEL-POST": COMPILED,
+    "RESTART-COLD-KILLED": "the region has to be killed between two writes of its start, which only a copied store shows",
+}
+"""Rules that stay words only, each with the reason; the tests that carry them are ordinary ones."""
 
 
 def check(rule_id: str) -> None:
@@ -32,11 +36,9 @@ def test_the_example_of_a_rule(rule_id):
 
 
 def test_every_rule_in_words_has_an_example_or_a_reason():
-    without = IN_WORDS - examples().keys()
-    assert len(without - PROSE.keys()) <= STILL_WITHOUT
+    assert IN_WORDS - examples().keys() == PROSE.keys()
     assert len(PROSE) <= 30
-    assert not PROSE.keys() & examples().keys()
-    assert examples().keys() <= rules().keys()
+    assert examples().keys() <= IN_WORDS
 
 
 def test_every_example_compares_something():
