@@ -1,9 +1,14 @@
-"""The coverage page says what the declarations say, and what tests that passed have exercised."""
+"""The coverage page says what the declarations say, what tests that passed have exercised, and what they hold."""
 
 from __future__ import annotations
 
+import ast
+import inspect
+import json
 import subprocess
 import sys
+import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,9 +47,10 @@ import pytest
 from tdqsim import Condition, EscapeMessage, define_tdqueue, define_transaction, parse_definitions
 from tdqsim.testing import Fault, FaultPlan, MessageFault
 
-QUEUE = define_tdqueue(name="PAYQ", type="INTRA", triggerlevel=1, transid="PAYP", atifacility="FILE")
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", triggerlevel=2, transid="PAYP", atifacility="FILE")
+TAPE = define_tdqueue(name="TAPE", type="EXTRA", rewind="REREAD", opentime="DEFERRED")
 
-@pytest.mark.tdq_definitions(QUEUE)
+@pytest.mark.tdq_definitions(QUEUE, TAPE)
 @pytest.mark.tdq_expect("DFHTD0183")
 @pytest.mark.rule("TD-DISABLED")
 def test_one(tdq_region):
@@ -54,13 +60,14 @@ def test_one(tdq_region):
         task.readq_td("NONE", nohandle=True)
         task.syncpoint()
     tdq_region.writeq_td("PAYQ", b"x")
+    tdq_region.writeq_td("PAYQ", b"x", length=None)
+    tdq_region.readq_td("PAYQ")
     assert tdq_region.inquire_tdqueue("PAYQ").numitems == 1
     tdq_region.set_tdqueue("PAYQ", enablestatus="DISABLED")
 
 def test_two():
     "DEFINESOURCE ITEMCOUNT LENGERR CPF9801 TERMINAL"
     parse_definitions("group: G\\ntransaction:\\n- {name: AAAA, alias: BBBB}\\n")
-    parse_definitions("group: G\\ntdqueue:\\n- {name: TAPE, type: EXTRA, rewind: REREAD}\\n")
 
 def test_fails(tdq_region):
     tdq_region.deleteq_td("NONE")
@@ -89,22 +96,24 @@ def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes
     assert "1 failed, 4 passed" in done.stdout, done.stdout
     page = coverage_page(load_evidence(tmp_path / "seen.json"))
     one = "test_it.py::test_one"
-    assert row(page, "READQ TD")[1] == "done"
+    assert row(page, "READQ TD")[1] == "seen only"
     assert row(page, "READQ TD")[-1] == one
-    untouched = row(page, "READQ TD")[4].split()
+    untouched = row(page, "READQ TD")[6].split()
     assert {"QZERO", "QIDERR", "LENGTH"} & set(untouched) == set()
     assert {"NOSUSPEND", "NOTOPEN", "LENGERR"} <= set(untouched)
-    assert (row(page, "WRITEQ TD")[1], "IOERR" in row(page, "WRITEQ TD")[4].split()) == ("done", True)
+    assert {"QIDERR", "LENGTH"} <= set(row(page, "READQ TD")[5].split())
+    assert "LENGTH" in row(page, "WRITEQ TD")[6].split()  # given the value that it has anyway
+    assert (row(page, "WRITEQ TD")[1], "IOERR" in row(page, "WRITEQ TD")[6].split()) == ("seen only", True)
     assert row(page, "DELETEQ TD")[1] == "untouched"  # the test that issued it has failed
-    assert row(page, "NUMITEMS")[1:3] == ["done", "-"]
-    assert row(page, "ENABLESTATUS")[1:3] == ["untouched", "done"]
-    assert "| TDQUEUE | TRIGGERLEVEL | INTRA | done | test_it.py::" in page
+    assert row(page, "NUMITEMS")[1:3] == ["seen only", "-"]
+    assert row(page, "ENABLESTATUS")[1:3] == ["untouched", "seen only"]
+    assert "| TDQUEUE | TRIGGERLEVEL | INTRA | seen only | test_it.py::" in page
     assert "| TDQUEUE | FACILITYID | INTRA | untouched |  |" in page
-    assert "| TDQUEUE | REWIND | EXTRA | without effect | test_it.py::test_two |" in page
+    assert f"| TDQUEUE | REWIND | EXTRA | without effect | {one} |" in page
     assert "| TRANSACTION | ALIAS |  | without effect | test_it.py::test_two |" in page
-    assert row(page, "DFHTD0183")[2] == "done"
-    assert (row(page, "CPF9801")[2], row(page, "CPF9872")[2]) == ("done", "untouched")
-    assert row(page, "QSNDDTAQ")[1] == "done"
+    assert row(page, "DFHTD0183")[2] == "seen only"
+    assert (row(page, "CPF9801")[2], row(page, "CPF9872")[2]) == ("seen only", "untouched")
+    assert row(page, "QSNDDTAQ")[1] == "seen only"
     assert (row(page, "RDQD0100")[1], row(page, "RDQD0200")[1]) == ("done", "untouched")
     assert row(page, "TD-DISABLED")[-2:] == ["held", one]
     assert row(page, "TD-DISABLED-READ" if "TD-DISABLED-READ" in rules() else "EIB-TD")[-2] == "untouched"
@@ -147,7 +156,88 @@ def test_the_command_line_writes_and_checks_the_page(tmp_path: Path) -> None:
     assert main(["coverage", "--check", str(page)]) == 0
     page.write_text(page.read_text("utf-8") + "x", "utf-8")
     assert main(["coverage", "--check", str(page)]) == 2
-    (tmp_path / "seen.json").write_text('{"command READQ TD": [1, ["tests/a.py::test"]]}')
+    (tmp_path / "seen.json").write_text('{"command READQ TD": [[1, "tests/a.py::test"]]}')
     assert main(["coverage", "--evidence", str(tmp_path / "seen.json"), "--check", str(page)]) == 2
     (tmp_path / "seen.json").write_text("[1]")
     assert main(["coverage", "--evidence", str(tmp_path / "seen.json")]) == 1
+
+
+def test_what_a_test_holds_is_done() -> None:
+    evidence = Evidence()
+    for claim in ("command UNLOCK", "option UNLOCK TOKEN", "condition UNLOCK DISABLED", "option READ EQUAL"):
+        evidence.add(claim, "tests/a.py::test[one]")
+    evidence.add("receiver READ TOKEN", "tests/a.py::test[one]")
+    held = {"command UNLOCK": "tests/b.py::test[two]", "condition UNLOCK DISABLED": "", "receiver READ LENGTH": "x::y"}
+    page = coverage_page(evidence, held)
+    assert (row(page, "UNLOCK")[1], row(page, "UNLOCK")[-1]) == ("done", "tests/b.py::test")
+    assert row(page, "UNLOCK")[5].split() == ["TOKEN", "DISABLED"]
+    read = row(page, "READ")
+    assert ("EQUAL" in read[4].split(), "EQUAL" in read[6].split(), "GTEQ" in read[6].split()) == (True, False, True)
+    assert read[7].split() == ["INTO", "SET", "TOKEN"]
+
+
+def unread_parameters(function: Callable[..., object]) -> set[str]:
+    """The parameters whose names do not occur in the body of a function."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(inspect.unwrap(function)))).body
+    assert isinstance(definition, ast.FunctionDef)
+    used = {node.id for line in definition.body for node in ast.walk(line) if isinstance(node, ast.Name)}
+    return {each.arg for each in (*definition.args.args, *definition.args.kwonlyargs)} - used
+
+
+def test_a_parameter_that_a_command_does_not_read_is_listed_as_without_effect() -> None:
+    listed = {(row["command"], row["option"]) for row in table("options_without_effect")}
+    for name, command in COMMANDS.items():
+        unread = unread_parameters(command.function) - {"task", "nohandle"}
+        words = {option.word for option in command.options if option.parameter in unread}
+        assert (name, "-") in listed or {(name, word) for word in words} <= listed, name
+    assert {each["kind"] for each in table("options_without_effect")} == {"holds", "idle"}
+
+
+ABLATED = """
+import pytest
+from tdqsim import define_tdqueue
+
+pytestmark = pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA", triggerlevel=0))
+
+def test_looks(tdq_region):
+    tdq_region.writeq_td("PAYQ", b"abc", 2)
+    assert tdq_region.peek("PAYQ") == [b"ab"]
+
+def test_looks_away(tdq_region):
+    tdq_region.writeq_td("PAYQ", b"abc", 2)
+    tdq_region.readq_td("PAYQ", nosuspend=True)
+"""
+
+
+def test_ablation_finds_the_test_that_notices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks, away = (f"test_it.py::test_looks{end}" for end in ("", "_away"))
+    (tmp_path / "test_it.py").write_text(ABLATED, "utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\n" + ("" if installed() else "addopts = -p tdqsim.testing.plugin\n"))
+    claims = {
+        "command WRITEQ TD": [[1, away], [2, looks]],
+        "option WRITEQ TD LENGTH": [[1, away], [2, looks]],
+        "option READQ TD NOSUSPEND": [[1, away]],
+        "rule TD-FIFO": [[1, away]],
+    }
+    (tmp_path / "seen.json").write_text(json.dumps(claims), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    options = ["coverage", "--verdicts", "held.json"]
+    assert main([*options, "--evidence", "seen.json", "--ablate"]) == 0
+    held = {
+        "command WRITEQ TD": away, "option WRITEQ TD LENGTH": looks, "option READQ TD NOSUSPEND": ""
+    }  # fmt: skip
+    assert json.loads((tmp_path / "held.json").read_text("utf-8")) == held
+    assert main([*options, "--sample", "5", "--draw", "a commit"]) == 0
+    (tmp_path / "held.json").write_text(json.dumps({"option READQ TD NOSUSPEND": away}), "utf-8")
+    assert main([*options, "--sample", "5"]) == 2
+    assert f"option READQ TD NOSUSPEND: {away} passes without it" in capsys.readouterr().err
+
+
+def test_the_tests_that_hold_something_exist() -> None:
+    verdicts = json.loads(Path("tests/ablation.json").read_text("utf-8"))
+    named = {tuple(test.partition("[")[0].split("::")[:2]) for test in verdicts.values() if test}
+    assert len(named) > 100
+    lost = [f"{file}::{test}" for file, test in named if f"def {test}(" not in Path(file).read_text("utf-8")]
+    assert lost == []

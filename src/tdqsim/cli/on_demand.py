@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tdqsim.report import topology as topology
     from tdqsim.server import schema as schema
     from tdqsim.server import systemfile as systemfile
+    from tdqsim.testing import ablation as ablation
     from tdqsim.testing import coverage as coverage
     from tdqsim.testing import evidence as evidence
     from tdqsim.testing import history as history
@@ -81,7 +82,7 @@ _MODULES: Final = (
     "tdqsim.pipeline.splits",
     "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
     "tdqsim.server.schema", "tdqsim.server.systemfile",
-    "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",
+    "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",
     "tdqsim.testing.mutation",
 )  # fmt: skip
 

@@ -33,7 +33,8 @@ class EvidencePlugin:
         report = yield
         if report.when == "call" and report.passed:
             rules = [str(rule) for marker in item.iter_markers("rule") for rule in marker.args]
-            self._recorder.passed(item.nodeid.partition("[")[0], rules)
+            faces = item.get_closest_marker("faces") is not None
+            self._recorder.passed(item.nodeid, rules, report.duration, faces=faces)
         return report
 
     @pytest.hookimpl(tryfirst=True)

@@ -1,75 +1,123 @@
-"""The coverage page: which commands, options, attributes and messages are simulated, and which of them tests use.
+"""The coverage page: which commands, options, attributes and messages are simulated, and which of them tests hold.
 
-It is made from the declarations, the tables of facts, and the evidence of tests. *done* means that it has its effect
-here, and a test that passed has exercised it (see :mod:`~tdqsim.testing.evidence`). *without effect* means that it is
-accepted and checked and changes nothing; a test has used it. *untouched* is declared, but no test has exercised it.
-*absent* is refused.
+It is made from the declarations, the tables of facts, the evidence of tests (:mod:`~tdqsim.testing.evidence`) and the
+verdicts of ablation (:mod:`~tdqsim.testing.ablation`). *done* means that a test fails when it is taken away. *seen
+only* means that a test exercises it, and none fails without it. *without effect* means that it is accepted and checked
+and changes nothing; a test has used it. *untouched* is declared, but no test has exercised it. *not looked at* is a
+receiver that can get nothing without a test that fails. *absent* is refused. Rules and formats cannot be taken away: a
+test with the mark of the rule holds it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
 
+from tdqsim import definitions
 from tdqsim.cics import Region  # noqa: F401  (declares every command)
 from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing.evidence import Evidence
 
-__all__ = ["coverage_page", "declared_page", "differences"]
+__all__ = ["Tested", "coverage_page", "declared_page", "differences"]
 
 _NOT_CHECKED: Final = ("NOHANDLE",)
+_DONE: Final = "done"
+_SEEN: Final = "seen only"
+_IDLE: Final = "without effect"
 _UNTOUCHED: Final = "untouched"
-_OF_TESTS: Final = frozenset({"untouched", "seen in"})
+_UNREAD: Final = "not looked at"
+_OF_TESTS: Final = frozenset({_UNTOUCHED, _SEEN, _UNREAD, "seen in"})
 """The columns that need evidence of tests."""
+_RESOURCES: Final = (
+    definitions.Transaction, definitions.File, definitions.ProgramDefinition, definitions.Connection,
+    definitions.Tsmodel, definitions.Terminal,
+)  # fmt: skip
 _DECLARED: Final = (
     "This page is made from the declarations of the commands and the tables of facts. *done*: tdqsim simulates it. "
     "*without effect*: accepted and checked, and nothing changes. *absent*: refused. *raised*: a command can raise the "
     "condition. *known by number*: you can use the name, and no command raises the condition."
 )
 _INTRODUCTION: Final = (
-    "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, and what was "
-    "recorded while the tests ran (`pytest --tdq-evidence FILE`). *done*: it has its effect here, and a test that "
-    "passed has exercised it; *seen in* names one. *without effect*: accepted and checked, and nothing changes. "
-    "*untouched*: declared, and no test has exercised it. *absent*: refused."
+    "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, what was recorded "
+    "while the tests ran (`pytest --tdq-evidence FILE`), and what tests notice when it is taken away (`tdq coverage "
+    "--ablate`). *done*: it has its effect here: a test fails when the command does nothing, the option is dropped, "
+    "the attribute has its default, the condition or message is another one, or the receiver gets nothing; *seen in* "
+    "names the test. *seen only*: a test exercises it, and none that was tried fails without it. *without effect*: "
+    "accepted and checked, and nothing changes. *untouched*: declared, and no test has exercised it. *absent*: "
+    "refused."
+)
+_COMMANDS: Final = (
+    "Under *without effect* are the options that are accepted and checked and change nothing: they say what holds "
+    "anyway, or stand for something that is not simulated. Under *seen only* are the options and conditions that tests "
+    "give or meet and none needs, under *untouched* those that no test gives or meets, and under *not looked at* the "
+    "receivers that can get nothing without a test that fails."
 )
 
 
-def coverage_page(evidence: Evidence | None = None) -> str:
+class Tested(NamedTuple):
+    """What is known of the tests: evidence that they exercise a claim, and verdicts on whether they notice its absence.
+
+    Attributes:
+        evidence: the tests that exercise a claim.
+        verdicts: the test that fails without a claim, by claim; empty if none does.
+    """
+
+    evidence: Evidence
+    verdicts: Mapping[str, str]
+
+    def by(self, *claims: str) -> str:
+        """A test that fails without one of the claims; empty if there is none."""
+        tests = (self.verdicts.get(claim, "") for claim in claims)
+        return min((test.partition("[")[0] for test in tests if test), default="")
+
+    def test(self, *claims: str) -> str:
+        """A test that holds one of the claims, or else one that exercises it, for a cell of the page."""
+        return self.by(*claims) or self.evidence.of(*claims)
+
+    def state(self, *claims: str, idle: bool = False) -> str:
+        """The state of what the claims stand for, in a word of the page."""
+        if not self.test(*claims):
+            return _UNTOUCHED
+        return _IDLE if idle else _DONE if self.by(*claims) else _SEEN
+
+
+class _Everything(Tested):
+    """What would be known if tests held everything: a page made with it shows declarations only."""
+
+    def by(self, *claims: str) -> str:
+        """Never empty: everything counts as held."""
+        return " ".join(claims)
+
+
+def coverage_page(evidence: Evidence | None = None, verdicts: Mapping[str, str] | None = None) -> str:
     """The page, as Markdown.
 
     Args:
         evidence: what tests have exercised; without it, everything that is declared is untouched.
+        verdicts: the tests that fail without a claim; without them, what tests have exercised is seen only.
     """
-    evidence = Evidence() if evidence is None else evidence
+    held = Tested(Evidence() if evidence is None else evidence, verdicts or {})
     parts = [
         "# What is covered",
         _INTRODUCTION,
-        *_commands(evidence),
-        *_attributes(evidence),
-        *_inquire(evidence),
-        *_cvdas(evidence),
-        *_ibmi(evidence),
-        *_messages(evidence),
-        *_rules(evidence),
+        *_commands(held),
+        *_attributes(held),
+        *_inquire(held),
+        *_cvdas(held),
+        *_ibmi(held),
+        *_messages(held),
+        *_rules(held),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-class _Everything(Evidence):
-    """Evidence that claims that everything was exercised: a page made with it shows declarations only."""
-
-    def of(self, *names: str) -> str:
-        """Never: everything counts as exercised."""
-        return " ".join(names)
-
-
 def declared_page() -> str:
     """The page for readers, as Markdown: commands, attributes, options, conditions, APIs and messages without tests."""
-    evidence = _Everything()
-    parts = [*_commands(evidence), *_attributes(evidence), *_inquire(evidence), *_cvdas(evidence), *_ibmi(evidence)]
-    kept = [part for part in parts if not part.startswith("Under *untouched*")]
+    held = _Everything(Evidence(), {})
+    parts = [*_commands(held), *_attributes(held), *_inquire(held), *_cvdas(held), *_ibmi(held)]
+    kept = [part for part in parts if part != _COMMANDS]
     return "\n\n".join(["# Coverage", _DECLARED, *map(_without_test_columns, kept)]) + "\n"
 
 
@@ -107,108 +155,115 @@ def _of_command(name: str) -> list[Rule]:
     return [rule for rule in rules().values() if rule.command == name]
 
 
-def _state(held: str, *, idle: bool = False) -> str:
-    return ("without effect" if idle else "done") if held else _UNTOUCHED
-
-
-def _commands(evidence: Evidence) -> Iterator[str]:
+def _commands(held: Tested) -> Iterator[str]:
     names = [*COMMANDS, *(row["command"] for row in table("eibfn") if row["command"] not in COMMANDS)]
+    idle: dict[str, list[str]] = {}
+    for row in table("options_without_effect"):
+        idle.setdefault(row["command"], []).append(row["option"])
     rows: list[tuple[object, ...]] = []
     for name in names:
         command = COMMANDS.get(name)
         if command is None:
-            rows.append((name, "absent", "", "", "", "", ""))
+            rows.append((name, "absent", *([""] * 8)))
             continue
         options = dict.fromkeys(option.word for option in command.options if option.word)
         conditions = sorted(resp.name for resp in command.conditions)
-        held = evidence.of(f"command {name}")
-        untouched = " ".join(_untouched(command, evidence))
-        count = len(_of_command(name)) or ""
-        rows.append((name, _state(held), " ".join(options), " ".join(conditions), untouched, count, held))
+        none = idle.get(name, [])
+        state = held.state(f"command {name}", idle="-" in none)
+        states = list(_states(command, held, none))
+        lists = (" ".join(word for word, its in states if its == each) for each in (_SEEN, _UNTOUCHED, _UNREAD))
+        without = " ".join(word for word in none if word != "-")
+        count, test = len(_of_command(name)) or "", held.test(f"command {name}")
+        rows.append((name, state, " ".join(options), " ".join(conditions), without, *lists, count, test))
     yield "## EXEC CICS commands"
-    yield "Under *untouched* are the options that no test has given, and the conditions that no test has met."
-    yield _grid(("command", "state", "options", "conditions", "untouched", "rules", "seen in"), rows)
+    yield _COMMANDS
+    columns = (_IDLE, _SEEN, _UNTOUCHED, _UNREAD)
+    yield _grid(("command", "state", "options", "conditions", *columns, "rules", "seen in"), rows)
 
 
-def _untouched(command: Command, evidence: Evidence) -> Iterator[str]:
-    given = [option.word for option in command.options if not option.receiver]
-    for word in dict.fromkeys(given):
-        things = (f"option {command.name} {word}", f"asked {word}")
-        if word and word not in _NOT_CHECKED and not evidence.of(*things):
-            yield word
+def _states(command: Command, held: Tested, idle: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The options, receivers and conditions of a command, each with its state."""
+    words = [(option.word, option.receiver) for option in command.options if option.word not in ("", *_NOT_CHECKED)]
+    for word, receiver in dict.fromkeys(words):
+        if receiver:
+            yield word, _DONE if held.by(f"receiver {command.name} {word}") else _UNREAD
+        else:
+            yield word, held.state(f"option {command.name} {word}", idle=word in idle)
     for name in sorted(resp.name for resp in command.conditions):
-        if not evidence.of(f"condition {command.name} {name}"):
-            yield name
+        yield name, held.state(f"condition {command.name} {name}")
 
 
-def _attributes(evidence: Evidence) -> Iterator[str]:
+def _attributes(held: Tested) -> Iterator[str]:
     idle = {(row["resource"], row["name"]) for row in table("attributes_without_effect")}
     idle |= {("TDQUEUE", row["name"]) for row in table("tdqueue_without_effect")}
     named = [("TDQUEUE", row["name"], row["types"]) for row in table("tdqueue_attributes")]
     known = {(resource, name) for resource, name, _ in named}
-    named += [(resource, name, "") for resource, name in sorted(idle - known)]
+    own = {(model.kind, name.upper()): None for model in _RESOURCES for name in model.attribute_order()}
+    named += [(resource, name, "") for resource, name in (*own, *sorted(idle - known - own.keys()))]
     rows = []
     for resource, name, types in named:
-        held = evidence.of(f"attribute {resource} {'NAME' if name == 'TDQUEUE' else name}")
-        rows.append((resource, name, types, _state(held, idle=(resource, name) in idle), held))
+        claim = f"attribute {resource} {'NAME' if name == 'TDQUEUE' else name}"
+        rows.append((resource, name, types, held.state(claim, idle=(resource, name) in idle), held.test(claim)))
     yield "## Attributes of definitions"
     yield _grid(("resource", "attribute", "types", "state", "seen in"), rows)
 
 
-def _inquire(evidence: Evidence) -> Iterator[str]:
+def _inquire(held: Tested) -> Iterator[str]:
     settable = {row["name"] for row in table("set_tdqueue")}
     rows = []
     for row in (each for each in table("inquire") if each["resource"] == "TDQUEUE"):
         name = row["option"]
-        held = evidence.of(f"asked {name}")
-        changed = evidence.of(f"option SET TDQUEUE {name}") if name in settable else ""
-        rows.append((name, _state(held), _state(changed) if name in settable else "-", row["values"], held))
+        claims = [f"receiver {command} {name}" for command in ("INQUIRE TDQUEUE", "INQUIRE TDQUEUE NEXT")]
+        changed = held.state(f"option SET TDQUEUE {name}") if name in settable else "-"
+        rows.append((name, held.state(*claims), changed, row["values"], held.test(*claims)))
     yield "## INQUIRE and SET TDQUEUE"
     yield _grid(("option", "INQUIRE", "SET", "values", "seen in"), rows)
 
 
-def _cvdas(evidence: Evidence) -> Iterator[str]:
+def _cvdas(held: Tested) -> Iterator[str]:
     yield "## CVDAs and conditions"
     yield "CVDAs: " + ", ".join(f"{row['name']} {row['value']}" for row in table("cvda")) + "."
     raised = {resp.name for command in COMMANDS.values() for resp in command.conditions}
     rows = []
     for row in table("resp"):
         name = row["name"]
-        held = evidence.of(*(f"condition {command} {name}" for command in COMMANDS)) if name in raised else ""
-        state = ("raised" if held else _UNTOUCHED) if name in raised else "known by number"
-        rows.append((name, row["value"], state, held))
+        claims = [f"condition {command} {name}" for command in COMMANDS] if name in raised else []
+        state = held.state(*claims) if claims else "known by number"
+        rows.append((name, row["value"], "raised" if state == _DONE else state, held.test(*claims)))
     yield _grid(("condition", "RESP", "state", "seen in"), rows)
 
 
-def _ibmi(evidence: Evidence) -> Iterator[str]:
+def _ibmi(held: Tested) -> Iterator[str]:
     rows = []
     for name, each in DECLARATIONS.items():
-        held = evidence.of(f"api {name}")
         messages = list(dict.fromkeys(use.message_id for use in each.messages))
-        untouched = [one for one in messages if not evidence.of(f"api-message {name} {one}")]
-        rows.append((name, _state(held), len(each.parameters) or "", " ".join(messages), " ".join(untouched), held))
+        states = {message: held.state(f"api-message {name} {message}") for message in messages}
+        seen, untouched = (" ".join(one for one in messages if states[one] == its) for its in (_SEEN, _UNTOUCHED))
+        api = f"api {name}"
+        count = len(each.parameters) or ""
+        rows.append((name, held.state(api), count, " ".join(messages), seen, untouched, held.test(api)))
     yield "## IBM i APIs and commands"
-    yield _grid(("name", "state", "parameters", "messages", "untouched", "seen in"), rows)
+    yield _grid(("name", "state", "parameters", "messages", _SEEN, _UNTOUCHED, "seen in"), rows)
     formats = dict.fromkeys(row["format"].partition(".")[0] for row in table("ibmi_formats"))
-    held_by = {name: evidence.of(f"format {name}") for name in formats}
-    yield _grid(("format", "state", "seen in"), [(name, _state(held), held) for name, held in held_by.items()])
+    tests = {name: held.test(f"format {name}") for name in formats}
+    yield _grid(("format", "state", "seen in"), [(n, _DONE if test else _UNTOUCHED, test) for n, test in tests.items()])
 
 
-def _messages(evidence: Evidence) -> Iterator[str]:
+def _messages(held: Tested) -> Iterator[str]:
     rows = []
     for kind, name in (("cpf_messages", "kind"), ("kernel_messages", "destination")):
         for row in table(kind):
-            held = evidence.of(f"message {row['id']}")
-            rows.append((row["id"], row[name], _state(held), row["text"], held))
+            claim = f"message {row['id']}"
+            rows.append((row["id"], row[name], held.state(claim), row["text"], held.test(claim)))
     yield "## Messages"
     yield _grid(("message", "kind or destination", "state", "text", "seen in"), rows)
 
 
-def _rules(evidence: Evidence) -> Iterator[str]:
+def _rules(held: Tested) -> Iterator[str]:
     rows = []
     for rule in sorted(rules().values()):
         outcome = " ".join(word for word in (rule.resp, rule.resp2, rule.message) if word)
-        held = evidence.of(f"rule {rule.id}")
-        rows.append((rule.id, rule.command, outcome, rule.confidence, "held" if held else _UNTOUCHED, held))
+        test = held.test(f"rule {rule.id}")
+        rows.append((rule.id, rule.command, outcome, rule.confidence, "held" if test else _UNTOUCHED, test))
     yield "## Rules"
     yield _grid(("rule", "command", "outcome", "confidence", "state", "seen in"), rows)

@@ -1,74 +1,97 @@
-"""What tests have exercised, recorded while they run: ``pytest --tdq-evidence FILE``.
+"""What tests have exercised, recorded while they run (``pytest --tdq-evidence FILE``), and what ablation takes away.
 
-A row of the coverage page counts as done only if a test that *passed* has exercised it: issued the command, used the
-option, met the condition, defined the attribute, asked for the value, called the API, caused the message, or has the
-mark of the rule. Nothing is read from the sources of tests, and conditions that a fault plan has raised do not count.
+What tests can exercise is a *claim*, named by its kind and its words: ``command UNLOCK``, ``option READ TOKEN``,
+``condition WRITEQ TD LENGERR``, ``receiver READ LENGTH``, ``attribute FILE RECORDFORMAT``, ``api QSNDDTAQ``,
+``api-message QSNDDTAQ CPF9801``, ``message DFHTD0183``. A test that passed and issued the command, gave the option
+another value than its default, met the condition, received the value, installed the attribute and so on is evidence
+for the claim. Nothing is read from the sources of tests, and conditions that a fault plan has raised do not count.
 Several runs may add to one file, and so do the processes of pytest-xdist.
 
-What can be exercised is named by its kind and its words, such as ``condition WRITEQ TD LENGERR``.
+That a test has exercised a claim does not mean that it would notice its absence. So the places that record a claim can
+also take it away, one claim at a time (:mod:`~tdqsim.testing.ablation`): the command does nothing, the option is
+dropped (an option that must be there is given another value), the attribute is reset to its default, the condition or
+message is another one, the receiver gets nothing. All forms of a command (Python, EXEC CICS text, COBOL) come through
+these places.
 """
 
 from __future__ import annotations
 
-import inspect
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics.kernel.command import COMMANDS, Command
+from tdqsim.cics.kernel.eib import completion, failure
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.spi.info import Info
-from tdqsim.definitions import Definitions
+from tdqsim.cics.spi.install import InstallPlan
+from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import UsageError
-from tdqsim.facts import table
+from tdqsim.facts import Resp, table
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
+from tdqsim.testing._without import another, without_attribute, without_receiver
 
 __all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
-_KEPT: Final = 3
+_KEPT: Final = 30
 _PLANNED: Final = "a planned fault"
+_COMMON: Final = ("", "nohandle")
+"""The parameters that are no claims: that of receivers, and NOHANDLE, which all commands have."""
 _MANY: Final = 5_000
+_OTHER_MESSAGE: Final = "CPF0000"
+_NO_CANDIDATE: Final = 10_000_000
+"""Added to the size of a test that holds no claim."""
+_SLOW: Final = 1_000_000
+"""Added to the size of a test that takes more than a second, so that quicker ones come first."""
 
 
 class Evidence:
-    """What has been exercised, with the number of tests that did, and the names of the first three.
+    """Which tests have exercised a claim: for each, the thirty that exercise the fewest other claims.
 
     Args:
-        found: number and names of tests, by what they exercised.
+        found: size (the number of claims that the test exercises) and node id of tests, by claim.
     """
 
-    def __init__(self, found: Mapping[str, tuple[int, Iterable[str]]] | None = None) -> None:
-        self._found = {name: (count, sorted(tests)[:_KEPT]) for name, (count, tests) in (found or {}).items()}
+    def __init__(self, found: Mapping[str, Iterable[tuple[int, str]]] | None = None) -> None:
+        self._found: dict[str, list[tuple[int, str]]] = {}
+        self.merge(found or {})
 
     @property
     def empty(self) -> bool:
         """Whether nothing was recorded."""
         return not self._found
 
-    def of(self, *names: str) -> str:
+    def of(self, *claims: str) -> str:
         """The first test that exercised one of these, for a cell of the page; empty if there is none."""
-        tests = [test for name in names for test in self._found.get(name, (0, []))[1]]
+        tests = [test.partition("[")[0] for claim in claims for _size, test in self._found.get(claim, ())]
         return min(tests, default="")
 
-    def add(self, thing: str, test: str) -> None:
-        """Record that a test has exercised something."""
-        count, tests = self._found.get(thing, (0, []))
-        if test not in tests:
-            self._found[thing] = count + 1, sorted([*tests, test])[:_KEPT]
+    def tests(self, claim: str) -> list[str]:
+        """The node ids of tests that may hold a claim; those that exercise little else come first."""
+        return [test for size, test in self._found.get(claim, ()) if size < _NO_CANDIDATE]
 
-    def merge(self, values: Mapping[str, tuple[int, Iterable[str]]]) -> None:
+    def claims(self) -> Iterator[str]:
+        """Every claim that a test has exercised."""
+        return iter(sorted(self._found))
+
+    def add(self, claim: str, test: str, size: int = 0) -> None:
+        """Record that a test has exercised a claim."""
+        self.merge({claim: [(size, test)]})
+
+    def merge(self, values: Mapping[str, Iterable[tuple[int, str]]]) -> None:
         """Add the record of another process, as made by :meth:`as_dict`."""
-        for thing, (more, tests) in values.items():
-            count, own = self._found.get(thing, (0, []))
-            self._found[thing] = count + int(more), sorted({*own, *map(str, tests)})[:_KEPT]
+        for claim, tests in values.items():
+            known = {test: size for size, test in self._found.get(claim, ())}
+            known |= {str(test): int(size) for size, test in tests}
+            self._found[claim] = sorted((size, test) for test, size in known.items())[:_KEPT]
 
-    def as_dict(self) -> dict[str, tuple[int, list[str]]]:
+    def as_dict(self) -> dict[str, list[tuple[int, str]]]:
         """The record as it is written to a file."""
-        return {thing: (count, tests) for thing, (count, tests) in sorted(self._found.items())}
+        return dict(sorted(self._found.items()))
 
 
 def load_evidence(path: Path) -> Evidence:
@@ -88,115 +111,195 @@ def load_evidence(path: Path) -> Evidence:
 
 
 class EvidenceRecorder:
-    """Records what a test exercises while it runs, and keeps that if the test passes.
+    """Records the claims that a test exercises while it runs, and keeps them if the test passes.
 
     Attributes:
         evidence: of the tests that passed.
+        ablated: the claim that is taken away wherever it is exercised; empty for none.
     """
 
     def __init__(self) -> None:
         self.evidence = Evidence()
+        self.ablated = ""
         self._now: set[str] = set()
+        self._answers: dict[int, tuple[Info, str]] = {}
 
     def begin(self) -> None:
         """A test begins."""
         self._now.clear()
+        self._answers.clear()
 
-    def passed(self, test: str, rules: Iterable[str]) -> None:
-        """The test has passed; ``rules`` are the ids of its marks."""
-        for thing in (*self._now, *(f"rule {rule}" for rule in rules)):
-            self.evidence.add(thing, test)
+    def passed(self, test: str, rules: Iterable[str], seconds: float = 0.0, *, faces: bool = False) -> None:
+        """The test has passed.
 
-    def note(self, *words: str) -> None:
-        """Record something that the running test has exercised."""
-        self._now.add(" ".join(words))
+        Args:
+            test: its node id.
+            rules: the ids of its marks.
+            seconds: how long it took.
+            faces: whether it compares two forms of a command, which both lack what is taken away: it holds no claim.
+        """
+        size = len(self._now) + (_SLOW if seconds > 1 else 0) + (_NO_CANDIDATE if faces else 0)
+        for claim in (*self._now, *(f"rule {rule}" for rule in rules)):
+            self.evidence.add(claim, test, size)
+
+    def note(self, *words: str) -> bool:
+        """Record a claim that the running test has exercised.
+
+        Returns:
+            Whether the claim is to be taken away.
+        """
+        claim = " ".join(words)
+        self._now.add(claim)
+        return claim == self.ablated
 
     # -- where it looks -------------------------------------------------------------------------------------------
 
     def install(self) -> None:
         """Record from now to the end of the process."""
-        self._install_commands()
-        self._install_definitions()
-        self._install_ibmi()
-
-    def _install_commands(self) -> None:
-        for name, command in COMMANDS.items():
+        for command in COMMANDS.values():
             for owner in (Task, Region):
                 function = getattr(owner, command.method, None)
                 if callable(function) and not (owner is Region and command.method == "start"):
-                    setattr(owner, command.method, self._command(name, function))
+                    setattr(owner, command.method, self._command(command, function))
         self._install_values(Info)
-        write: Callable[..., None] = Messages.write
+        self._install_messages()
+        self._install_definitions()
+        self._install_ibmi()
 
-        @wraps(write)
-        def noted(messages: Messages, message: str, **inserts: object) -> None:
-            self.note("message", message)
-            write(messages, message, **inserts)
+    def _command(self, command: Command, function: Callable[..., object]) -> Callable[..., object]:
+        name = command.name
+        words = {option.parameter: option.word for option in command.options if option.parameter not in _COMMON}
+        parameters = [each for each in command.parameters if each.kind is not each.VAR_POSITIONAL]
+        known = {each.name: each for each in parameters}
 
-        Messages.write = noted  # type: ignore[method-assign, assignment]
-
-    def _command(self, name: str, function: Callable[..., object]) -> Callable[..., object]:
-        parameters = list(inspect.signature(function).parameters)[1:]
+        def given(parameter: str, value: object) -> tuple[bool, object]:
+            """Whether the argument is kept, and its value."""
+            declared, word = known.get(parameter), words.get(parameter, "")
+            if declared is None or not word or value is declared.default or value == declared.default:
+                return True, value
+            if not self.note("option", name, word):
+                return True, value
+            required = declared.default is declared.empty
+            return required, another(value) if required else declared.default
 
         @wraps(function)
         def issue(owner: Region | Task, *args: object, **kwargs: object) -> object:
-            self.note("command", name)
-            for parameter in (*parameters[: len(args)], *kwargs):
-                self.note("option", name, parameter.rstrip("_").upper())
-            for value in args:
-                if name.startswith("INQUIRE") and isinstance(value, str):
-                    self.note("asked", value.upper())
+            if self.note("command", name):
+                if isinstance(owner, Task):
+                    owner.eib.last = completion(name)
+                return None
+            at = min(len(args), len(parameters))
+            args = (*(given(parameters[i].name, args[i])[1] for i in range(at)), *args[at:])
+            checked = {parameter: given(parameter, value) for parameter, value in kwargs.items()}
+            kwargs = {parameter: value for parameter, (kept, value) in checked.items() if kept}
             try:
                 result = function(owner, *args, **kwargs)
             except Condition as condition:
-                if _PLANNED not in condition.detail:
-                    self.note("condition", name, condition.resp.name)
+                if condition.command in ("", name):
+                    self._met(name, condition)
                 raise
             self._answered(name, owner)
-            return result
+            return self._received(command, args, result)
 
         return issue
+
+    def _met(self, name: str, condition: Condition) -> bool:
+        """Record a condition; whether it was made another one."""
+        if _PLANNED in condition.detail or not self.note("condition", name, condition.resp.name):
+            return False
+        condition.resp = Resp.INVREQ if condition.resp is not Resp.INVREQ else Resp.LENGERR
+        return True
 
     def _answered(self, name: str, owner: Region | Task) -> None:
         """Record the condition of a command that returned, which NOHANDLE or HANDLE CONDITION allows."""
         eib, met = getattr(owner, "eib", None), getattr(owner, "condition", None)
-        if eib is not None and eib.eibresp and met is not None and _PLANNED not in met.detail:
-            self.note("condition", name, met.resp.name)
+        if eib is not None and eib.eibresp and met is not None and met.command == name and self._met(name, met):
+            eib.last = failure(met)
+
+    def _received(self, command: Command, args: tuple[object, ...], result: object) -> object:
+        """Record the receivers of a result; returns it without the one that is taken away."""
+        if isinstance(result, Info):
+            self._answers[id(result)] = (result, command.name)
+            words: Iterable[str] = list(result)
+        elif result is None:
+            words = ()
+        else:
+            words = command.receives
+        for word in words:
+            claim = ("receiver", command.name, word)
+            ablated = " ".join(claim) == self.ablated if isinstance(result, Info) else self.note(*claim)
+            if ablated:
+                asked = [str(each).upper() for each in args]
+                return without_receiver(result, word, asked.index(word) if word in asked else 0)
+        return result
 
     def _install_values(self, info: Any) -> None:
         """Record the values of an answer that the test reads, by name or all at once."""
         by_name, by_item, whole = info.__getattr__, info.__getitem__, info.as_dict
 
+        def read(answer: Info, option: str) -> None:
+            found, command = self._answers.get(id(answer), (None, ""))
+            if found is answer:
+                self.note("receiver", command, option.upper())
+
         def attribute(answer: Info, name: str) -> object:
             value = by_name(answer, name)
-            self.note("asked", name.upper())
+            read(answer, name)
             return value
 
         def item(answer: Info, option: str) -> object:
-            self.note("asked", option.upper())
+            read(answer, option)
             return by_item(answer, option)
 
         def everything(answer: Info, *, plain: bool = False) -> Mapping[str, object]:
             values: Mapping[str, object] = whole(answer, plain=plain)
             for option in values:
-                self.note("asked", option)
+                read(answer, option)
             return values
 
         info.__getattr__, info.__getitem__, info.as_dict = attribute, item, everything
 
+    def _install_messages(self) -> None:
+        write: Callable[..., None] = Messages.write
+
+        @wraps(write)
+        def noted(messages: Messages, message: str, **inserts: object) -> None:
+            if not self.note("message", message):
+                write(messages, message, **inserts)
+
+        Messages.write = noted  # type: ignore[method-assign, assignment]
+
     def _install_definitions(self) -> None:
         begin: Callable[..., None] = Definitions.__init__
+        commit: Callable[..., None] = InstallPlan.commit
 
         @wraps(begin)
         def watched(definitions: Definitions, *args: object, **kwargs: object) -> None:
             begin(definitions, *args, **kwargs)
             for entry in definitions.entries if len(definitions.entries) <= _MANY else ():
-                resource = entry.resource
-                group = ("group",) if resource.group else ()
-                for attribute in (*group, *resource.attributes(), *resource.without_effect):
-                    self.note("attribute", resource.kind, attribute.upper())
+                for attribute in entry.resource.without_effect:
+                    self.note("attribute", entry.resource.kind, attribute.upper())
+
+        @wraps(commit)
+        def installed(plan: InstallPlan, resources: Iterable[Resource]) -> None:
+            given = list(resources)
+            commit(plan, self._installed(given) if len(given) <= _MANY else given)
 
         Definitions.__init__ = watched  # type: ignore[method-assign, assignment]
+        InstallPlan.commit = installed  # type: ignore[method-assign, assignment]
+
+    def _installed(self, resources: Iterable[Resource]) -> Iterator[Resource]:
+        """Record the attributes of what is installed; gives it without the attribute that is taken away."""
+        for each in resources:
+            resource: Resource | None = each
+            group = {"group": each.group} if each.group else {}
+            for attribute in (*group, *each.attributes(), *(["type"] if each.kind == "TDQUEUE" else [])):
+                field = type(each).model_fields.get(attribute)
+                default = None if field is None else field.get_default(call_default_factory=True)
+                if getattr(each, attribute) != default and self.note("attribute", each.kind, attribute.upper()):
+                    resource = without_attribute(each, attribute)
+            if resource is not None:
+                yield resource
 
     def _install_ibmi(self) -> None:
         formats = frozenset(row["format"].partition(".")[0] for row in table("ibmi_formats"))
@@ -213,14 +316,17 @@ class EvidenceRecorder:
             name = declared or re.split(r"[\s(]", "".join(map(str, args[:1])).strip())[0].upper()
             if name not in DECLARATIONS:
                 return function(job, *args, **kwargs)
-            self.note("api", name)
+            if self.note("api", name):
+                return None
             planned = job.system.faults is not None
             try:
                 result = function(job, *args, **kwargs)
             except EscapeMessage as error:
                 for message in () if planned else (error.message, *error.diagnostics):
-                    self.note("message", message.message_id)
-                    self.note("api-message", name, message.message_id)
+                    ablated = [self.note("message", message.message_id)]
+                    ablated.append(self.note("api-message", name, message.message_id))
+                    if any(ablated):
+                        _change(error, message.message_id)
                 raise
             for value in (*args, *kwargs.values()):
                 if isinstance(value, str) and value.upper() in formats:
@@ -228,3 +334,10 @@ class EvidenceRecorder:
             return result
 
         return call
+
+
+def _change(error: EscapeMessage, message_id: str) -> None:
+    """Make a message of an escape another one: the escape itself, or a diagnostic message before it, which goes."""
+    if error.message_id == message_id:
+        error.message_id = _OTHER_MESSAGE
+    error.diagnostics = tuple(each for each in error.diagnostics if each.message_id != message_id)

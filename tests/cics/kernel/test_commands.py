@@ -323,3 +323,11 @@ def test_every_flag_is_given_by_its_name(name: str) -> None:
     """What is looked at are named arguments: a flag by place would be taken as it is."""
     flags = {option.parameter for option in COMMANDS[name].options if option.kind == "flag"}
     assert all(each.kind is each.KEYWORD_ONLY for each in COMMANDS[name].parameters if each.name in flags)
+
+
+@pytest.mark.parametrize("into", ["INTO", "SET"])
+def test_the_receivers_of_readq_as_text(region: Region, into: str) -> None:
+    got: dict[str, Any] = {}
+    region.writeq_td("NOQ", b"first", 3)
+    region.execute(f"READQ TD QUEUE('NOQ') {into}(REC) LENGTH(LEN)", got)
+    assert (bytes(got["REC"]), got["LEN"]) == (b"fir", 3)

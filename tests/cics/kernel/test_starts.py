@@ -450,3 +450,15 @@ def test_ten_thousand_requests_survive_and_none_is_lost_or_doubled(runs: Runs) -
     assert sorted(found) == list(range(10_000))
     assert sum(1 for _, _, terminal in runs.seen if terminal) == 1
     region.close()
+
+
+@pytest.mark.parametrize("into", ["INTO", "SET"])
+def test_the_receivers_of_retrieve_as_text(region: Region, into: str) -> None:
+    got: dict[str, Any] = {}
+    words = "RTRANSID(TRAN) RTERMID(TERM) QUEUE(NAME)"
+    region.register("LATE", lambda task: task.execute(f"RETRIEVE {into}(REC) LENGTH(LEN) {words}", got))
+    with region.task() as task:
+        task.start("LATE", b"abcdef", length=4, rtransid="BACK", rtermid="T002", queue="WORK")
+    run_what_is_due(region)
+    assert (bytes(got["REC"]), got["LEN"]) == (b"abcd", 4)
+    assert [got[name].rstrip() for name in ("TRAN", "TERM", "NAME")] == ["BACK", "T002", "WORK"]

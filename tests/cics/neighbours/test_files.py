@@ -114,6 +114,76 @@ def test_tokens_hold_several_records(task):
     assert refused(task.rewrite_file, "ACCT", b"A1 again", token=first) == ("INVREQ", 47)
 
 
+def test_unlock_lets_another_task_have_the_record(region):
+    def second(task):
+        task.read_file("ACCT", b"A1", update=True)
+        return task.read_file("ACCT", b"A1").data
+
+    with region.task() as first:
+        first.read_file("ACCT", b"A1", update=True)
+        handle = region.start(second)
+        region.run()
+        assert not handle.done
+        first.unlock("ACCT")
+        region.run()
+        assert handle.done
+        assert refused(first.rewrite_file, "ACCT", b"A1 late") == ("INVREQ", 30)
+    assert handle.result() == b"A1 record"
+
+
+def test_unlock_with_a_token_releases_only_its_record(task):
+    first = task.read_file("ACCT", b"A1", token=0).token
+    second = task.read_file("ACCT", b"A2", token=0).token
+    task.unlock("ACCT", token=first)
+    assert refused(task.rewrite_file, "ACCT", b"A1 new", token=first) == ("INVREQ", 47)
+    task.rewrite_file("ACCT", b"A2 new", token=second)
+    assert task.read_file("ACCT", b"A2").data == b"A2 new"
+    assert refused(task.unlock, "ACCT", token=first) == ("INVREQ", 47)
+
+
+def test_delete_with_a_token_deletes_its_record(task):
+    first = task.read_file("ACCT", b"A1", token=0).token
+    task.read_file("ACCT", b"A2", token=0)
+    task.delete_file("ACCT", token=first)
+    assert refused(task.read_file, "ACCT", b"A1") == ("NOTFND", 80)
+    assert task.read_file("ACCT", b"A2").data == b"A2 record"
+
+
+def test_the_receivers_of_read_as_text(task):
+    got = {"KEY": b"B1"}
+    task.execute("READ FILE('ACCT') RIDFLD(KEY) INTO(REC) LENGTH(LEN) UPDATE TOKEN(HELD)", got)
+    assert (got["REC"], got["LEN"]) == (b"B1 record", 9)
+    task.rewrite_file("ACCT", b"B1 new", token=got["HELD"])
+    task.execute("READ FILE('ACCT') RIDFLD(KEY) SET(PTR) LENGTH(LEN)", got)
+    assert (bytes(got["PTR"]), got["LEN"]) == (b"B1 new", 6)
+
+
+def test_the_receivers_of_a_browse_as_text(task):
+    got = {"KEY": b"A2"}
+    task.execute("STARTBR FILE('ACCT') RIDFLD(KEY)", got)
+    task.execute("READNEXT FILE('ACCT') INTO(REC) LENGTH(LEN) RIDFLD(KEY)", got)
+    assert (got["REC"], got["LEN"], got["KEY"]) == (b"A2 record", 9, b"A2")
+    task.execute("READNEXT FILE('ACCT') SET(PTR) LENGTH(LEN) RIDFLD(KEY)", got)
+    assert (bytes(got["PTR"]), got["KEY"]) == (b"B1 record", b"B1")
+    task.execute("READPREV FILE('ACCT') INTO(REC) LENGTH(LEN) RIDFLD(KEY)", got)
+    assert (got["REC"], got["LEN"], got["KEY"]) == (b"B1 record", 9, b"B1")
+    task.execute("READPREV FILE('ACCT') SET(PTR) LENGTH(LEN) RIDFLD(KEY)", got)
+    assert (bytes(got["PTR"]), got["LEN"], got["KEY"]) == (b"A2 record", 9, b"A2")
+
+
+def test_length_says_how_much_is_written_and_how_much_of_a_record_a_browse_may_give(task):
+    task.write_file("ACCT", b"D1 record", b"D1", 4)
+    assert task.read_file("ACCT", b"D1").data == b"D1 r"
+    task.read_file("ACCT", b"D1", update=True)
+    task.rewrite_file("ACCT", b"D1 other", 5)
+    assert task.read_file("ACCT", b"D1").data == b"D1 ot"
+    task.startbr("ACCT", b"A1")
+    for read in (task.readnext, task.readprev):
+        with pytest.raises(Condition) as caught:
+            read("ACCT", length=3)
+        assert (caught.value.name, caught.value.resp2, caught.value.data) == ("LENGERR", 11, b"A1 ")
+
+
 def test_write(task):
     task.write_file("ACCT", b"B2 record", b"B2")
     assert refused(task.write_file, "ACCT", b"B2 record", b"B2") == ("DUPREC", 150)
@@ -189,6 +259,67 @@ def test_a_changed_ridfld_moves_the_browse(task):
     assert task.readnext("ACCT", b"B0").ridfld == b"B1"
 
 
+def test_resetbr_moves_the_browse(task):
+    task.startbr("ACCT", b"A1")
+    assert task.readnext("ACCT").ridfld == b"A1"
+    task.resetbr("ACCT", b"B1")
+    assert [task.readnext("ACCT").ridfld for _ in range(2)] == [b"B1", b"C9"]
+    task.resetbr("ACCT", b"B2")
+    assert task.readnext("ACCT").ridfld == b"C9"
+    assert refused(task.resetbr, "ACCT", b"D0") == ("NOTFND", 80)
+
+
+def test_resetbr_moves_the_browse_of_its_reqid(task):
+    task.startbr("ACCT", b"A1")
+    task.startbr("ACCT", b"A1", reqid=1)
+    task.resetbr("ACCT", b"B1", reqid=1)
+    assert (task.readnext("ACCT").ridfld, task.readnext("ACCT", reqid=1).ridfld) == (b"A1", b"B1")
+    assert (task.readnext("ACCT").ridfld, task.readprev("ACCT", reqid=1).ridfld) == (b"A2", b"B1")
+    assert refused(task.resetbr, "ACCT", b"B1", reqid=2) == ("INVREQ", 36)
+
+
+@pytest.mark.parametrize("verb", ["startbr", "resetbr"])
+def test_where_a_browse_begins(task, verb):
+    def begin(key, **options):
+        task.startbr("ACCT", b"A1")
+        if verb == "startbr":
+            task.endbr("ACCT")
+        getattr(task, verb)("ACCT", key, **options)
+        found = task.readnext("ACCT").ridfld
+        task.endbr("ACCT")
+        return found
+
+    assert begin(b"B0") == b"B1"
+    assert begin(b"B1", equal=True) == b"B1"
+    assert begin(b"BX", keylength=1, generic=True) == b"B1"
+    assert refused(begin, b"B0", equal=True) == ("NOTFND", 80)
+    task.endbr("ACCT", nohandle=True)
+    assert refused(begin, b"B0", keylength=1) == ("INVREQ", 26)
+
+
+@pytest.mark.parametrize("verb", ["startbr", "resetbr"])
+@pytest.mark.parametrize(("organisation", "word", "second"), [("ESDS", "rba", 6), ("RRDS", "rrn", 2)])
+def test_a_browse_by_number(region, task, verb, organisation, word, second):
+    region.files.define("NUMB", DataFile(organisation, longest=20))
+    task.write_file("NUMB", b"first ", (1).to_bytes(4, "big"))
+    task.write_file("NUMB", b"second", (2).to_bytes(4, "big"))
+    number = second.to_bytes(4, "big")
+    task.startbr("NUMB", bytes(4), **{word: True})
+    if verb == "startbr":
+        task.endbr("NUMB")
+    getattr(task, verb)("NUMB", number, **{word: True})
+    found = task.readnext("NUMB")
+    assert (found.data, found.ridfld) == (b"second", number)
+    assert task.read_file("NUMB", number, **{word: True}).data == b"second"
+
+
+def test_a_record_is_deleted_by_its_number(region, task):
+    region.files.define("SLOT", DataFile("RRDS", longest=20))
+    task.write_file("SLOT", b"seven", bytes([0, 0, 0, 7]))
+    assert task.delete_file("SLOT", bytes([0, 0, 0, 7]), rrn=True) == {"NUMREC": 1}
+    assert refused(task.read_file, "SLOT", bytes([0, 0, 0, 7]), rrn=True) == ("NOTFND", 80)
+
+
 def test_browses_have_names_and_end(task):
     assert refused(task.startbr, "ACCT", b"D0") == ("NOTFND", 80)
     assert refused(task.readnext, "ACCT") == ("INVREQ", 34)
@@ -236,6 +367,14 @@ def test_an_esds_gives_addresses_and_deletes_nothing(region, task):
     assert task.write_file("LOG", b"678") == {"RIDFLD": bytes([0, 0, 0, 5])}
     assert task.read_file("LOG", bytes([0, 0, 0, 5]), rba=True).data == b"678"
     assert refused(task.delete_file, "LOG", bytes(4), rba=True) == ("INVREQ", 21)
+
+
+def test_the_address_of_a_record_that_was_written_is_received_as_text(region, task):
+    region.files.define("LOG", DataFile("ESDS", longest=20))
+    got = {"REC": b"12345", "AT": b"\xff\xff\xff\xff"}
+    task.execute("WRITE FILE('LOG') FROM(REC) RIDFLD(AT) RBA", got)
+    task.execute("WRITE FILE('LOG') FROM(REC) RIDFLD(AT) RBA", got)
+    assert got["AT"] == bytes([0, 0, 0, 5])
 
 
 def test_an_rrds_has_numbers(region, task):

@@ -214,3 +214,42 @@ def test_invokingprog_and_returnprog_after_link_and_xctl():
         "D": ("D", "C", "B", 3),
         "E": ("E", "D", "B", 3),
     }
+
+
+@pytest.mark.parametrize(("options", "got"), [({}, b"abcdef"), ({"length": 2}, b"ab")], ids=["all", "LENGTH"])
+def test_xctl_passes_as_much_of_the_commarea_as_length_says(reg, options, got):
+    seen = []
+    reg.programs.register("NEXTP", lambda task: seen.append(bytes(task.commarea)))
+    reg.start(lambda task: task.xctl("NEXTP", b"abcdef", **options)).result()
+    assert seen == [got]
+
+
+@pytest.mark.parametrize("verb", ["link", "xctl"])
+def test_a_channel_is_the_current_one_of_the_program(reg, verb):
+    seen = []
+    reg.programs.register("NEXTP", lambda task: seen.append((task.assign("CHANNEL"), task.get_container("ONE").data)))
+
+    def first(task):
+        task.put_container("ONE", b"data", channel="CH")
+        getattr(task, verb)("NEXTP", channel="CH")
+
+    reg.start(first).result()
+    assert [(channel.rstrip(), data) for channel, data in seen] == [("CH", b"data")]
+
+
+def test_return_passes_its_channel_to_the_next_transaction_of_the_terminal():
+    seen = []
+
+    def first(task):
+        task.put_container("ONE", b"data", channel="CH")
+        task.return_(transid="NEXT", channel="CH")
+
+    definitions = [define_terminal(name="T001"), define_transaction(name="PAYM"), define_transaction(name="NEXT")]
+    with Region(
+        definitions, handlers={"PAYM": first, "NEXT": lambda task: seen.append(task.get_container("ONE"))}
+    ) as r:
+        r.screens.type("T001", "PAYM")
+        r.run()
+        r.screens.type("T001", "more")
+        r.run()
+    assert [each.data for each in seen] == [b"data"]

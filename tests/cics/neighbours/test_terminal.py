@@ -152,6 +152,81 @@ def test_text_and_control_are_kept(region):
     ]
 
 
+SHOWN = ("ERASE", "ERASEAUP", "FREEKB", "ALARM", "FRSET")
+
+
+@pytest.mark.parametrize("word", SHOWN)
+def test_a_control_function_is_kept_with_what_was_sent(region, word):
+    """Each alone, so that a command that drops one or takes one for another is noticed."""
+    option = {word.lower(): True}
+
+    def program(task):
+        task.send_map("PAYMAP", "PAYSET", record(region, "ACC-01", ""), **option)
+        task.send_control(**option)
+        if word not in ("ERASEAUP", "FRSET"):
+            task.send_text(b"", **option)
+
+    begin(region, program, "PAYM")
+    sent = region.screens.screen("T001").sent
+    assert {each.options for each in sent} == {(word,)}
+    assert len(sent) == (2 if word in ("ERASEAUP", "FRSET") else 3)
+
+
+def test_the_cursor_goes_where_the_command_says(region):
+    def program(task):
+        task.send_map("PAYMAP", "PAYSET", record(region, "", "", -1), cursor=5)
+        task.send_text(b"", cursor=6)
+        task.send_control(cursor=7)
+
+    begin(region, program, "PAYM")
+    assert [each.cursor for each in region.screens.screen("T001").sent] == [5, 6, 7]
+
+
+def test_the_options_of_send(region):
+    def program(task):
+        task.send(region.encode("HELLO"), 2, erase=True)
+        task.send(region.encode("WORLD"), fmh=True)
+        task.send(b"", last=True)
+
+    begin(region, program, "PAYM")
+    assert region.screens.screen("T001").sent == [
+        Sent("SEND", text="HE", options=("ERASE",)),
+        Sent("SEND", text="WORLD", options=("FMH",)),
+        Sent("SEND", options=("LAST",)),
+    ]
+
+
+def test_maxlength_cuts_and_notruncate_keeps_the_rest_for_the_next_receive(region):
+    def program(task):
+        first = task.receive(maxlength=4, notruncate=True)
+        with pytest.raises(Condition) as caught:
+            task.receive(maxlength=2)
+        return first, caught.value.name, caught.value.data
+
+    parts = (region.encode("PAYM"), "LENGERR", region.encode(" 1"))
+    assert begin(region, program, "PAYM 100") == parts
+
+
+@pytest.mark.parametrize("into", ["INTO", "SET"])
+def test_the_receivers_of_receive_as_text(region, into):
+    def program(task):
+        got = {}
+        task.execute(f"RECEIVE {into}(REC) LENGTH(LEN)", got)
+        return bytes(got["REC"]), got["LEN"]
+
+    assert begin(region, program, "PAYM 100") == (region.encode("PAYM 100"), 8)
+
+
+@pytest.mark.parametrize("into", ["INTO", "SET"])
+def test_the_receivers_of_receive_map_as_text(region, into):
+    def program(task):
+        got = {}
+        task.execute(f"RECEIVE MAP('PAYMAP') MAPSET('PAYSET') {into}(REC)", got)
+        return bytes(got["REC"])[16:22]
+
+    assert begin(region, program, "PAYM", ACCT="X1") == region.encode("X1    ")
+
+
 def record(region, acct, amount, length=0):
     """An output record of PAYMAP: 12 bytes, then length, attribute, colour and data of each field."""
     fields = ((acct, 6), (amount, 5))
@@ -166,6 +241,24 @@ def test_a_map_shows_the_programs_data_or_its_own(region):
     sent = region.screens.screen("T001").last
     assert dict(sent.fields) == {"ACCT": "ACC-01", "AMOUNT": "00000"}
     assert sent.options == ("ERASE",)
+
+
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({}, {"ACCT": "ACC-01", "AMOUNT": "00042"}),
+        ({"length": 22}, {"ACCT": "ACC-01", "AMOUNT": "00000"}),
+        ({"dataonly": True, "length": 22}, {"ACCT": "ACC-01"}),
+        ({"maponly": True}, {"AMOUNT": "00000"}),
+    ],
+    ids=["both", "LENGTH", "DATAONLY", "MAPONLY"],
+)
+def test_whose_data_a_map_shows(region, options, shown):
+    """The record is cut before AMOUNT with LENGTH(22)."""
+    data = record(region, "ACC-01", "00042")
+    begin(region, lambda task: task.send_map("PAYMAP", "PAYSET", data, **options), "PAYM")
+    fields = region.screens.screen("T001").last.fields
+    assert {name: value for name, value in fields.items() if value} == shown
 
 
 def test_the_cursor_goes_to_the_first_field_with_minus_one(region):

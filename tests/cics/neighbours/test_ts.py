@@ -116,3 +116,11 @@ def test_as_text(task):
     assert bytes(variables["REC"][:5]) == task.region.encode("hello")
     task.execute("DELETEQ TS QUEUE('Q')", variables)
     assert refused(task.readq_ts, "Q").name == "QIDERR"
+
+
+@pytest.mark.parametrize("into", ["INTO", "SET"])
+def test_the_receivers_of_readq_as_text(task, into):
+    got = {}
+    task.writeq_ts("Q", b"first", 3)
+    task.execute(f"READQ TS QUEUE('Q') {into}(REC) LENGTH(LEN) NUMITEMS(COUNT)", got)
+    assert (bytes(got["REC"]), got["LEN"], got["COUNT"]) == (b"fir", 3, 1)

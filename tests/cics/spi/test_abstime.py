@@ -133,3 +133,25 @@ def test_a_datetime_with_a_zone_is_refused():
 def test_an_unknown_time_zone_is_refused(name):
     with pytest.raises(TdqError, match="IANA"):
         time_zone(name)
+
+
+FORMS = {
+    "DATE": "12/06/89", "YYDDD": "89/340", "YYYYDDD": "1989/340", "YYMMDD": "89/12/06",
+    "YYYYMMDD": "1989/12/06", "DDMMYY": "06/12/89", "DDMMYYYY": "06/12/1989",
+    "MMDDYY": "12/06/89", "MMDDYYYY": "12/06/1989", "YYDDMM": "89/06/12",
+    "YYYYDDMM": "1989/06/12", "FULLDATE": "12/06/1989", "DATEFORM": "MMDDYY",
+    "TIME": "19:01:05", "DAYCOUNT": 32847, "DAYOFWEEK": 3, "DAYOFMONTH": 6,
+    "MONTHOFYEAR": 12, "YEAR": 1989, "MILLISECONDS": 820,
+}  # fmt: skip
+"""What FORMATTIME gives for IBM's example. The 6th of December is the 340th day of 1989; the day count is from 1900."""
+
+
+@pytest.mark.parametrize("word", FORMS)
+def test_each_receiver_of_formattime_has_its_form(word):
+    got = {"WHEN": IBM_EXAMPLE}
+    with Region() as region:
+        region.execute(f"FORMATTIME ABSTIME(WHEN) {word}(GOT) DATESEP('/') TIMESEP(':')", got)
+        assert got["GOT"] == FORMS[word]
+        if word in ("TIME", "YYMMDD"):
+            region.execute(f"FORMATTIME ABSTIME(WHEN) {word}(GOT)", got)
+            assert got["GOT"] == FORMS[word].translate({ord("/"): None, ord(":"): None})

@@ -30,7 +30,7 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
-__all__ = ["install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
+__all__ = ["InstallPlan", "install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
 
 _INVALID_USER: Final = "DFHTD1278"
 
@@ -46,7 +46,7 @@ def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user
     if way == "grplist":
         by = by._replace(now=by.start)  # all of a group list has the time of the cold start
     resources = definitions.resources
-    plan = _Plan(region, way, by)
+    plan = InstallPlan(region, way, by)
     plan.commit(resources)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
@@ -54,7 +54,7 @@ def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user
         region.terminal_control.refresh(plan.facilities)
 
 
-class _Plan(KeptChange):
+class InstallPlan(KeptChange):
     """An installation of several resources in three steps: plan, commit to the store, finish in the region.
 
     Attributes:
@@ -232,7 +232,7 @@ def install_tdqueue(task: TaskBase, definition: defs.Tdqueue, *, way: Way) -> bo
     """
     region = task._region
     replaced = definition.name in region.tdqueues
-    _Plan(region, way, installer(region, task.userid, task._program)).commit([definition])
+    InstallPlan(region, way, installer(region, task.userid, task._program)).commit([definition])
     _log(task, "DFHTD0403" if replaced else "DFHTD0402", definition.name)
     return replaced
 
