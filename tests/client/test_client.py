@@ -103,6 +103,16 @@ def test_commands_do_what_a_tasks_methods_do(region):
     assert met.value.condition == "TRANSIDERR"
 
 
+def test_a_record_that_another_unit_of_work_holds_is_qbusy(region):
+    region.writeq_td("LOGQ", b"one")
+    with region.unit_of_work() as holder, region.unit_of_work() as other:
+        assert holder.readq_td("LOGQ") == b"one"
+        for reader in (region, other):
+            with pytest.raises(RemoteError, match="READQ TD: QBUSY") as met:
+                reader.readq_td("LOGQ", nosuspend=True)
+            assert (met.value.status, met.value.condition, met.value.resp) == (409, "QBUSY", 25)
+
+
 @pytest.mark.parametrize("name", ["", "A/B", "..", ".", "?", "#A", "%", "A B", "é"])
 def test_a_name_that_no_queue_has_is_qiderr(region, name):
     """Whatever is in it: it names no other place of the server."""

@@ -72,7 +72,11 @@ class _Commands:
         there = {name.upper(): value for name, value in options.items() if value is not None and value is not False}
         words = [name if value is True else f"{name}({name})" for name, value in there.items()]
         values = {name: value for name, value in there.items() if value is not True}
-        return self.execute(" ".join([text, *words]), variables | values)
+        answer = self.execute(" ".join([text, *words]), variables | values)
+        if answer["resp"]:  # QBUSY, whose default action is to ignore it: the methods of a task raise it
+            detail = f"{text.partition(' QUEUE(')[0]}: {answer['condition']} (RESP {answer['resp']})"
+            raise RemoteError(HTTPStatus.CONFLICT, {"detail": detail, **answer})
+        return answer
 
     def readq_td(
         self, queue: str, length: int | None = None, *, sysid: str | None = None, nosuspend: bool = False

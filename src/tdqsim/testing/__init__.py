@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.faults import CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
     from tdqsim.testing.history import History
     from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
+    from tdqsim.testing.relay import Relay
     from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import QueueState, RegionState, SystemState, Uncommitted, diff, snapshot
@@ -45,6 +46,18 @@ if TYPE_CHECKING:
         load_transcript,
     )
     from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
+    from tdqsim.testing.workloads import (
+        RegionTarget,
+        ServedTarget,
+        Workload,
+        WorkloadOperation,
+        WorkloadRun,
+        WorkloadTarget,
+        bank,
+        registers,
+        run_workload,
+        unique_records,
+    )
 
 __all__ = [
     "ActivePlan",
@@ -74,8 +87,11 @@ __all__ = [
     "QueueState",
     "RecycledStores",
     "RegionState",
+    "RegionTarget",
+    "Relay",
     "Schedule",
     "ScheduleFailure",
+    "ServedTarget",
     "SimulatedJobTarget",
     "SimulatedTarget",
     "Stage",
@@ -87,9 +103,14 @@ __all__ = [
     "Uncommitted",
     "Verdict",
     "Waiting",
+    "Workload",
+    "WorkloadOperation",
+    "WorkloadRun",
+    "WorkloadTarget",
     "add_hook",
     "assert_records",
     "assert_resp",
+    "bank",
     "check_history",
     "compare_transcript",
     "coverage_page",
@@ -106,10 +127,13 @@ __all__ = [
     "load_transcript",
     "lost_triggers",
     "raises_condition",
+    "registers",
     "remove_hook",
     "replay",
+    "run_workload",
     "seed",
     "snapshot",
+    "unique_records",
     "waiting",
 ]
 
@@ -134,6 +158,7 @@ __getattr__, __dir__ = load_late(
         ".faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
         ".history": ("History",),
         ".hooks": ("HookChain", "add_hook", "remove_hook"),
+        ".relay": ("Relay",),
         ".schedules": ("Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
@@ -149,5 +174,17 @@ __getattr__, __dir__ = load_late(
             "load_transcript",
         ),
         ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
+        ".workloads": (
+            "WorkloadOperation",
+            "RegionTarget",
+            "ServedTarget",
+            "Workload",
+            "WorkloadRun",
+            "WorkloadTarget",
+            "bank",
+            "registers",
+            "run_workload",
+            "unique_records",
+        ),
     },
 )

@@ -19,6 +19,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
+from tdqsim.cics import Abend, Condition
 from tdqsim.core.links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
@@ -112,9 +113,14 @@ class SimulatedTarget:
         if task:
             return self._answer(self._tasks[task], act)
         alone = self.region.task().__enter__()
-        answer = self._answer(alone, act)
-        alone.__exit__(None, None, None)
-        return answer
+        answer, value = self._answer(alone, act)
+        try:
+            alone.__exit__(None, None, None)
+        except Condition as refused:  # its implicit syncpoint was backed out
+            answer = Answer(refused.name, refused.resp2)
+        except Abend as abend:
+            answer = Answer(abend.code)
+        return answer, value
 
     @staticmethod
     def _answer(task: Task, act: Callable[[Task], T]) -> tuple[Answer, T]:
