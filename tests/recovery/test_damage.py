@@ -193,6 +193,26 @@ def test_many_damages_of_a_large_store(tmp_path):
     print(try_many(tmp_path / "store", expected, tmp_path / "damaged", range(200)))
 
 
+@pytest.mark.parametrize("how", ["the key has another letter", "the node is blank", "the key is that of an entry"])
+def test_a_unit_of_work_whose_record_no_search_finds_is_damage(tmp_path, how):
+    """A store that was closed cleanly is not read page by page when it is opened; nothing may be missing even so."""
+    path = tmp_path / "store"
+    fill(path, 3, clean=True)
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    at = -1
+    while (at := data.find(b"\x01uow/", at + 1)) >= 0:
+        if how == "the node is blank":
+            data[at - 8 : at + 24] = bytes(32)  # from the header that LMDB puts before the key
+        elif how == "the key has another letter":
+            data[at + 1 : at + 2] = b"t"
+        else:
+            data[at : at + 1] = b"\x81"
+    file.write_bytes(data)
+    with pytest.raises(StoreDamaged, match=r"record under the key|order of keys"):
+        Region(store=path)
+
+
 def test_a_damaged_record_is_ioerr_and_keeps_its_place(tmp_path):
     path = tmp_path / "store"
     region = make(store=path)
