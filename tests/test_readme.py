@@ -27,6 +27,7 @@ from tdqsim.cli.examples import folder
 from tdqsim.cli.rule_pages import PAGES as PAGES_MADE
 from tdqsim.cobol import CobolMissing
 from tdqsim.cobol.compiler import compiler_path
+from tests import apart
 
 ROOT = Path(__file__).resolve().parents[1]
 GUIDE = ROOT / "src" / "tdqsim" / "guide"
@@ -86,8 +87,7 @@ def run_python(block: Block, namespace: dict[str, object]) -> None:
 
 
 def run_test_file(path: Path, *, fails: bool) -> str:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", path.name]
-    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", path.name, cwd=path.parent)
     assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
     return done.stdout
 

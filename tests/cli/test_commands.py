@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cli import COMMANDS
+from tests import apart
 from tests.cli.conftest import Tdq
 
 
@@ -86,8 +87,7 @@ def test_new_writes_a_region_directory_whose_test_passes(tdq: Tdq, tmp_path: Pat
     assert tdq("run", "pay").code == 0
     settings = json.loads((tmp_path / "pay" / ".vscode" / "settings.json").read_text())
     assert all((tmp_path / "pay" / name).is_file() for name in settings["yaml.schemas"])
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "pay"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "pay", cwd=tmp_path)
     assert "1 passed" in done.stdout, done.stdout
     again = tdq("new", "pay")
     assert (again.code, "not empty" in again.err) == (2, True)

@@ -6,13 +6,12 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 import traceback
 from pathlib import Path
 from time import sleep
 from typing import Any, Self
 
+from tests import apart
 from tests.recovery import victim
 from tests.recovery.model import Ledger
 
@@ -40,16 +39,13 @@ class Harness:
         self.serial = 0
         self.kills = 0
         self.ways: dict[str, int] = {}
-        self.process = subprocess.Popen(
-            [sys.executable, victim.__file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
-            cwd=Path(__file__).parents[2],
-        )  # fmt: skip
+        self.process = apart.Process(victim.__file__, cwd=apart.ROOT)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_error: object) -> None:
-        self.process.communicate()
+        self.process.end()
 
     def kill(self, seed: int) -> None:
         """One life, its end, and the restart after it.
@@ -83,8 +79,6 @@ class Harness:
         self, seed: int, kill: list[Any] | None, most: int, delay: float = 0, durability: str = "process"
     ) -> list[list[Any]]:
         """One life, to its violent end after ``most`` lines or at the point ``kill``; the lines."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
         order = {
             "path": str(self.path), "seed": seed, "serial": self.serial, "kill": kill, "plant": self.plant,
             "durability": durability,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tdqsim.cli.guide import chapter
+from tests import apart
 from tests.report.conftest import Look
 
 CHAPTER = chapter("report")
@@ -25,7 +24,6 @@ def test_there_are_commands() -> None:
 def test_the_commands_of_the_chapter(command: str, tmp_path: Path, look: Look) -> None:
     (source,) = re.findall(r"```python file=test_payments.py\n(.*?)```", CHAPTER, re.DOTALL)
     (tmp_path / "test_payments.py").write_text(source, "utf-8")
-    words = [sys.executable, "-m", *shlex.split(command), "-p", "no:cacheprovider"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=200)
+    done = apart.run("-m", *shlex.split(command), "-p", "no:cacheprovider", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "test_payments.py::test_payments_are_taken passed" in look(tmp_path / "tests.html").text

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import apart
 from tests.cli.conftest import Tdq, tdq  # noqa: F401
 from tests.report.conftest import Look
 
@@ -140,10 +139,8 @@ def test_broken(broken):
 @pytest.mark.parametrize("processes", [0, 2])
 def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, processes: int) -> None:
     (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", str(processes)]
-    done = subprocess.run(
-        [*command, "--tdq-report", "page.html"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
-    )
+    options = ["-q", "-p", "no:cacheprovider", "-n", processes, "--tdq-report", "page.html"]
+    done = apart.run("-m", "pytest", *options, cwd=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "tdqsim report: " in done.stdout
     page = look(tmp_path / "page.html")
@@ -192,8 +189,7 @@ def test_records_of_a_region_directory_are_shown_by_its_layouts(tmp_path: Path, 
             f"applid: {name.upper()}REG\ndefinitions: [pay.yaml]\nlayouts: {{PAYQ: {copybook}}}\n"
         )
     (tmp_path / "test_it.py").write_text(OF_A_DIRECTORY)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-report", "page.html"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300)
+    done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-report", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     page = look(tmp_path / "page.html")
     for line in ("ACCOUNT=ABCD, AMOUNT=123.45", "ACCOUNT=JBCD, AMOUNT=543.21"):
@@ -238,8 +234,7 @@ def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path) -> None:
 
 def test_a_page_that_cannot_be_is_refused_before_tests_run(tmp_path: Path) -> None:
     (tmp_path / "test_it.py").write_text("def test_it():\n    print('ran')\n", "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-report", "none/page.html"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-report", "none/page.html", cwd=tmp_path)
     assert done.returncode == 4
     assert "--tdq-report" in done.stderr
     assert "there is no folder" in done.stderr

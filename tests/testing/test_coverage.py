@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +19,7 @@ from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing import FaultPlan, MessageFault, coverage_page
 from tdqsim.testing.coverage import differences
 from tdqsim.testing.evidence import Evidence, load_evidence
+from tests import apart
 from tests.testing.test_plugin import installed
 
 
@@ -90,9 +89,9 @@ def test_job(tdq_job):
 def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes: int) -> None:
     (tmp_path / "test_it.py").write_text(EXERCISES, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule: a rule\n", "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tdq-evidence", "seen.json"]
-    command += [] if installed() else ["-p", "tdqsim.testing.plugin"]
-    done = subprocess.run([*command, "-n", str(processes)], cwd=tmp_path, capture_output=True, text=True, check=False)
+    options = ["-q", "-p", "no:cacheprovider", "--tdq-evidence", "seen.json", "-n", str(processes)]
+    options += [] if installed() else ["-p", "tdqsim.testing.plugin"]
+    done = apart.run("-m", "pytest", *options, cwd=tmp_path)
     assert "1 failed, 4 passed" in done.stdout, done.stdout
     page = coverage_page(load_evidence(tmp_path / "seen.json"))
     one = "test_it.py::test_one"

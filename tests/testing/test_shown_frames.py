@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.testing.test_plugin import run_apart
+from tests import apart
+from tests.testing.test_plugin import installed
 
 HEAD = """
 import pytest
@@ -47,6 +48,14 @@ CASES = {
     "without a fixture": ("", ["with Region([]) as region:", "    region.readq_td('PAYQ')"]),
     "a definition": ("", ["define_tdqueue(name='TOOLONG', type='INTRA')"]),
 }
+
+
+def run_apart(place: Path, text: str, *options: str) -> str:
+    """What a session prints that runs these tests, in a process of its own: it hides frames of the package."""
+    (place / "test_it.py").write_text(text, "utf-8")
+    plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
+    done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *plugins, "test_it.py", cwd=place)
+    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")

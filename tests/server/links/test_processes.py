@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests import apart
 
 MESSAGES = 4
 """Of one unit of work, each way, HELLO not counted: REQUEST PREPARE COMMIT, and what answers them; one more for none."""
@@ -24,17 +24,8 @@ class Process:
     def __init__(self, authority, role: str, store: Path, port: int, fate: str = "") -> None:
         identity = authority.issue(f"{role}APPL")
         files = [str(identity.certificate), str(identity.key), str(identity.authority)]
-        command = [
-            sys.executable,
-            "-m",
-            "tests.server.links.node",
-            role,
-            str(store),
-            str(port),
-            *files,
-            *([fate] if fate else []),
-        ]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        fates = [fate] if fate else []
+        self.process = apart.Process("-m", "tests.server.links.node", role, store, port, *files, *fates, cwd=apart.ROOT)
         answer = self.answer()
         assert answer is not None
         self.port = answer["port"]
