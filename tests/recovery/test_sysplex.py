@@ -86,7 +86,7 @@ def test_a_connection_that_is_installed_later_links_the_regions():
 def test_neither_name_of_a_region_may_be_that_of_another(applid, sysid):
     with Sysplex() as sysplex:
         sysplex.region(applid="NEAR", sysid="NEAR", supplied_queues=False)
-        with pytest.raises(TdqError, match=f"{applid} with SYSID {sysid} needs names of its own"):
+        with pytest.raises(TdqError, match=f"{applid} with SYSID {sysid} needs other names"):
             sysplex.region(applid=applid, sysid=sysid, supplied_queues=False)
         assert list(sysplex.regions) == ["NEAR"]
 

@@ -94,7 +94,7 @@ def test_regions_with_one_sysid_are_served_and_not_linked(
         (tmp_path / name / "region.yaml").write_text(f"applid: {applid}\ndefinitions: [{name}.yaml]\n")
         host.add_directory(tmp_path / name)
     assert "region_not_linked" in caplog.text
-    assert "needs names of its own" in caplog.text
+    assert "needs other names" in caplog.text
     with pytest.raises(Condition) as refused:
         do(host, lambda: host.regions["PAYREGN"].writeq_td("FARQ", b"x"))
     assert refused.value.resp is Resp.SYSIDERR

@@ -93,7 +93,7 @@ class Task(TaskBase):
     asktime = control.asktime
     """Bring EIBDATE and EIBTIME up to date."""
     asktime_eib = control.asktime_eib
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has a different EIBFN."""
     assign = control.assign
     """Get values about the task and its region."""
     formattime = formatted_time.formattime

@@ -107,7 +107,7 @@ CHAPTERS: Final = {
             "CICS",
             "serve",
             "Serving regions",
-            "Run regions in a process of their own and call them over HTTP from any language.",
+            "Run regions in a separate process and call them over HTTP from any language.",
         ),
         Chapter("CICS", "console", "The console", "Operate served regions in a browser."),
         Chapter(

@@ -94,7 +94,7 @@ def beginning(offers: Iterable[Offer], start: str) -> list[Offer]:
 
 
 def offered_places(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """Region directories, if one may stand first among the arguments because nothing else selects the region."""
+    """Region directories, if one may be the first argument because nothing else selects the region."""
     return [] if ctx.params.get("region") else offered_directories(incomplete)
 
 

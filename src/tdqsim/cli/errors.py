@@ -22,7 +22,7 @@ from tdqsim.errors import (
     TdqError,
 )
 
-__all__ = ["CommandFailed", "Exit", "InputError", "Spoken", "aside", "spoken", "visible", "warn"]
+__all__ = ["CommandFailed", "CommandOutput", "Exit", "InputError", "aside", "command_output", "visible", "warn"]
 
 
 class Exit(IntEnum):
@@ -46,19 +46,19 @@ class CommandFailed(TdqError):
 
 
 @dataclass(slots=True)
-class Spoken:
-    """What a command has written so far.
+class CommandOutput:
+    """The output of a command so far.
 
     Attributes:
         as_json: whether it has written JSON.
-        said: its messages on standard error.
+        messages: its messages on standard error.
     """
 
     as_json: bool = False
-    said: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
 
 
-spoken = Spoken()
+command_output = CommandOutput()
 """The output of the command that this process runs."""
 
 
@@ -84,7 +84,7 @@ def _escaped(character: str, *, json: bool) -> str:
 
 def warn(text: str) -> None:
     """Print a warning on standard error."""
-    spoken.said.append(text)
+    command_output.messages.append(text)
     print(f"tdq: {visible(text)}", file=sys.stderr)  # noqa: T201  (messages go to standard error)
 
 

@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from tdqsim.cli.errors import CommandFailed, Exit, InputError, spoken, warn
+from tdqsim.cli.errors import CommandFailed, Exit, InputError, command_output, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.client.control import find
 from tdqsim.errors import (
@@ -38,7 +38,7 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
         json: whether its output is JSON. If it fails before it has written any, ``{"error": {...}}`` is written.
     """
     _mend_streams()
-    spoken.as_json, spoken.said = False, []
+    command_output.as_json, command_output.messages = False, []
     failure: Exception | None = None
     try:
         code = call() or 0
@@ -51,7 +51,7 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
     except Exception as error:  # noqa: BLE001  (the only place that handles all exceptions)
         code, failure = _failed(error), error
     try:
-        if json and code and not spoken.as_json:
+        if json and code and not command_output.as_json:
             _write_error(code, failure)
         sys.stdout.flush()
     except OSError:  # the output has failed; flushing it at the end would fail again
@@ -62,7 +62,8 @@ def guarded(call: Callable[[], int | None], *, json: bool = False) -> int:
 def _write_error(code: int, failure: Exception | None) -> None:
     """Write the failure of a command as JSON: its exit code, its messages, and the fields of the error."""
     kind = CommandFailed if failure is None else type(failure)
-    values: dict[str, object] = {"exit_code": int(code), "type": kind.__name__, "message": "\n".join(spoken.said)}
+    message = "\n".join(command_output.messages)
+    values: dict[str, object] = {"exit_code": int(code), "type": kind.__name__, "message": message}
     for name in ("resp", "resp2", "message_id"):
         if (value := getattr(failure, name, None)) is not None:
             values[name] = value

@@ -236,7 +236,7 @@ def _row_values(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, 
 
 
 def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
-    """The jobs in a server, with their cards; the cards of a long job need a request of their own."""
+    """The jobs in a server, with their cards; the cards of a long job need a separate request."""
     listed = []
     zone = ZoneInfo(served.about()["time_zone"])
     for each in served.jobs():

@@ -18,7 +18,7 @@ from shutil import get_terminal_size
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.cli.errors import spoken, visible
+from tdqsim.cli.errors import command_output, visible
 
 if TYPE_CHECKING:
     from tdqsim.core.codepage import CodePage
@@ -37,7 +37,7 @@ def emit(text: str = "") -> None:
 
 def emit_json(value: object, *, indent: int | None = 2) -> None:
     """Write a value as JSON: CVDAs by name, bytes in hexadecimal, values of other types as text."""
-    spoken.as_json = True
+    command_output.as_json = True
     text = json.dumps(_plain(value), indent=indent, ensure_ascii=False)
     sys.stdout.write(f"{visible(text, json=True)}\n")
 

@@ -259,9 +259,9 @@ class Place:
             yield found
 
     def check_not_served(self, what: str) -> None:
-        """Check that no server has the store, for a command that makes a region of its own.
+        """Check that no server has the store, for a command that makes its own region.
 
-        If a server has the directory, and the region gets a store of its own, a warning says that there are two.
+        If a server has the directory, and the region gets its own store, a warning says that there are two.
 
         Args:
             what: the action of the command, such as ``this run``.
@@ -278,10 +278,10 @@ class Place:
         there = f"{place}: {address.kind} {address.name} is served there by process {address.pid}"
         if self.store is not None:
             raise InputError(
-                f"{there}; {what} needs a store of its own: give another --store, or none, or start transactions in the"
+                f"{there}; {what} needs its own store: give another --store, or none, or start transactions in the"
                 f' server (tdq ceci --store {place} "START TRANSID(T)")'
             )
-        warn(f"{there}; {what} uses a region of its own, and changes nothing in the server")
+        warn(f"{there}; {what} uses its own region, and changes nothing in the server")
 
     def cards(self) -> dict[str, Any]:
         """The DD cards given on the command line, by name."""

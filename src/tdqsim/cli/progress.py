@@ -37,7 +37,7 @@ class Bar:
                 drawn.TextColumn("{task.description}"), drawn.BarColumn(), drawn.MofNCompleteColumn(),
                 drawn.TimeElapsedColumn(),
             )  # fmt: skip
-            # Drawn by update(), not by a thread of its own, which would take processor time from the tasks.
+            # Drawn by update(), not by a separate thread, which would take processor time from the tasks.
             self._progress = drawn.Progress(
                 *columns, console=on_demand.console.Console(stderr=True), auto_refresh=False
             )

@@ -22,7 +22,7 @@ __all__ = ["ServedJob", "served_job"]
 
 
 class ServedJob:
-    """Jobs of a system in a server; each method call is a job of its own there.
+    """Jobs of a system in a server; each method call is a separate job there.
 
     Args:
         client: a client that is signed on.

@@ -1,4 +1,4 @@
-"""``tdq serve``: regions and systems in a process of their own, for clients in any language."""
+"""``tdq serve``: regions and systems in a separate process, for clients in any language."""
 
 from __future__ import annotations
 

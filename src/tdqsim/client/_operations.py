@@ -152,7 +152,7 @@ class Operations(ServerConnection):
         encoding: Literal["text", "hex", "base64"] | None = None,
         count: int | None = None,
     ) -> ReadRecord | ReadRecords:
-        """READQ TD, as a task of its own; the record is removed from the queue."""
+        """READQ TD, as a separate task; the record is removed from the queue."""
         return self.ask(
             "POST",
             f"/regions/{part(name)}/queues/{part(queue)}/read",
@@ -160,7 +160,7 @@ class Operations(ServerConnection):
         )
 
     def write_records(self, name: str, queue: str, body: Body) -> WriteResult:
-        """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
+        """WRITEQ TD, as a separate task; several records are one task and one unit of work."""
         return self.ask("POST", f"/regions/{part(name)}/queues/{part(queue)}/records", body)
 
     def delete_records(self, name: str, queue: str) -> None:
@@ -172,7 +172,7 @@ class Operations(ServerConnection):
         return self.ask("POST", f"/regions/{part(name)}/queues/{part(queue)}/seed", body)
 
     def execute_command(self, name: str, body: Body) -> CommandResult:
-        """Execute an EXEC CICS command given as text, as a task of its own. It needs the role of the command."""
+        """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
         return self.ask("POST", f"/regions/{part(name)}/exec", body)
 
     def execute_cemt(self, name: str, body: Body) -> CemtAnswer:

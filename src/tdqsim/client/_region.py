@@ -1,6 +1,6 @@
 """A region in a server, with the methods of a task and of a local region.
 
-Each command is a task of its own, or belongs to a unit of work. Records are bytes; text is encoded in the code page of
+Each command is a separate task, or belongs to a unit of work. Records are bytes; text is encoded in the code page of
 the region. A condition is a :class:`~tdqsim.client.RemoteError` with its name. Long lists are read in pages.
 """
 
@@ -110,7 +110,7 @@ class _Commands:
 
 
 class RemoteRegion(_Commands):
-    """A region of a server; each command is a task of its own.
+    """A region of a server; each command is a separate task.
 
     Args:
         client: a client that is signed on.
@@ -141,7 +141,7 @@ class RemoteRegion(_Commands):
         return self.about()["codepage"]
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
-        """Execute an EXEC CICS command as a task of its own; return RESP, RESP2, the received data, and the variables.
+        """Execute an EXEC CICS command as a separate task; return RESP, RESP2, the received data, and the variables.
 
         Raises:
             RemoteError: a condition without RESP in the text, an abend, or the text is not a command.

@@ -1,4 +1,4 @@
-"""An IBM i system in a server, with the methods of a job. Each request is a job of its own."""
+"""An IBM i system in a server, with the methods of a job. Each request is a separate job."""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@ in ``XDG_RUNTIME_DIR``, otherwise ``tdqsim-UID`` in ``/tmp``, otherwise ``.tdqsi
 that belongs to the user or can be created. Commands look in all of them, because the environment of the server may
 differ.
 
-A file contains the address (a Unix socket beside it; without Unix sockets a port on loopback) and the token. If a
-server was killed, its files remain, but their address does not answer; they are then ignored.
+A file contains the address (a Unix socket in the same folder; without Unix sockets a port on loopback) and the token.
+If a server was killed, its files remain, but their address does not answer; they are then ignored.
 """
 
 from __future__ import annotations

@@ -303,7 +303,7 @@ class _FileReader:
         self.file = file
         self.entries: list[GroupEntry] = []
         self.problems: list[Problem] = []
-        self.seen: dict[tuple[str, str, str], int] = {}
+        self.defined_at: dict[tuple[str, str, str], int] = {}
 
     def problem(self, line: int, message: str, *, resource: str = "", attribute: str = "", value: str = "") -> None:
         if len(self.problems) < LIMITS["definition_problems"]:
@@ -370,7 +370,7 @@ class _FileReader:
         if resource is None or not right:
             return
         key = (group, resource.kind or kind, resource.resource_name)
-        earlier = self.seen.setdefault(key, node.line)
+        earlier = self.defined_at.setdefault(key, node.line)
         if earlier != node.line:
             self.problem(node.line, f"is defined twice in the group, first in line {earlier}", resource=title)
             return

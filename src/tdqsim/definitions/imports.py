@@ -153,7 +153,7 @@ class Importer:
     file: str
     entries: list[GroupEntry] = field(default_factory=list)
     reports: list[ImportReport] = field(default_factory=list)
-    seen: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    defined_at: dict[tuple[str, str, str], int] = field(default_factory=dict)
 
     def result(self) -> Imported:
         """The collected definitions, and the reports sorted by line."""
@@ -271,11 +271,11 @@ class Importer:
 
     def _keep(self, kind: str, resource: Resource, line: int) -> None:
         key = (resource.group, kind, resource.resource_name)
-        first = self.seen.get(key)
+        first = self.defined_at.get(key)
         if first is not None:
             self.skipped(line, resource.title, f"is defined twice in group {resource.group}, first in line {first}")
             return
-        self.seen[key] = line
+        self.defined_at[key] = line
         self.entries.append(GroupEntry(resource, self.file, line))
 
     def unknown_type(self, operand: Operand) -> None:

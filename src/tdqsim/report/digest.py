@@ -37,7 +37,7 @@ class Moment(NamedTuple):
     Attributes:
         time_ns: its time by the clock, in nanoseconds.
         what: the command or API, or another name of the event.
-        who: the task or job; empty for none.
+        task: the task or job; empty for none.
         queue: the queue; empty for none.
         line: returns a description of the event on one line; called only for the few events that are shown.
         part: ``begin`` or ``end`` of a task; ``commit`` or ``backout`` of a unit of work; ``wait`` when a task begins
@@ -52,7 +52,7 @@ class Moment(NamedTuple):
 
     time_ns: int
     what: str
-    who: str = ""
+    task: str = ""
     queue: str = ""
     line: Callable[[], str] = str
     part: str = ""
@@ -67,7 +67,7 @@ class Trigger(NamedTuple):
     """A task that a trigger level started, and the time of the start."""
 
     queue: str
-    who: str
+    task: str
     order: int
     seconds: float
 
@@ -166,7 +166,7 @@ class Digest:
         act = self._acts.get(moment.part)
         if act is not None:
             act(moment)
-        elif moment.who:
+        elif moment.task:
             self._worked(moment)
 
     def _moved_to(self, time_ns: int) -> None:
@@ -200,22 +200,22 @@ class Digest:
     # -- tasks and units of work ----------------------------------------------------------------------------------
 
     def _begun(self, moment: Moment) -> None:
-        self._tasks[moment.who] = self._opened(moment.who, moment.started_by)
+        self._tasks[moment.task] = self._opened(moment.task, moment.started_by)
         if moment.started_by:
             self.trigger_count += 1
-            self.triggers.append(Trigger(moment.started_by, moment.who, self.events, self._seconds))
+            self.triggers.append(Trigger(moment.started_by, moment.task, self.events, self._seconds))
 
     def _opened(self, lane: str, text: str = "") -> _Open:
         return _Open(lane, self.events, self._seconds, text, self.events, self._seconds)
 
     def _worked(self, moment: Moment) -> None:
-        task = self._tasks.get(moment.who)
+        task = self._tasks.get(moment.task)
         if task is None:
-            task = self._tasks[moment.who] = self._opened(moment.who)
+            task = self._tasks[moment.task] = self._opened(moment.task)
             if len(self._tasks) > 2 * self._most:
                 self._forget_idle()
         task.last_order, task.last_seconds = self.events, self._seconds
-        if moment.who in self._waits:
+        if moment.task in self._waits:
             self._goes_on(moment)
         if moment.unit:
             self._unit(moment)
@@ -229,7 +229,7 @@ class Digest:
     def _unit(self, moment: Moment) -> _Open:
         unit = self._units.get(moment.unit)
         if unit is None:
-            unit = self._units[moment.unit] = self._opened(moment.who)
+            unit = self._units[moment.unit] = self._opened(moment.task)
         return unit
 
     def _unit_ended(self, moment: Moment) -> None:
@@ -244,7 +244,7 @@ class Digest:
                 queue.step(self.events, self._seconds, self._steps_each)
         text = f"unit of work {moment.unit} {'backed out' if backed_out else 'committed'}"
         self._bar(unit, BACKED_OUT if backed_out else UNIT, text)
-        if moment.who not in self._tasks:
+        if moment.task not in self._tasks:
             self._worked(moment._replace(unit=""))
 
     def _ended(self, moment: Moment) -> None:
@@ -252,8 +252,8 @@ class Digest:
         self._goes_on(moment)
         if moment.wrong:
             self.abends[moment.wrong] += 1
-        self._tasks.setdefault(moment.who, self._opened(moment.who))
-        self._close(moment.who, moment.wrong)
+        self._tasks.setdefault(moment.task, self._opened(moment.task))
+        self._close(moment.task, moment.wrong)
 
     def _close(self, name: str, wrong: str, *, at_end: bool = False) -> None:
         """End a task, and keep its bars if it is one of the last, or one of the last that failed or waited."""
@@ -282,13 +282,13 @@ class Digest:
     # -- waits ----------------------------------------------------------------------------------------------------
 
     def _waits_now(self, moment: Moment) -> None:
-        if moment.who not in self._waits:
-            self._waits[moment.who] = self._opened(moment.who, moment.what)
+        if moment.task not in self._waits:
+            self._waits[moment.task] = self._opened(moment.task, moment.what)
 
     def _goes_on(self, moment: Moment) -> None:
-        wait = self._waits.pop(moment.who, None)
+        wait = self._waits.pop(moment.task, None)
         if wait is not None:
-            text = f"{moment.who} waited for {wait.text}, {self._seconds - wait.seconds:.6g} s by the clock"
+            text = f"{moment.task} waited for {wait.text}, {self._seconds - wait.seconds:.6g} s by the clock"
             self._bar(wait, WAIT, text)
 
     def _settle(self) -> None:

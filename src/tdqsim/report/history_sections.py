@@ -86,7 +86,7 @@ def triggers(digest: Digest, most: int = 30) -> list[Part]:
     """The tasks that trigger levels started."""
     if not digest.trigger_count:
         return []
-    rows = [(each.queue, each.who, each.order, round(each.seconds, 6)) for each in list(digest.triggers)[-most:]]
+    rows = [(each.queue, each.task, each.order, round(each.seconds, 6)) for each in list(digest.triggers)[-most:]]
     heads = ("queue", "started", "event", "second")
     table = Table(heads, rows, "Tasks started by trigger levels", total=digest.trigger_count, rest="the last ones")
     return [table]

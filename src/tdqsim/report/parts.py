@@ -187,7 +187,7 @@ class Section:
         title: the heading.
         parts: its parts.
         folded: whether it is closed at first.
-        mark: the result, shown beside the heading.
+        mark: the result, shown next to the heading.
     """
 
     title: str

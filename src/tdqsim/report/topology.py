@@ -231,7 +231,7 @@ def _detail(queue: Tdqueue, kind: str) -> str:
 
 
 def _placed(given: Topology) -> dict[str, tuple[int, int]]:
-    """Column and row of each node: queues in their order, aliases and targets beside them, other nodes below."""
+    """Column and row of each node: queues in their order, aliases and targets next to them, other nodes below."""
     columns = {each.id: _COLUMN_OF.get(each.kind, _LAST_COLUMN) for each in given.nodes}
     leads: dict[str, list[str]] = {}
     into: dict[str, list[str]] = {}

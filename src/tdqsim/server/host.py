@@ -149,7 +149,7 @@ class Host:
         counts: the number of commands that ended, by (region, command, condition).
         units_ended: the number of units of work that ended, by (region, whether it was committed).
         commits: the times of durable commits, by region.
-        faults: the active fault plans, by APPLID and a number of their own; includes those of the console.
+        faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
         depths: the depths of queues over time, by APPLID.
         layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
@@ -233,7 +233,7 @@ class Host:
     @staticmethod
     def _check_free(kind: str, name: str, existing: Container[str]) -> None:
         if name in existing:
-            raise ServeError(f"a {kind} {name} is served already; give each a name of its own")
+            raise ServeError(f"a {kind} {name} is served already; give each a different name")
 
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.

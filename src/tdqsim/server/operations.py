@@ -60,7 +60,7 @@ class Route(NamedTuple):
 
 @cache
 def _rows() -> dict[str, dict[str, ServerOperation]]:
-    """The operations by name and CVDA; the empty CVDA is for all values without a row of their own."""
+    """The operations by name and CVDA; the empty CVDA is for all values without a row."""
     rows: dict[str, dict[str, ServerOperation]] = {}
     for row in table("operations"):
         one = ServerOperation(row["operation"], Role(row["role"]), row["audit"])

@@ -320,7 +320,7 @@ class _Attempts:
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
-        self._seen: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
+        self._counts: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
 
     def count(self, user: str, origin: str) -> None:
         now = self._now()
@@ -330,21 +330,21 @@ class _Attempts:
             if count >= limit:
                 raise TooManySignOns(max(since + _BOUNDS["sign_on_seconds"] - now, 1))
         for key, (since, count) in kept.items():
-            self._seen[key] = (since, count + 1)
-            self._seen.move_to_end(key)
-        while len(self._seen) > _BOUNDS["sign_on_counted"]:
-            self._seen.popitem(last=False)
+            self._counts[key] = (since, count + 1)
+            self._counts.move_to_end(key)
+        while len(self._counts) > _BOUNDS["sign_on_counted"]:
+            self._counts.popitem(last=False)
 
     def forgive(self, user: str, origin: str) -> None:
         own, *others = self._keys(user, origin)
-        self._seen.pop(own, None)
+        self._counts.pop(own, None)
         for key in others:
-            since, count = self._seen.get(key, (0.0, 0))
+            since, count = self._counts.get(key, (0.0, 0))
             if count > 0:
-                self._seen[key] = (since, count - 1)
+                self._counts[key] = (since, count - 1)
 
     def _current(self, key: tuple[str, str], now: float) -> tuple[float, int]:
-        since, count = self._seen.get(key, (now, 0))
+        since, count = self._counts.get(key, (now, 0))
         return (since, count) if now - since < _BOUNDS["sign_on_seconds"] else (now, 0)
 
     @staticmethod

@@ -131,7 +131,7 @@ class RegionChecker:
         self._qzero: dict[str, dict[str, int]] = {}
         self._emptied_by: dict[int, dict[str, int]] = {}
         self._writer_of: dict[tuple[str, bytes], str] = {}
-        self._seen: dict[str, set[str]] = {}
+        self._read_from: dict[str, set[str]] = {}
         self._committed_at: dict[str, int] = {}
         self._start = ""
         self._outcomes: dict[str, tuple[bool, str]] = {}
@@ -369,7 +369,7 @@ class RegionChecker:
         unit = self._unit(queue, uow)
         writer = self._writer_of.get((queue.name, data))
         if writer and writer != uow:
-            self._seen.setdefault(uow, set()).add(writer)
+            self._read_from.setdefault(uow, set()).add(writer)
         if not unit.deleted and queue.records.take(data):
             unit.reads.append(data)
             queue.readers[uow] = None
@@ -383,7 +383,7 @@ class RegionChecker:
         foreign = [uow for uow, unit in queue.units.items() if uow != event.uow and data in unit.written]
         if foreign:
             self._report("read-uncommitted", queue, f"{shown} belongs to unit of work {foreign[0]}, not committed")
-            self._seen.setdefault(event.uow, set()).update(foreign)
+            self._read_from.setdefault(event.uow, set()).update(foreign)
             queue.units[foreign[0]].written.take(data)
         elif queue.backed_out[data]:
             self._report("phantom", queue, f"{shown} was written by a unit of work that was backed out")
@@ -559,7 +559,7 @@ class RegionChecker:
         """Report units of work of which each has read what another one wrote, in a ring."""
         edges = {
             uow: [writer for writer in writers if writer in self._committed_at]
-            for uow, writers in self._seen.items()
+            for uow, writers in self._read_from.items()
             if uow in self._committed_at
         }
         for ring in rings(edges):

@@ -21,7 +21,7 @@ The events of a system (:attr:`~tdqsim.testing.events.JobEvent.kind`)
     ``DTAQ``                    the state of a data queue when recording began, with its entries in ``info``
     ``WAIT``                    a job begins to wait for an entry, or for a lock
     ``GIVEBACK``                an entry was put back: the job that should have got it could not use it
-    ``JOB`` ``ENDJOB``          a job has begun, has ended
+    ``JOB`` ``ENDJOB``          a job has started, has ended
     ``RESTART``                 the system was restarted, and this history attached again
 
 :mod:`~tdqsim.testing.events` describes the format. Formatting a line takes about as long as the request itself, so

@@ -45,8 +45,8 @@ class Outcome(NamedTuple):
     strand: Strand | None
 
     @property
-    def told(self) -> bool:
-        """Whether the test knows of the failure: ``result()`` has raised it, or the task was ended on purpose."""
+    def reported(self) -> bool:
+        """Whether the test has got the failure: ``result()`` has raised it, or the task was ended on purpose."""
         return self.strand is not None and self.strand.reported
 
 
@@ -54,7 +54,7 @@ class Outcomes:
     """Collects the failures on one dispatcher: call it with each strand that is about to run, and each region."""
 
     def __init__(self) -> None:
-        self._found: list[Outcome] = []
+        self._failures: list[Outcome] = []
         self._last: Strand | None = None
         self.ended = 0
 
@@ -70,7 +70,7 @@ class Outcomes:
         self.ended += 1
         error = last.exception
         if error is not None and not isinstance(error, RegionClosed | SystemClosed):
-            self._found.append(Outcome(getattr(error, "code", "") or _code(error), _description(last, error), last))
+            self._failures.append(Outcome(getattr(error, "code", "") or _code(error), _description(last, error), last))
 
     def _message(self, region: Region, message: str, inserts: Mapping[str, object]) -> None:
         if message in _NO_START:
@@ -78,13 +78,13 @@ class Outcomes:
             why = _not_imported(region, transid) if message == _NO_PROGRAM else ""
             text = f"transaction {transid} was not started ({message}): {why or _NO_START[message]}"
             queue = inserts.get("queue")
-            self._found.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
+            self._failures.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
 
     def unexpected(self, expected: Iterable[str] = ()) -> list[Outcome]:
-        """The failures so far that the test does not know of, without the expected abend codes and message IDs."""
+        """The failures that the test has not got so far, without the expected abend codes and message IDs."""
         self.dispatched(None)
         allowed = frozenset(expected)
-        return [each for each in self._found if not each.told and each.code not in allowed]
+        return [each for each in self._failures if not each.reported and each.code not in allowed]
 
 
 def _not_imported(region: Region, transid: str) -> str:

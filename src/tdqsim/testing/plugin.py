@@ -18,7 +18,7 @@ Markers
                                 directories; ``common="GROUP"`` names a group for all of them
     ``tdq_expect(*codes)``      abend codes and message ids that do not fail the test. Otherwise a started task that
                                 abends, or a trigger that finds no program, fails it, unless ``result()`` has raised it
-    ``tdq_start(type)``         the start type of regions with a store of their own
+    ``tdq_start(type)``         the start type of regions with their own store
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
 

@@ -35,7 +35,7 @@ class RegionState:
     Attributes:
         applid: the region.
         queues: every queue by name, in the order of installation.
-        tasks: task numbers and transactions of the tasks that have begun and not ended.
+        tasks: task numbers and transactions of the tasks that have started and not ended.
         abends: the number of abended tasks, by code.
     """
 

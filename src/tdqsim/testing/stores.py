@@ -1,7 +1,7 @@
 """Temporary stores that are reused: making and removing two files takes longer than most tests.
 
-A store is emptied before it is reused, and files that its region kept beside it (SYSOUT, jobs) are removed, so a test
-sees nothing of the previous one. A store with planned faults, or that has grown, is discarded instead.
+A store is emptied before it is reused, and files that its region kept in the same directory (SYSOUT, jobs) are removed,
+so a test sees nothing of the previous one. A store with planned faults, or that has grown, is discarded instead.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Answer(NamedTuple):
 class Target(Protocol):
     """The target of verified tests. A *task* is a number that the test chooses; several may be open at once.
 
-    A request for a task that was not begun is a separate task, which is committed at once.
+    A request for a task that was not started is a separate task, which is committed at once.
     """
 
     def begin(self, task: int) -> Answer:

@@ -1,7 +1,7 @@
 """The work of the file control commands: identifying, finding, holding, changing and browsing records.
 
 A key is the first bytes of RIDFLD, as many as the key has, or as KEYLENGTH says with GENERIC. READ looks for that
-record (EQUAL), or for it or the next higher one (GTEQ). A browse that has just begun, or whose RIDFLD the program has
+record (EQUAL), or for it or the next higher one (GTEQ). A browse that has just started, or whose RIDFLD the program has
 changed, looks the same way; otherwise it continues from its position, and a change of direction returns the same record
 again. Source: READ, STARTBR, READNEXT, READPREV, Browsing records (IBM Docs).
 """
@@ -65,7 +65,7 @@ class Search(NamedTuple):
         """From the options of a command.
 
         Raises:
-            Condition: INVREQ 25, 26, 42: KEYLENGTH does not go with the file's keys or with GENERIC.
+            Condition: INVREQ 25, 26, 42: KEYLENGTH does not fit the file's keys or GENERIC.
         """
         full = NUMBER_SIZE if numbers else file.view.key_length
         if generic and keylength is not None and keylength < 0:

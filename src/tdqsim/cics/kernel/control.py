@@ -116,7 +116,7 @@ def abend(
     """End the task abnormally.
 
     Args:
-        abcode: four characters at most, not beginning with A for programs of one's own; ``????`` when not given.
+        abcode: four characters at most, not beginning with A for user programs; ``????`` when not given.
         cancel: abend exits are not called.
         nodump: accepted; no dump is ever written.
 
@@ -201,7 +201,7 @@ def asktime(task: TaskBase) -> int:
 
 @command("ASKTIME")
 def asktime_eib(task: TaskBase) -> None:
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
+    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has a different EIBFN."""
     task.eib.moment_ns = task._region.clock.time_ns()
 
 

@@ -112,7 +112,7 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
     Args:
         transactions: the region's.
         program: a transaction id, or a function.
-        transid: under which transaction id the function runs; made of its Python name when empty.
+        transid: under which transaction id the function runs; derived from its Python name when empty.
 
     Raises:
         UsageError: there is none of that name, or it cannot be attached.

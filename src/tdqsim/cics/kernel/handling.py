@@ -136,7 +136,7 @@ def handle_abend(
 ) -> None:
     """Set the function or program that is called when the task abends.
 
-    The exit is called with the abend after the program is left; it is out of action while it runs. What it returns
+    The exit is called with the abend after the program is left; it is out of action while it runs. Its return value
     becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself
     abends or issues SYNCPOINT ROLLBACK. An exit that abends may have named another, or reset itself, for that.
 

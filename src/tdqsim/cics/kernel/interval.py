@@ -1,6 +1,6 @@
 """Interval control: START, RETRIEVE, CANCEL and DELAY, on the region's clock.
 
-What becomes of a START request is in :mod:`tdqsim.cics.kernel.starts`. Source: START, RETRIEVE, CANCEL, DELAY (IBM
+The processing of a START request is in :mod:`tdqsim.cics.kernel.starts`. Source: START, RETRIEVE, CANCEL, DELAY (IBM
 Docs).
 """
 
@@ -75,9 +75,9 @@ def interval_ns(interval: int, hours: int | None = None, minutes: int | None = N
 
 
 _PARTS: Final = ((4, "HOURS", 99, 99), (5, "MINUTES", 59, 5999), (6, "SECONDS", 59, 359_999))
-"""RESP2 of each part of an interval, its name, the most it may be beside others and alone."""
+"""RESP2 of each part of an interval, its name, its maximum with other parts, and its maximum alone."""
 _MOST_MILLISECS: Final = 2**31 - 1
-"""What a fullword holds."""
+"""The highest value of a fullword."""
 
 
 @command(
@@ -130,7 +130,7 @@ def start(
         length: how many bytes of ``from_``.
         channel: the channel of which the task gets a copy.
         rtransid, rtermid, queue: names for the task's RETRIEVE.
-        sysid: the system in which to start it; the local definition of the transaction is then not looked at.
+        sysid: the system in which to start it; the local definition of the transaction is then not used.
         nocheck: of a request that is shipped, ignore what the other region answers.
         nohandle: raise nothing; the response is in the EIB.
 

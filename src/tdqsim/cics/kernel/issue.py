@@ -10,7 +10,7 @@ The order of the steps is:
 5. The hook and the recorder are notified.
 6. If the program outside the dispatcher issues the command, tasks that are ready get their turn.
 
-READQ TD, WRITEQ TD and DELETEQ TD keep the same order, each in a function of its own.
+READQ TD, WRITEQ TD and DELETEQ TD keep the same order, each in a separate function.
 """
 
 from __future__ import annotations

@@ -76,11 +76,11 @@ class SecurityPolicy:
 
 
 class AccessList(SecurityPolicy):
-    """A policy made of lists, enough for most tests.
+    """A policy that consists of lists, enough for most tests.
 
     Names of queues and resource types may be patterns with ``*`` and ``?``. The first matching pattern decides; a name
-    that matches no pattern is refused. A group may stand in place of a user: its entry applies to members that have no
-    matching entry of their own. Users and groups share one name space, so no group may have the name of a user.
+    that matches no pattern is refused. A group may stand in place of a user: its entry applies to members for whom no
+    entry matches. Users and groups share one name space, so no group may have the name of a user.
 
     Args:
         queues: user or group -> {queue pattern: level}.
@@ -145,5 +145,5 @@ def check_user(policy: SecurityPolicy | None, user: str, what: str) -> None:
 
 
 def link_user(policy: SecurityPolicy | None, securityname: str) -> str:
-    """The user of a link: SECURITYNAME; if the policy does not know it, blank, which stands for the default user."""
+    """The user of a link: SECURITYNAME; if the policy does not know it, blank, which means the default user."""
     return securityname if policy is None or policy.knows_user(securityname) else ""

@@ -1,9 +1,9 @@
 """The resource signature: who defined, changed and installed a resource, when, and by which agent.
 
 The value of each field depends on how the resource was installed. The table ``facts/signature.tsv`` has a row for each
-way and field, after "Summary of the resource signature field values" (IBM Docs). A definition from a file has no
-signature of its own: its change agent is CSDBATCH, its times are the time of installation, and its user is the region
-user, never the date or the owner of the file.
+way and field, after "Summary of the resource signature field values" (IBM Docs). A definition from a file contains no
+signature: its change agent is CSDBATCH, its times are the time of installation, and its user is the region user, never
+the date or the owner of the file.
 """
 
 from __future__ import annotations

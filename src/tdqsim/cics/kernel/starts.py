@@ -2,7 +2,7 @@
 
 A request waits for its time and then, if it names a terminal, for the terminal. After that a task takes it:
 
-* without a terminal, a task of its own, whose RETRIEVE returns the data of this request only;
+* without a terminal, a separate task, whose RETRIEVE returns the data of this request only;
 * at a terminal, the next task of its transaction there. All expired requests with data for one transaction and one
   terminal form one queue, called a *line* here. The task that the first of them starts can retrieve the others too,
   including those that expire while it runs. A request that it leaves in the line starts the next task.
@@ -281,7 +281,7 @@ class Starts:
         self.waiting.wake_all()
 
     def stop_timers(self) -> None:
-        """Stop the timers of all requests; needed because the clock may go on for other regions."""
+        """Stop the timers of all requests; needed because the clock may continue for other regions."""
         for request in self.requests.values():
             if request.timer is not None:
                 request.timer.cancel()

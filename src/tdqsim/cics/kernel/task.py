@@ -194,7 +194,7 @@ class TaskBase(TaskData):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Syncpoint at the normal end; after an exception the abend exit, or backout and the exception goes on."""
+        """Syncpoint at the normal end; after an exception the abend exit, or backout and the exception again."""
         try:
             return self._leave(error)
         except BaseException:
@@ -234,7 +234,7 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     """End a command with a condition, in the order given in :mod:`~tdqsim.cics.kernel.handling`.
 
     Returns:
-        What the active HANDLE returns, or ``otherwise``; for LENGERR of READQ TD the truncated record.
+        The return value of the active HANDLE, or ``otherwise``; for LENGERR of READQ TD the truncated record.
 
     Raises:
         Condition: it is not handled, and CICS does not ignore it by default.

@@ -2,7 +2,7 @@
 
 A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
 of the dispatcher; Python code outside the dispatcher opens one as a block (``with region.task() as t:``); or a command
-issued on the region itself runs in a task of its own, with a syncpoint. The last is so common in tests that one task
+issued on the region itself runs in a separate task, with a syncpoint. The last is so common in tests that one task
 object is reused, as long as the previous command has left nothing behind (:mod:`~tdqsim.cics.region_commands`).
 """
 
@@ -41,7 +41,7 @@ class Tasks(Generic[K]):
     """The tasks of one region.
 
     Attributes:
-        known: the tasks that have begun and not ended, by number.
+        known: the tasks that have started and not ended, by number.
         unfinished: the tasks whose end an exception cut short. The next command outside a task, and the dispatcher when
             no task is ready, completes it; see :meth:`finish_ends`.
         spare: the task for the next command outside any task, if the last one has left nothing behind.
@@ -71,7 +71,7 @@ class Tasks(Generic[K]):
         return number
 
     def user_for(self, userid: str) -> str:
-        """The user of a task that is begun outside the dispatcher: ``userid``, or the default user if it is empty.
+        """The user of a task that is started outside the dispatcher: ``userid``, or the default user if it is empty.
 
         Raises:
             UsageError: the security policy does not know the user.

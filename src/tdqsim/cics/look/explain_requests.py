@@ -1,6 +1,6 @@
 """Predict the outcome of each request, with the rules of the commands themselves and without side effects.
 
-This module has no rules of its own. Each answer comes from the code that the command uses, in the order of
+This module contains no rules. Each answer comes from the code that the command uses, in the order of
 :mod:`~tdqsim.cics.queues.checks`:
 
 ====================================  ====================================================================

@@ -189,7 +189,7 @@ class QueueState(TriggerState):
 
 @dataclass(frozen=True, slots=True)
 class TaskState:
-    """The state of a task that has begun and not ended.
+    """The state of a task that has started and not ended.
 
     Attributes:
         number: its number.

@@ -1,4 +1,4 @@
-"""What belongs to the running program: its level, and its HANDLE and IGNORE settings."""
+"""The state that belongs to the running program: its level, and its HANDLE and IGNORE settings."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class Lock:
         return f"held by {owner.title}{', retained' if self.retained else ''}"
 
     def standing(self, uow: UnitOfWork | None) -> LockStanding:
-        """Its state as seen from a unit of work; None stands for a unit of work that has not begun."""
+        """Its state as seen from a unit of work; None means a unit of work that has not started."""
         owner = self.owner
         if owner is None:
             return LockStanding.CLAIMED if self.waiters else LockStanding.FREE

@@ -285,7 +285,7 @@ class IntraTdQueue(TdQueue):
 
     @property
     def gone(self) -> int:
-        """The number of records that have left the queue for good."""
+        """The number of records that have left the queue permanently."""
         return self.taken if self.recovstatus == "NO" else self.durable.now.first - 1
 
     @property
@@ -406,7 +406,7 @@ class Latch:
 
     Attributes:
         queue: the queue.
-        cycle: its number; 0 until it has begun.
+        cycle: its number; 0 until it has started.
         facility: ATIFACILITY at the time when its task was requested.
         began: the number, transaction and terminal of the task whose WRITEQ (for a LOGICAL queue, whose commit) reached
             the trigger level; the unit of work that was committed, in hexadecimal, empty for a WRITEQ; the time in

@@ -49,7 +49,7 @@ class IntervalAccount(Protocol):
         free_at: the value of ``gone`` at which the next control interval becomes free.
         peak: the most records since the last reset.
         peak_cis: the most control intervals in use since the last reset.
-        gone: the number of records that have left it for good; the record at the head has the next number.
+        gone: the number of records that have left it permanently; the record at the head has the next number.
         uncommitted: the changes of the unit of work that holds the write end, or None.
         stored: the committed records.
     """
@@ -150,7 +150,7 @@ class IntraSpace:
         """Account for ``more`` control intervals taken by a queue, which then has ``cis``."""
         self._users[queue] = None
         in_use = self.in_use = self.in_use + more
-        if in_use > self.peak:  # noqa: PLR1730  (max() costs a call; a large record has a control interval of its own)
+        if in_use > self.peak:  # noqa: PLR1730  (max() costs a call; a large record fills a control interval)
             self.peak = in_use
         if in_use > self._high:
             self.formatted += in_use - self._high
@@ -237,7 +237,7 @@ class IntraSpace:
     # -- records go -----------------------------------------------------------------------------------------------
 
     def freed(self, queue: IntervalAccount) -> None:
-        """After records have left for good, free the control intervals that have become empty, except the last."""
+        """After records have left permanently, free the control intervals that have become empty, except the last."""
         bounds, head = queue.bounds, queue.gone + 1
         while len(bounds) > 1 and bounds[1] <= head:
             bounds.popleft()

@@ -127,7 +127,7 @@ class TaskData:
 
     @property
     def _has_uow(self) -> bool:
-        """Whether a unit of work has begun, that is, a recoverable request was made since the last syncpoint."""
+        """Whether a unit of work has started, that is, a recoverable request was made since the last syncpoint."""
         return self._unit is not None and not self._unit.ended
 
     @property

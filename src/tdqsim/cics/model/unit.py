@@ -197,7 +197,7 @@ class UnitOfWork:
         task = f" of task {facts.taskid} {facts.transid}" if facts.taskid else ""
         return f"unit of work {self.id.hex().upper()}{task}"
 
-    # -- what it knows of its task --------------------------------------------------------------------------------
+    # -- facts of its task --------------------------------------------------------------------------------
 
     @property
     def facts(self) -> Facts:
@@ -330,7 +330,7 @@ class UnitOfWork:
             also: meta data to be committed with it.
 
         Raises:
-            StoreError: the store could not record it. The unit of work is backed out all the same, unless it is
+            StoreError: the store could not record it. The unit of work is nevertheless backed out, unless it is
                 indoubt.
         """
         meta: Meta = {}

@@ -133,8 +133,8 @@ class DataSet:
         "_queue",
         "_reader",
         "_report",
-        "_said",
         "_spooling",
+        "_sysout_dcb",
         "_writer",
     )
 
@@ -146,7 +146,7 @@ class DataSet:
         self._reader: DatasetReader | None = None
         self._writer: DatasetWriter | None = None
         self._allocation: Allocation | None = None
-        self._said: Dcb | None = None
+        self._sysout_dcb: Dcb | None = None
         self._dynamic = False
         self._gone: DatasetFault | None = None
 
@@ -210,7 +210,7 @@ class DataSet:
         elif not allocation.card.sysout or allocation.card.writer:
             self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
         else:  # a spool data set is created by its first record: of many message queues a region writes to few
-            self._said = _on_spool(dcb.or_else(allocation.card.dcb), owner)
+            self._sysout_dcb = _on_spool(dcb.or_else(allocation.card.dcb), owner)
 
     def _allocate(self) -> Allocation:
         definition = self._queue.definition
@@ -231,7 +231,7 @@ class DataSet:
 
     def _free(self) -> None:
         self._queue.get = self._queue.put = None
-        self._reader = self._writer = self._allocation = self._said = self._gone = None
+        self._reader = self._writer = self._allocation = self._sysout_dcb = self._gone = None
         if self._dynamic:
             self._dynamic = False
             self._dds.free(self._queue.definition.dd)
@@ -299,7 +299,7 @@ class DataSet:
                 IOERR: the operating system could not write it. In each case it was not written.
         """
         try:
-            writer = self._writer if self._writer is not None and self._said is None else self._spooled(data)
+            writer = self._writer if self._writer is not None and self._sysout_dcb is None else self._spooled(data)
             if self._allocation is not None and self._allocation.card.writer:
                 _submit_for(task, cast("InternalReader", writer), self._queue.definition.jobuserid)
             writer.put(data)
@@ -389,7 +389,7 @@ class DataSet:
 
     def _spooled(self, data: bytes) -> DatasetWriter:
         """The writer of SYSOUT, created by the first record with a valid length."""
-        allocation, dcb = self._allocation, self._said
+        allocation, dcb = self._allocation, self._sysout_dcb
         assert allocation is not None, "the state table refuses a write to a queue that is not open for output"
         if dcb is not None and (fault := dcb.length_fault(len(data))):
             raise RecordError(f"queue {self._queue.name}", fault)
@@ -482,8 +482,8 @@ class DataSet:
     @property
     def dcb(self) -> Dcb | None:
         """The data control block of the open data set; None if it is closed or its attributes are unknown."""
-        if self._said is not None:
-            return self._said
+        if self._sysout_dcb is not None:
+            return self._sysout_dcb
         opened = self._reader or self._writer
         return None if opened is None or not opened.dcb.recfm else opened.dcb
 

@@ -30,7 +30,7 @@ class Link:
         other: the other region.
         name_in_other: its connection to the first region.
         at_once: whether each message is carried out inside the ``send`` of its sender. False simulates a network: each
-            message is carried out by a strand of its own, while the sender waits for the answer.
+            message is carried out by a separate strand, while the sender waits for the answer.
 
     Attributes:
         ends: the two ends, one in each region.

@@ -9,7 +9,7 @@ resynchronise after their link was lost (:data:`RESYNC_STEPS`)::
     COMMIT     the decision                             COMMITTED     whether it could be carried out
     BACKOUT    the decision                             BACKED_OUT    likewise
     ASK        what was decided?                        DECISION      COMMIT, BACKOUT, INDOUBT or COLD
-    REMIND     a decision to commit, told again         REMINDED      whether it could be carried out
+    REMIND     a decision to commit, sent again         REMINDED      whether it could be carried out
     HELLO      who is there; has no answer
     ABANDON    the requester no longer waits; has no answer
 """
@@ -82,7 +82,7 @@ _WELL: Final = {"failure": "", "resp": 0, "resp2": 0, "length": 0, "detail": ""}
 
 
 def failure_fields(error: Exception | None) -> Fields:
-    """The outcome of a request as fields of an answer; the ``data`` of a condition is sent beside them.
+    """The outcome of a request as fields of an answer; the ``data`` of a condition is sent with them.
 
     Args:
         error: a condition, or what ended the requester's wait in the other region, or None for success.

@@ -460,7 +460,7 @@ class Mirrors:
         return next((uow_id for uow_id, kept in heuristics(self.region).items() if kept["coordinator"] == key), None)
 
     def asked(self, key: str) -> MirrorOutcome:
-        """What this region has decided about one of its own units of work.
+        """The decision of this region about a unit of work that it coordinates.
 
         Raises:
             MessageError: the name is not the name of a unit of work of this region.
@@ -482,7 +482,7 @@ class Mirrors:
         self.mirrors.clear()
 
     def _orphan(self, key: str, *, take: bool = False) -> Mirror | None:
-        """The orphan that a message over the next link is for, when the loss of its own link was not handled yet."""
+        """The orphan to which a message over a new link belongs, if the loss of its old link was not handled yet."""
         for at, (theirs, mirror) in enumerate(self.orphans):
             if theirs == key and mirror.part is not None:
                 if take:

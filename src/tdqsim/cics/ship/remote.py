@@ -19,7 +19,7 @@ One that has decided keeps the decision until the link is back and the other reg
 
 A region of the same process is served *at once*: the message is carried out inside ``send``, in the strand of the
 requester, as if the mirror were a part of its task. Over a network, or when messages are delayed, each is carried out
-by a strand of its own and the requester waits for the answer. Nothing else differs.
+by a separate strand and the requester waits for the answer. Nothing else differs.
 
 Sources: Transient data (function shipping), Application programming for CICS function shipping (IBM Docs); the mirror's
 life, two phases and daisy chains are general CICS knowledge (unconfirmed for transient data).

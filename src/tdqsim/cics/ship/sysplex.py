@@ -68,17 +68,17 @@ class Sysplex:
         """Add a region and link it by its connections.
 
         Raises:
-            UsageError: it has a dispatcher of its own, or an open region has its APPLID or SYSID.
+            UsageError: it has its own dispatcher, or an open region has its APPLID or SYSID.
         """
         if region.dispatcher is not self.dispatcher:
             raise UsageError(
-                f"region {region.applid} has a dispatcher of its own; make it with dispatcher=sysplex.dispatcher"
+                f"region {region.applid} has its own dispatcher; make it with dispatcher=sysplex.dispatcher"
             )
         for other in self.regions.values():
             if other.applid == region.applid or other.sysid == region.sysid:
                 raise UsageError(
                     f"region {other.applid} with SYSID {other.sysid} is in the sysplex already; "
-                    f"{region.applid} with SYSID {region.sysid} needs names of its own"
+                    f"{region.applid} with SYSID {region.sysid} needs other names"
                 )
         self._regions[region.applid] = region
         for other in tuple(self.regions.values()):
@@ -146,7 +146,7 @@ class Sysplex:
         return link
 
     def run(self) -> None:
-        """Let the tasks of all regions run until none can go on."""
+        """Let the tasks of all regions run until none can continue."""
         self.dispatcher.run()
 
     def close(self) -> None:

@@ -97,7 +97,7 @@ class _Suspended(NamedTuple):
 
 
 def _wait(task: TaskData, region: RegionData) -> _Suspended | None:
-    """What a task waits for; None when it does not wait."""
+    """The resource that a task waits for; None when it does not wait."""
     strand = _strand(task, region)
     if strand is None:  # a mirror works only while the command of its requester runs
         return _Suspended(_IRLINK, task._uow.link if task._has_uow else "", 0) if task._is_mirror else None

@@ -29,7 +29,7 @@ def execute(
     Args:
         text: the command, such as ``READQ TD QUEUE('PAYQ') INTO(REC) LENGTH(LEN) RESP(R)``.
         variables: the host variables by name; receivers are stored in it.
-        labels: the functions that stand for the program's labels, by label name. When a condition or abend occurs, the
+        labels: the functions to call for the program's labels, by label name. When a condition or abend occurs, the
             function of the label named in HANDLE CONDITION or HANDLE ABEND is called. A label may also be a host
             variable that holds a callable.
 

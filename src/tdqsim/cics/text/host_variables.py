@@ -23,7 +23,7 @@ Variables = MutableMapping[str, Any]
 Received = dict[str, Any]
 """The values that a command returned in its receivers, by option."""
 Label = Callable[..., Any]
-"""A function that stands for a label of HANDLE."""
+"""A function that is called for a label of HANDLE."""
 Labels = Mapping[str, Label]
 _BYTES: Final = (bytes, bytearray, memoryview)
 

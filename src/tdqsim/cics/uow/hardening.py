@@ -188,7 +188,7 @@ class Hardening:
             durable.waiting.append(mine)
             late = self._await(mine)
         except BaseException:
-            mine.pending = False  # its unit of work may go on and change, so no later commit may include it
+            mine.pending = False  # its unit of work may continue and change, so no later commit may include it
             raise
         if mine.error is not None:
             raise mine.error

@@ -17,7 +17,7 @@ only SET UOW and WAITTIME remain.
 A decision taken without the coordinator (at once, by SET UOW, by WAITTIME) is *heuristic*: it is kept as HEURCOMMIT or
 HEURBACKOUT until the coordinator's decision is known, so that a different decision (heuristic damage) is reported. A
 coordinator keeps its own decision to commit until all participants have acknowledged it. INQUIRE UOW shows both kinds
-as WAITING, also after a restart. An indoubt unit of work with participants of its own survives a start with empty
+as WAITING, also after a restart. An indoubt unit of work that itself has participants survives a start with empty
 queues, without its records, because the participants will ask for the decision.
 
 Sources: TRANSACTION attributes, INQUIRE TDQUEUE (INDOUBT, INDOUBTWAIT), SET UOW (IBM Docs); DFHAC2231-2233.
@@ -237,9 +237,7 @@ def hand_over(task: TaskData, name: str) -> Subordinate:
     if not name:
         raise UsageError("the coordinator's name for a unit of work is 1 character or more")
     if any(uow.coordinator == name for uow in units_of_work(region)):
-        raise UsageError(
-            f"a unit of work that its coordinator calls {name} is unfinished; each needs a name of its own"
-        )
+        raise UsageError(f"a unit of work that its coordinator calls {name} is unfinished; each needs a different name")
     uow = task._uow
     task._unit = None
     return Subordinate(uow, name)
@@ -356,7 +354,7 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
         try:
             uow.shunt(link=uow.link)
         except Exception:
-            uow.retain_locks()  # such as a purge of a task that waits for the store: it is shunted all the same
+            uow.retain_locks()  # such as a purge of a task that waits for the store: it is shunted nevertheless
             raise
         finally:
             _start_waittime(uow)
@@ -427,7 +425,7 @@ def _read(region: Region, key: bytes, value: bytes) -> Record:
 
 
 _OF_A_UNIT: Final = ("transid", "userid", "termid", "taskid")
-"""What INQUIRE UOW shows of a unit of work of which only a record is left."""
+"""The answer of INQUIRE UOW for a unit of work of which only a record is left."""
 
 
 def _whose(uow: UnitOfWork) -> Record:
@@ -459,7 +457,7 @@ def _load_undecided(region: Region) -> None:
             uow.waitstate, uow.ended, uow.finished = Cvda.SHUNTED, False, False
             uow.coordinator, uow.link, uow.decision = kept["coordinator"], kept["link"], tuple(kept["decision"])
             region.shunted[uow_id] = uow
-            region.recovery.seen(uow_id)
+            region.recovery.reserve_id(uow_id)
 
 
 def heard(region: Region, uow_id: bytes, name: str) -> None:
@@ -588,4 +586,4 @@ def resume(region: Region) -> None:
             uow.at_commit = (partial(decision_kept, uow),)
         _start_waittime(uow)
     for uow_id in (*decisions(region), *heuristics(region)):
-        region.recovery.seen(uow_id)
+        region.recovery.reserve_id(uow_id)

@@ -324,7 +324,7 @@ def begin_numbering(region: Region) -> None:
     """Ensure that no unit of work gets an id of an earlier run, even if the clock was set back."""
     before = region.store.durable.get_meta(_NUMBERING)
     if before is not None:
-        region.recovery.seen((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
+        region.recovery.reserve_id((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
     refused = region.store.durable.room_for(len(_NUMBERING) + len(region.recovery.last_id))
     if refused:  # a region with a full store must start too; the clock still makes the ids unique
         region.log.warning("numbering_not_recorded", reason=refused)
@@ -440,7 +440,7 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
     if isinstance(cycle, IntraTdQueue):
         region.ati.hold_again(uow, cycle)
     region.shunted[uow_id] = uow
-    region.recovery.seen(uow_id)
+    region.recovery.reserve_id(uow_id)
 
 
 def _restore(region: Region, queue: IntraTdQueue, work: LogicalWork, part: Record, written: list[bytes]) -> None:

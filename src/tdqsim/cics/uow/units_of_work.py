@@ -46,8 +46,8 @@ class UnitsOfWork:
         """The highest id of a unit of work in this run or, as far as recorded, an earlier one."""
         return self._last.to_bytes(UOW_ID_LENGTH, "big")
 
-    def seen(self, uow_id: bytes) -> None:
-        """Note an id of an earlier run: new ids are higher than it."""
+    def reserve_id(self, uow_id: bytes) -> None:
+        """Record that an id was used in an earlier run: new ids are higher."""
         self._last = max(self._last, int.from_bytes(uow_id, "big"))
 
     def all(self) -> tuple[UnitOfWork, ...]:

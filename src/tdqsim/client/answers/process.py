@@ -23,7 +23,7 @@ class ServerReadiness(TypedDict):
 
 
 class SessionToken(TypedDict):
-    """A session that has begun."""
+    """A session that has started."""
 
     token: Annotated[str, Field(description="the bearer token")]
     user: str

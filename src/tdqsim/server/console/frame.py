@@ -101,7 +101,7 @@ class Visit:
     caller: Caller
     client: Client
     status: Block = field(init=False, repr=False)
-    _said: int = 0
+    _status_number: int = 0
     _pending: set[asyncio.Future[Any]] = field(default_factory=set, repr=False)
     _again: bool = False
     _task: asyncio.Task[None] | None = field(default=None, repr=False)
@@ -112,8 +112,8 @@ class Visit:
 
     def say(self, words: str, tone: str = "") -> None:
         """Show a result in the status line."""
-        self._said += 1  # a number, so that screen readers read the same text again
-        self.status.say(f"{self._said}. {words}", f"tdq-status {tone}".strip())
+        self._status_number += 1  # a number, so that screen readers read the same text again
+        self.status.say(f"{self._status_number}. {words}", f"tdq-status {tone}".strip())
 
     def href(self, *parts: str) -> str:
         """See :func:`path_to`."""
@@ -176,7 +176,7 @@ class Visit:
     async def task(
         self, operation: ServerOperation, region: Region, action: Callable[[Task], T], **parts: object
     ) -> T | ActionRefused:
-        """Execute an action as a task of its own with the authority of the user."""
+        """Execute an action as a separate task with the authority of the user."""
         return await self.do(operation, partial(_as_a_task, region, self.caller.userid, action), **parts)
 
     async def ask(self, call: Callable[[], T]) -> T:

@@ -22,7 +22,7 @@ def text_of(record: bytes, page: CodePage, most: int) -> str:
 
 
 def dump(record: bytes, page: CodePage, most: int) -> str:
-    """A record in hexadecimal beside its text, 16 bytes on each line."""
+    """A record in hexadecimal and as text, 16 bytes on each line."""
     lines = []
     for at in range(0, min(len(record), most), _LINE):
         part = record[at : at + _LINE]

@@ -39,7 +39,7 @@ class QueueRow:
         recovery: RECOVSTATUS of an intrapartition queue; empty for others.
         enabled: ENABLESTATUS; empty for an alias.
         open: OPENSTATUS of a data set; empty for others.
-        depth: NUMITEMS; -1 for a queue without records of its own.
+        depth: NUMITEMS; -1 for an INDIRECT or REMOTE queue, which has no records.
         trigger, level: the transaction that it starts, and the trigger level; empty and 0 for none.
         cycle: whether a trigger cycle is active.
         locks: the holders of its ends and the numbers of waiting tasks, as text; empty without locks.

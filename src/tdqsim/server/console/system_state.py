@@ -107,7 +107,7 @@ def _job(job: Job) -> tuple[str, str, str]:
 
 
 def as_job(system: System, userid: str, action: Callable[[Job], T]) -> T:
-    """Run an action in a job of its own with the profile of a user; that of the owner is QSECOFR.
+    """Run an action in a separate job with the profile of a user; that of the owner is QSECOFR.
 
     Raises:
         EscapeMessage: the message of an API. TdqError: the user has no profile.

@@ -57,7 +57,7 @@ class SystemWork(NamedTuple):
         call: returns the reply; it may wait.
         undo: called if the client disconnects before the reply.
         at_once: called in the engine's thread; returns whether the call does not need to wait this time, so that it
-            needs no task of its own.
+            needs no separate task.
     """
 
     call: Callable[[], bytes]

@@ -1,4 +1,4 @@
-"""The host servers on ports of an asyncio loop, beside an engine that owns the system.
+"""The host servers on ports of an asyncio loop, for a system that is owned by an engine.
 
 Each connection executes one step at a time. The work of a step is submitted to the engine, where it is suspended while
 it waits; nothing blocks the loop. If a client disconnects, its wait is cancelled, and an entry that was just received

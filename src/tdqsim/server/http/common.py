@@ -81,13 +81,13 @@ PathSystem = Annotated[System, Depends(_system_of_path)]
 
 
 def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
-    """Run a command as a task of its own, with the authority of the user; call in the engine's thread."""
+    """Run a command as a separate task, with the authority of the user; call in the engine's thread."""
     with region.task(transid=API_TRANSID, userid=user.id or region.default_user) as task:
         return action(task)
 
 
 async def as_task(host: Host, region: Region, user: User, action: Callable[[Task], Any]) -> Any:
-    """Run a command that does not wait as a task of its own."""
+    """Run a command that does not wait as a separate task."""
     return await host.ask(partial(in_a_task, region, user, action))
 
 

@@ -1,6 +1,6 @@
 """Routes of IBM i systems: their libraries, jobs and lists of data queues, definitions, CL commands.
 
-Each request is a job of its own, with the profile of the user. The owner of the process uses QSECOFR, or any other
+Each request is a separate job, with the profile of the user. The owner of the process uses QSECOFR, or any other
 profile. The routes of a data queue are in :mod:`~tdqsim.server.http.data_queues`.
 """
 

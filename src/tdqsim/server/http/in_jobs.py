@@ -1,4 +1,4 @@
-"""Shared by all routes of IBM i systems: a request as a job of its own, and its result as JSON."""
+"""Shared by all routes of IBM i systems: a request as a separate job, and its result as JSON."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ JobUser = Annotated[User, Depends(_with_profile)]
 
 
 def in_a_job(system: System, user: User, action: Callable[[Job], T]) -> T:
-    """Run an action in a job of its own; call in the engine's thread.
+    """Run an action in a separate job; call in the engine's thread.
 
     Raises:
         EscapeMessage: the escape message of the API or command. TdqError: the profile does not exist.

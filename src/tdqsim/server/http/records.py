@@ -88,7 +88,7 @@ async def read(
         ),
     ] = None,
 ) -> ReadRecord | ReadRecords:
-    """READQ TD, as a task of its own; the record is removed from the queue."""
+    """READQ TD, as a separate task; the record is removed from the queue."""
     if count is not None:
         take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
         records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
@@ -106,7 +106,7 @@ async def write(
     record: Annotated[Record | Records, Body(title="OneOrMoreRecords")],
     user: Caller,
 ) -> WriteResult:
-    """WRITEQ TD, as a task of its own; several records are one task and one unit of work."""
+    """WRITEQ TD, as a separate task; several records are one task and one unit of work."""
     several = isinstance(record, Records)
     data = [each.bytes_for(region) for each in (record.root if isinstance(record, Records) else [record])]
 

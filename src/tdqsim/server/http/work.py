@@ -53,7 +53,7 @@ _Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="the id of I
 async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
-    """Execute an EXEC CICS command given as text, as a task of its own. It needs the role of the command."""
+    """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
     check_may(user, operation_of_command(resolve(statement.text)))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
     answer: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))

@@ -129,7 +129,7 @@ class Actions:
         return hex_bytes(text) if self._way.text == "hex" else self.region.codepage.encode(text)
 
     async def _task(self, name: str, action: Callable[[Task], T], **parts: object) -> T | ActionRefused:
-        """One command on the queue as a task of its own."""
+        """One command on the queue as a separate task."""
         return await self.visit.task(operation(name), self.region, action, queue=self.name, **parts)
 
     async def write(self) -> None:

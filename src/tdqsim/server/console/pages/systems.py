@@ -49,16 +49,16 @@ class SystemReader:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._seen: dict[str, tuple[float, asyncio.Future[SystemSnapshot]]] = {}
+        self._snapshots: dict[str, tuple[float, asyncio.Future[SystemSnapshot]]] = {}
 
     async def at(self, system: System) -> SystemSnapshot:
         """The state of a system, which is at most half of :data:`_BEAT` old."""
         now = asyncio.get_running_loop().time()
-        since, reading = self._seen.get(system.name, (0.0, None))
+        since, reading = self._snapshots.get(system.name, (0.0, None))
         if reading is None or now - since > _BEAT / 2:
             future = self._console.host.engine.outside(partial(read_system, system))
             reading = asyncio.ensure_future(asyncio.wrap_future(future))
-            self._seen[system.name] = now, reading
+            self._snapshots[system.name] = now, reading
         return await asyncio.shield(reading)
 
 
@@ -216,7 +216,7 @@ class _System:
         await self.refresh()
 
     async def enter(self) -> None:
-        """Run a CL command in a job of its own, with the profile of the user."""
+        """Run a CL command in a separate job, with the profile of the user."""
         text, userid = self.line.text.strip(), self.visit.caller.userid
 
         def act(job: Job) -> list[str]:
