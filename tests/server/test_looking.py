@@ -25,7 +25,7 @@ from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
-from tdqsim.server.looking import peek
+from tdqsim.server.inspection import peek
 from tdqsim.server.systemfile import system_from_directory
 from tdqsim.server.users import Role, User, Users
 

@@ -11,7 +11,7 @@ from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.cics.queues.making import InstallRefused
+from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.region import Region
 from tdqsim.cics.spi.inquire_task import TaskListInfo
 from tdqsim.cics.spi.rows import (

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
-from tdqsim.testing._shelf import Shelf
+from tdqsim.testing._record_list import RecordList
 from tdqsim.testing.events import Facts, JobEvent
 from tdqsim.testing.text import show_record
 
@@ -82,42 +82,42 @@ class _Queue:
         self.force = facts.get("force") == "*YES"
         self.restarted = self.clearing = False
         self.keys = _Keys()
-        self.shelves: dict[bytes, Shelf] = {}
+        self.lists: dict[bytes, RecordList] = {}
         self.count = 0
         self.gone: Counter[tuple[bytes, bytes]] = Counter()
         self.cleared: Counter[tuple[bytes, bytes]] = Counter()
         self.differs = 0
 
-    def _shelf(self, key: bytes) -> Shelf:
-        shelf = self.shelves.get(key)
-        if shelf is None:
-            shelf = self.shelves[key] = Shelf()
+    def _records_of(self, key: bytes) -> RecordList:
+        records = self.lists.get(key)
+        if records is None:
+            records = self.lists[key] = RecordList()
             self.keys.add(key)
-        return shelf
+        return records
 
     def put(self, key: bytes, data: bytes, *, front: bool = False) -> None:
-        shelf = self._shelf(key)
+        records = self._records_of(key)
         self.count += 1
         if front:
-            shelf.put_front(data)
+            records.put_front(data)
         else:
-            shelf.put(data)
+            records.put(data)
 
     def has(self, key: bytes, data: bytes) -> bool:
-        return key in self.shelves and data in self.shelves[key]
+        return key in self.lists and data in self.lists[key]
 
     def take(self, key: bytes, data: bytes) -> None:
         """Remove an entry that the queue holds; of several equal ones, the one that is received first."""
-        shelf = self.shelves[key]
-        ticket = shelf.find(data, last=self.seq == "*LIFO")
+        records = self.lists[key]
+        ticket = records.find(data, last=self.seq == "*LIFO")
         assert ticket is not None
-        shelf.pop(ticket)
+        records.pop(ticket)
         self.count -= 1
-        if not shelf:
+        if not records:
             self._drop(key)
 
     def _drop(self, key: bytes) -> None:
-        del self.shelves[key]
+        del self.lists[key]
         self.keys.remove(key)
 
     def next(self, order: str, key: bytes) -> tuple[bytes, bytes] | None:
@@ -125,9 +125,9 @@ class _Queue:
         lowest = self.next_key(order, key)
         if lowest is None:
             return None
-        shelf = self.shelves[lowest]
-        ticket = shelf.last() if self.seq == "*LIFO" else shelf.first()
-        return None if ticket is None else (lowest, shelf[ticket])
+        records = self.lists[lowest]
+        ticket = records.last() if self.seq == "*LIFO" else records.first()
+        return None if ticket is None else (lowest, records[ticket])
 
     def next_key(self, order: str, key: bytes) -> bytes | None:
         """The lowest key of the queue that satisfies an order (such as GE) with a key; without an order, the lowest."""
@@ -135,7 +135,7 @@ class _Queue:
         if lowest is None or not order:
             return lowest
         if order == "EQ":
-            return key if key in self.shelves else None
+            return key if key in self.lists else None
         if order in ("GE", "GT"):
             return self.keys.above(key, equal=order == "GE")
         if order == "NE" and lowest == key:
@@ -148,13 +148,13 @@ class _Queue:
 
     def size(self, order: str = "", key: bytes = b"") -> int:
         """The number of entries whose keys satisfy an order with a key."""
-        return self.count if not order else sum(len(self.shelves[each]) for each in self.matching(order, key))
+        return self.count if not order else sum(len(self.lists[each]) for each in self.matching(order, key))
 
     def clear(self, order: str = "", key: bytes = b"") -> int:
         """Remove all entries whose keys satisfy an order with a key; return their number."""
         before = self.count
         for each in self.matching(order, key):
-            gone = self.shelves[each].clear()
+            gone = self.lists[each].clear()
             self.cleared.update((each, data) for data in gone)
             self.count -= len(gone)
             self._drop(each)
@@ -162,13 +162,13 @@ class _Queue:
 
     def listing(self) -> list[tuple[bytes, bytes]]:
         """Keys and data in queue order."""
-        entries = [(key, data) for key in self.keys for data in self.shelves[key]]
+        entries = [(key, data) for key in self.keys for data in self.lists[key]]
         return entries[::-1] if self.seq == "*LIFO" else entries
 
     def become(self, entries: Iterable[tuple[bytes, bytes]]) -> None:
         """Replace the contents by these entries, given in queue order."""
         kept = list(entries)
-        self.keys, self.shelves, self.count = _Keys(), {}, 0
+        self.keys, self.lists, self.count = _Keys(), {}, 0
         for key, data in reversed(kept) if self.seq == "*LIFO" else kept:
             self.put(key, data)
 

@@ -11,8 +11,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
+from tdqsim.testing._record_list import RecordList
 from tdqsim.testing._rings import rings
-from tdqsim.testing._shelf import Shelf
 from tdqsim.testing.events import Event
 from tdqsim.testing.text import show_record
 
@@ -39,7 +39,7 @@ class _Unit:
         self.reads: list[bytes] = []
         self.doubtful: list[bytes] = []
         self.own: dict[bytes, None] = {}
-        self.written = Shelf()
+        self.written = RecordList()
         self.deleted = False
 
 
@@ -63,7 +63,7 @@ class _Queue:
         self.known = False
         self.restarted = False
         self.deleting = False
-        self.records = Shelf()
+        self.records = RecordList()
         self.gone: Counter[bytes] = Counter()
         self.backed_out: Counter[bytes] = Counter()
         self.units: dict[str, _Unit] = {}
@@ -324,7 +324,7 @@ class RegionChecker:
         self.written += 1
         self._counted(queue)
 
-    def _shelves(self, queue: _Queue, uow: str) -> tuple[Shelf, ...]:
+    def _lists_of(self, queue: _Queue, uow: str) -> tuple[RecordList, ...]:
         """Where the next READQ takes its record from: committed and not read, then written by the unit itself."""
         unit = queue.units.get(uow) if queue.logical else None
         if unit is None:
@@ -333,8 +333,8 @@ class RegionChecker:
 
     def _whole(self, queue: _Queue, event: Event) -> bytes:
         """The record that a READQ with LENGERR removed; its beginning and its true length are known."""
-        for shelf in self._shelves(queue, event.uow):
-            for record in shelf:
+        for records in self._lists_of(queue, event.uow):
+            for record in records:
                 if len(record) == event.length and record.startswith(event.data):
                     return record
         return event.data
@@ -342,9 +342,9 @@ class RegionChecker:
     def _read(self, queue: _Queue, event: Event, data: bytes) -> None:
         self.read += 1
         held = queue.read_by_others(event.uow)
-        shelves = self._shelves(queue, event.uow)
-        first = next((record for shelf in shelves for record in shelf), None)
-        there = any(data in shelf for shelf in shelves)
+        lists = self._lists_of(queue, event.uow)
+        first = next((record for records in lists for record in records), None)
+        there = any(data in records for records in lists)
         if held and not there and data in held:
             self._report(
                 "duplicated", queue, f"{show_record(data)} was read by another unit of work that has not ended"
@@ -399,10 +399,10 @@ class RegionChecker:
 
     def _empty(self, queue: _Queue, event: Event) -> None:
         held = queue.read_by_others(event.uow)
-        shelves = self._shelves(queue, event.uow)
-        count = len(held) + sum(len(shelf) for shelf in shelves)
+        lists = self._lists_of(queue, event.uow)
+        count = len(held) + sum(len(records) for records in lists)
         if count:
-            first = held[0] if held else next(record for shelf in shelves for record in shelf)
+            first = held[0] if held else next(record for records in lists for record in records)
             self._report("lost", queue, f"QZERO while the queue has {count} records, first {show_record(first)}")
             if not queue.logical:
                 queue.empty()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.look.followed import followed_records
+from tdqsim.cics.look.remote_queues import followed_records
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.errors import UsageError

@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim import Condition, Cvda, DefinitionError, Region
 from tdqsim.cics.files import DataFile
-from tdqsim.cics.queues.making import InstallRefused
+from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.definitions import define_file, dump_definitions, export_csd, parse_csd, parse_definitions
 from tests.rules import expect_rule
 

@@ -4,7 +4,7 @@ import pytest
 
 from tdqsim.cics import Access, AccessList, Region
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.queues.making import InstallRefused
+from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region

@@ -21,7 +21,7 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.queues.making import InstallRefused
+from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.spi.attribute_text import AttributeFault, definition_from_text
 from tdqsim.cics.spi.install import install_tdqueue, remove_tdqueue
 from tdqsim.cics.spi.requests import (

@@ -23,7 +23,7 @@ from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_k
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Meta
-from tdqsim.cics.queues.making import InstallRefused, Moves, check_room, make_queue, open_initially
+from tdqsim.cics.queues.creation import InstallRefused, Moves, check_room, make_queue, open_initially
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.facts import Cvda
 

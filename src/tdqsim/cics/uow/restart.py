@@ -33,7 +33,7 @@ from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, 
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.model.unit import READS, Facts, Meta, Record, UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.cics.queues.making import Moves, make_queue, open_initially
+from tdqsim.cics.queues.creation import Moves, make_queue, open_initially
 from tdqsim.cics.uow.indoubt import LOG_BEGAN
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda

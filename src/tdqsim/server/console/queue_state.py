@@ -14,7 +14,7 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda
-from tdqsim.server.looking import inquired, peek, probe
+from tdqsim.server.inspection import inquired, peek, probe
 
 __all__ = [
     "SETTABLE",

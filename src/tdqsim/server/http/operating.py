@@ -24,7 +24,7 @@ from tdqsim.errors import TdqError, UsageError
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
-from tdqsim.server.looking import check_readable, probe
+from tdqsim.server.inspection import check_readable, probe
 from tdqsim.server.open_units import API_TRANSID
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 

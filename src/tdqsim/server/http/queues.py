@@ -17,7 +17,7 @@ from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
-from tdqsim.server.looking import inquired, probe
+from tdqsim.server.inspection import inquired, probe
 from tdqsim.server.users import User
 
 __all__ = ["routes"]

@@ -15,7 +15,7 @@ from tdqsim.facts import Resp
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
-from tdqsim.server.looking import peek as look
+from tdqsim.server.inspection import peek as look
 
 __all__ = ["routes"]
 

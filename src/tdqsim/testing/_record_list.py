@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 
-__all__ = ["Shelf"]
+__all__ = ["RecordList"]
 
 
-class Shelf:
+class RecordList:
     """Records in the order in which they were added. Each has a number, its ticket; tickets rise along the order.
 
     A search for one of several equal records finds the first.
@@ -35,7 +35,7 @@ class Shelf:
         """Add a record at the end; return its ticket."""
         self._highest = ticket = self._highest + 1
         self._records[ticket] = data
-        self._found_at(data, ticket)
+        self._add_ticket(data, ticket)
         return ticket
 
     def put_front(self, data: bytes) -> None:
@@ -47,19 +47,19 @@ class Shelf:
     def put_back(self, ticket: int, data: bytes) -> None:
         """Add a record again with its previous ticket; the caller ensures that the order is correct."""
         self._records[ticket] = data
-        self._found_at(data, ticket)
+        self._add_ticket(data, ticket)
 
-    def _found_at(self, data: bytes, ticket: int) -> None:
-        known = self._tickets.get(data)
-        if known is None:
+    def _add_ticket(self, data: bytes, ticket: int) -> None:
+        tickets = self._tickets.get(data)
+        if tickets is None:
             self._tickets[data] = ticket
-        elif isinstance(known, deque):
-            if ticket < known[0]:
-                known.appendleft(ticket)
+        elif isinstance(tickets, deque):
+            if ticket < tickets[0]:
+                tickets.appendleft(ticket)
             else:
-                known.append(ticket)
+                tickets.append(ticket)
         else:
-            self._tickets[data] = deque(sorted((known, ticket)))
+            self._tickets[data] = deque(sorted((tickets, ticket)))
 
     def first(self) -> int | None:
         """The ticket of the first record."""
@@ -74,23 +74,23 @@ class Shelf:
 
     def find(self, data: bytes, *, last: bool = False) -> int | None:
         """The ticket of the first (or the last) record with these bytes."""
-        known = self._tickets.get(data)
-        return known if not isinstance(known, deque) else known[-1 if last else 0]
+        tickets = self._tickets.get(data)
+        return tickets if not isinstance(tickets, deque) else tickets[-1 if last else 0]
 
     def pop(self, ticket: int) -> bytes:
         """Remove the record with a ticket, and return it."""
         data = self._records.pop(ticket)
-        known = self._tickets[data]
-        if not isinstance(known, deque):
+        tickets = self._tickets[data]
+        if not isinstance(tickets, deque):
             del self._tickets[data]
             return data
-        if known[0] == ticket:
-            known.popleft()
-        elif known[-1] == ticket:
-            known.pop()
+        if tickets[0] == ticket:
+            tickets.popleft()
+        elif tickets[-1] == ticket:
+            tickets.pop()
         else:
-            known.remove(ticket)
-        if not known:
+            tickets.remove(ticket)
+        if not tickets:
             del self._tickets[data]
         return data
 
@@ -104,10 +104,10 @@ class Shelf:
 
     def clear(self) -> list[bytes]:
         """Remove all records, and return them."""
-        gone = list(self)
+        removed = list(self)
         self._records.clear()
         self._tickets.clear()
-        return gone
+        return removed
 
     def replace(self, records: list[bytes]) -> None:
         """Replace all records by these."""
