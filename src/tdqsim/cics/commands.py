@@ -85,19 +85,19 @@ class Task(TaskBase):
     return_ = conversation.return_
     """Leave the program: its level ends; at the highest level the task ends normally, with an implicit syncpoint."""
     enq = control.enq
-    """Get exclusive use of a resource name; wait while another task has it."""
+    """Lock a resource name exclusively; wait while another task holds it."""
     deq = control.deq
-    """Give up a resource name that ENQ got; a name that this task does not have is not an error."""
+    """Release a resource name that ENQ has locked; a name that this task does not hold is not an error."""
     suspend = control.suspend
     """Let other ready tasks run first."""
     asktime = control.asktime
-    """Bring EIBDATE and EIBTIME up to date."""
+    """Update EIBDATE and EIBTIME."""
     asktime_eib = control.asktime_eib
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has a different EIBFN."""
+    """Update EIBDATE and EIBTIME: ASKTIME without ABSTIME, which has a different EIBFN."""
     assign = control.assign
     """Get values about the task and its region."""
     formattime = formatted_time.formattime
-    """Turn an ABSTIME into dates and times, rounded to the second."""
+    """Convert an ABSTIME to dates and times, rounded to the second."""
 
     handle_condition = handling.handle_condition
     """Set the functions called for conditions: ``handle_condition(QZERO=at_end, ERROR=failed)``."""
@@ -110,7 +110,7 @@ class Task(TaskBase):
     push_handle = handling.push_handle
     """Suspend all HANDLE and IGNORE commands until POP HANDLE."""
     pop_handle = handling.pop_handle
-    """Restore what the last PUSH HANDLE suspended."""
+    """Restore the HANDLE and IGNORE commands that the last PUSH HANDLE suspended."""
 
     start = interval.start
     """Start a transaction, now or after an interval."""

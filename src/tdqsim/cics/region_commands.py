@@ -94,19 +94,19 @@ class RegionCommands(RegionData):
     syncpoint_rollback = outside(Task.syncpoint_rollback)
     """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are."""
     enq = outside(Task.enq)
-    """Get exclusive use of a resource name; wait while another task has it."""
+    """Lock a resource name exclusively; wait while another task holds it."""
     deq = outside(Task.deq)
-    """Give up a resource name that ENQ got; a name that this task does not have is not an error."""
+    """Release a resource name that ENQ has locked; a name that this task does not hold is not an error."""
     assign = outside(Task.assign)
     """Get values about the task and its region."""
     suspend = outside(Task.suspend)
     """Let other ready tasks run first."""
     asktime = outside(Task.asktime)
-    """Bring EIBDATE and EIBTIME up to date."""
+    """Update EIBDATE and EIBTIME."""
     asktime_eib = outside(Task.asktime_eib)
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has an EIBFN of its own."""
+    """Update EIBDATE and EIBTIME: ASKTIME without ABSTIME, which has a different EIBFN."""
     formattime = outside(Task.formattime)
-    """Turn an ABSTIME into dates and times, rounded to the second."""
+    """Convert an ABSTIME to dates and times, rounded to the second."""
     cancel = outside(Task.cancel)
     """Cancel a START that has not expired, or make a DELAY or POST expire."""
     delay = outside(Task.delay)

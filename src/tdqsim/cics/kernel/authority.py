@@ -14,7 +14,7 @@ UNKNOWN_USER: Final = "unknown user"
 NO_SURROGATE: Final = "surrogate"
 
 
-def _asked(task: TaskData, attribute: str) -> bool:
+def _is_checked(task: TaskData, attribute: str) -> bool:
     """Whether checks are on: by an attribute of the task's transaction, or for all transactions of the region."""
     region = task._region
     if getattr(region, attribute) == "ALWAYS":
@@ -26,13 +26,13 @@ def _asked(task: TaskData, attribute: str) -> bool:
 def may_issue(task: TaskData, resource_type: str, level: Access) -> bool:
     """Whether a task may issue SPI commands of a level on a type of resource: CMDSEC, then the policy."""
     policy = task._region.security
-    return policy is None or not _asked(task, "cmdsec") or policy.may_issue(task.userid, resource_type, level)
+    return policy is None or not _is_checked(task, "cmdsec") or policy.may_issue(task.userid, resource_type, level)
 
 
 def may_access(task: TaskData, queue: str, level: Access) -> bool:
     """Whether a task may access a queue at a level: RESSEC, then the policy."""
     policy = task._region.security
-    return policy is None or not _asked(task, "ressec") or policy.may_access(task.userid, queue, level)
+    return policy is None or not _is_checked(task, "ressec") or policy.may_access(task.userid, queue, level)
 
 
 def why_not_for(task: TaskData, user: str) -> str:

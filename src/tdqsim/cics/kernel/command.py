@@ -71,7 +71,7 @@ T = TypeVar("T")
 OptionKind = Literal[
     "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
 ]  # fmt: skip
-"""What an option holds: a blank-padded name, a data area that is read, storage that the command may change, a number, a
+"""The kind of an option: a blank-padded name, a data area that is read, storage that the command may change, a number, a
 keyword alone, a CVDA, a pointer, a callable."""
 
 
@@ -79,7 +79,7 @@ class Opt(NamedTuple):
     """The properties of one option: in ``Annotated`` for a parameter, in ``receives`` for a receiver.
 
     Attributes:
-        kind: what the option holds.
+        kind: its kind.
         length: the length in bytes of a name or area; 0 if it is not fixed.
         word: the option's name in CICS, when it is not the parameter's name in upper case.
         required: for a receiver: whether the command must have it.
@@ -126,7 +126,7 @@ class CommandOption(NamedTuple):
     Attributes:
         word: its name in CICS, such as ``NOSUSPEND``.
         parameter: the Python parameter; empty for a receiver.
-        kind: what it holds.
+        kind: its kind.
         length: the length in bytes; 0 if it is not fixed.
         required: whether the command must have it.
         receiver: whether the program receives a value through it.
@@ -183,7 +183,7 @@ class Command:
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters of the function after the task."""
-        import inspect  # noqa: PLC0415  (only who asks for a declaration needs it)
+        import inspect  # noqa: PLC0415  (needed only for the declaration, not to run the command)
 
         return tuple(inspect.signature(self.function).parameters.values())[1:]
 
@@ -247,9 +247,9 @@ def declared(name: str, conditions: str = "", receives: Mapping[str, Opt] | None
     """Declare a function that is a complete command: it sets the EIB itself, and passes conditions to ``respond``.
 
     Args:
-        name: the command as the manuals call it.
+        name: the command's name in the manuals.
         conditions: names of the conditions it can raise, separated by blanks.
-        receives: the options through which a program receives something, by word.
+        receives: the options through which a program receives a value, by word.
     """
 
     def declare(function: F) -> F:
@@ -270,9 +270,9 @@ def command(
     """Declare a function that does the work of a command, and make the complete command from it.
 
     Args:
-        name: the command as the manuals call it.
+        name: the command's name in the manuals.
         conditions: names of the conditions it can raise, separated by blanks.
-        receives: the options through which a program receives something, by word.
+        receives: the options through which a program receives a value, by word.
         resource: the parameter, the first after the task, whose value EIBRSRCE shows; most commands have none.
         otherwise: what the command returns after a condition that is not raised; if it is a function, the result of
             calling it with the command's positional arguments.

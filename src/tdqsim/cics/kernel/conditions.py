@@ -30,7 +30,7 @@ class Condition(TdqError):
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
         brings: values that the program receives despite the condition, by option, beyond the record of READQ TD.
         taken_by: the label of HANDLE AID that handles it, in preference to any HANDLE CONDITION.
-        detail: an explanation for people.
+        detail: an explanation as text.
     """
 
     command = ""

@@ -141,11 +141,11 @@ def enq(
     nosuspend: Flag = False,
     nohandle: Flag = False,
 ) -> None:
-    """Get exclusive use of a resource name; wait while another task has it.
+    """Lock a resource name exclusively; wait while another task holds it.
 
     Args:
-        resource: 1 to 255 bytes or characters that all users have agreed on.
-        length: how many of them are the name; all when not given.
+        resource: 1 to 255 bytes or characters, the same for all tasks that share the resource.
+        length: the number of bytes or characters that are the name; all when not given.
         uow: keep it to the end of the unit of work, as without ``task``.
         task: keep it to the end of the task rather than of the unit of work.
         nosuspend: ENQBUSY instead of waiting.
@@ -167,13 +167,13 @@ def deq(
     task: Flag = False,
     nohandle: Flag = False,
 ) -> None:
-    """Give up a resource name that ENQ got; a name that this task does not have is not an error.
+    """Release a resource name that ENQ has locked; a name that this task does not hold is not an error.
 
     Args:
         resource: the name.
-        length: how many bytes or characters of ``resource`` are the name; all when not given.
-        uow: it was got for the unit of work, as without ``task``.
-        task: it was got for the task.
+        length: the number of bytes or characters of ``resource`` that are the name; all when not given.
+        uow: it was locked for the unit of work, as without ``task``.
+        task: it was locked for the task.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -190,7 +190,7 @@ def suspend(task: TaskBase) -> None:
 
 @command("ASKTIME ABSTIME", receives={"ABSTIME": Opt("abstime", 8)}, otherwise=0)
 def asktime(task: TaskBase) -> int:
-    """Bring EIBDATE and EIBTIME up to date.
+    """Update EIBDATE and EIBTIME.
 
     Returns:
         ABSTIME: milliseconds since 1900, local time.
@@ -201,7 +201,7 @@ def asktime(task: TaskBase) -> int:
 
 @command("ASKTIME")
 def asktime_eib(task: TaskBase) -> None:
-    """Bring EIBDATE and EIBTIME up to date: ASKTIME without ABSTIME, which has a different EIBFN."""
+    """Update EIBDATE and EIBTIME: ASKTIME without ABSTIME, which has a different EIBFN."""
     task.eib.moment_ns = task._region.clock.time_ns()
 
 

@@ -27,7 +27,7 @@ SPI_VERBS = frozenset({"INQUIRE", "SET", "CREATE", "DISCARD", "PERFORM", "EXTRAC
 
 
 class Completion(NamedTuple):
-    """How a command ended, as the EIB shows it.
+    """The end of a command as the EIB shows it.
 
     Attributes:
         fn: EIBFN, two bytes.
@@ -58,7 +58,7 @@ def failure(condition: Condition) -> Completion:
     """The completion of a command that ended with a condition.
 
     EIBRCODE of a system programming command is the RESP number as a fullword; that of a transient data command is a
-    code of its own in the first byte; elsewhere it stays zero.
+    one-byte code in the first byte; for other commands it is zero.
     """
     return _failed(condition.command, condition.resource, condition.resp, condition.resp2)
 
@@ -79,16 +79,16 @@ class Eib:
     """The block of one task.
 
     Attributes:
-        last: how the last command ended.
+        last: the end of the last command.
         eibtrnid: transaction id.
         eibtaskn: task number.
         eibtrmid: terminal or session; empty for none.
         eibcalen: length of the COMMAREA; 0 for triggered tasks.
-        eibcposn: where the cursor was at the last terminal input, from 0.
+        eibcposn: the cursor position at the last terminal input, from 0.
         eibaid: the attention identifier, one byte; zero when there was no terminal input.
-        eibds: the last file or data set named to file control; transient data leaves it alone.
+        eibds: the last file that a file control command named; transient data commands do not change it.
         eibreqid: the request id of the last START or other interval control command.
-        moment_ns: what EIBDATE and EIBTIME show: the task's start, then each ASKTIME.
+        moment_ns: the time of EIBDATE and EIBTIME: that of the task's start, then of each ASKTIME.
         zone: the region's time zone.
     """
 
@@ -146,7 +146,7 @@ class Eib:
 
     @property
     def moment(self) -> datetime:
-        """What EIBDATE and EIBTIME show, as a local datetime without a zone."""
+        """The time of EIBDATE and EIBTIME, as a local datetime without a zone."""
         return local_time(abstime(self.moment_ns, self.zone))
 
     @property
@@ -174,7 +174,7 @@ class Eib:
                 text(self.eibtrnid, 4),
                 _packed(self.eibtaskn % 10**7),
                 text(self.eibtrmid, 4),
-                bytes(2),
+                bytes(2),  # EIBRSVD1
                 self.eibcposn.to_bytes(2, "big"),
                 self.eibcalen.to_bytes(2, "big"),
                 self.eibaid,
@@ -183,10 +183,10 @@ class Eib:
                 text(self.eibds, 8),
                 text(self.eibreqid, 8),
                 text(self.last.rsrce, 8),
-                bytes(17),
+                bytes(17),  # EIBSYNC to EIBNODAT, which only terminal and APPC commands set
                 int(self.eibresp).to_bytes(4, "big"),
                 self.eibresp2.to_bytes(4, "big", signed=True),
-                bytes(1),
+                bytes(1),  # EIBRLDBK
             )
         )
 

@@ -49,7 +49,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
         resource: the name; text is encoded in the region's code page.
         for_task: hold it for the task rather than for its unit of work.
         nosuspend: raise ENQBUSY instead of waiting.
-        length: how many bytes of ``resource`` are the name; all when not given.
+        length: the number of bytes of ``resource`` that are the name; all when not given.
 
     Raises:
         UsageError: ``length`` goes beyond the name.
@@ -65,6 +65,7 @@ def acquire(task: TaskData, resource: object, *, for_task: bool, nosuspend: bool
 
     def attempt() -> WaitMark | None:
         if acquired.owner is not task:
+            # a free name goes to the task that has waited longest, not to one that comes between
             if acquired.holds or not acquired.waiting.is_first(region.dispatcher.current):
                 return WAIT
             acquired.owner, acquired.since_ns = task, region.clock.time_ns()
@@ -97,10 +98,10 @@ def give_up(task: TaskData, resource: object, *, for_task: bool, length: int | N
         return
     enqueue.holds[holder] -= 1
     if not enqueue.holds[holder]:
-        _let_go(task._region, enqueue, holder)
+        _remove_hold(task._region, enqueue, holder)
 
 
-def _let_go(region: RegionData, enqueue: Enqueue, holder: object) -> None:
+def _remove_hold(region: RegionData, enqueue: Enqueue, holder: object) -> None:
     del enqueue.holds[holder]
     names = region.enqueued.get(holder, {})
     names.pop(enqueue.resource, None)
@@ -122,5 +123,5 @@ def release_all(region: RegionData, holder: object) -> None:
     """Free all names that a unit of work or task holds: it has ended, or was shunted."""
     for enqueue in tuple(region.enqueued.get(holder, {}).values()):
         if holder in enqueue.holds:  # it is not, if an interrupt came before the hold or after the release
-            _let_go(region, enqueue, holder)
+            _remove_hold(region, enqueue, holder)
     region.enqueued.pop(holder, None)

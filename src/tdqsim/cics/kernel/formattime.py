@@ -37,7 +37,7 @@ def formattime(
     stringformat: StringFormat = None,
     nohandle: bool = False,
 ) -> FormattedTime | None:
-    """Turn an ABSTIME into dates and times, rounded to the second.
+    """Convert an ABSTIME to dates and times, rounded to the second.
 
     Args:
         abstime: as ASKTIME or INQUIRE returned it.

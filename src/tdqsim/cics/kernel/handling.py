@@ -52,7 +52,7 @@ def _condition(name: str) -> Resp:
 
 
 def _take_default(condition: Condition) -> NoReturn:
-    """The label that stands for HANDLE CONDITION without a label: take the default action, which here is an abend."""
+    """The label for HANDLE CONDITION without a label: take the default action, which here is an abend."""
     raise condition
 
 
@@ -79,7 +79,7 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
         ignored.discard(resp)
         active.pop(resp, None)
         if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
-            active[resp] = _take_default
+            active[resp] = _take_default  # an entry, because without one the label of ERROR would be called
         elif label is not None:
             if not callable(label):
                 raise UsageError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
@@ -104,11 +104,11 @@ def ignore_condition(task: TaskBase, *conditions: str) -> None:
 def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
     """Set the functions called when an input command receives a key: ``handle_aid(PF3=leave, ANYKEY=other)``.
 
-    The label is called with what the command has received, and what it returns is what the command returns. It comes
-    before a HANDLE CONDITION of the same command; a command with NOHANDLE or RESP does not look at keys.
+    The label is called with the data that the command has received; its return value is that of the command. It has
+    precedence over a HANDLE CONDITION of the same command. It is not called for a command with NOHANDLE or RESP.
 
     Args:
-        labels: for each key a callable, or None to take it away. At most 16. ANYKEY stands for CLEAR, PA and PF keys.
+        labels: for each key a callable, or None to remove it. At most 16. ANYKEY means the CLEAR, PA and PF keys.
 
     Raises:
         UsageError: an unknown key, more than 16, or something that cannot be called.
@@ -136,14 +136,15 @@ def handle_abend(
 ) -> None:
     """Set the function or program that is called when the task abends.
 
-    The exit is called with the abend after the program is left; it is out of action while it runs. Its return value
+    The exit is called with the abend after the program has ended; it is inactive while it runs. Its return value
     becomes the task's result, and the task then ends normally: its unit of work is committed unless the exit itself
-    abends or issues SYNCPOINT ROLLBACK. An exit that abends may have named another, or reset itself, for that.
+    abends or issues SYNCPOINT ROLLBACK. If the exit abends too, the exit that it has activated by then (another one, or
+    itself by RESET) is called.
 
     Args:
         program: the exit.
-        cancel: put the exit out of action; so does a HANDLE ABEND without options.
-        reset: put the exit that was cancelled, or has run, into action again.
+        cancel: deactivate the exit, as a HANDLE ABEND without options does.
+        reset: activate the exit again that was cancelled or has run.
 
     Raises:
         UsageError: more than one of the three is given, or an exit that cannot be called.
@@ -169,7 +170,7 @@ def push_handle(task: TaskBase) -> None:
 
 @command("POP HANDLE", "INVREQ")
 def pop_handle(task: TaskBase, *, nohandle: Flag = False) -> None:
-    """Restore what the last PUSH HANDLE suspended.
+    """Restore the HANDLE and IGNORE commands that the last PUSH HANDLE suspended.
 
     Raises:
         Condition: INVREQ: there was no PUSH HANDLE.

@@ -119,19 +119,19 @@ def start(
     Args:
         transid: the transaction.
         from_: data for the task's RETRIEVE.
-        interval: how long to wait, as hhmmss; 130 is a minute and a half.
+        interval: the time to wait, as hhmmss; 130 is a minute and a half.
         hours, minutes, seconds: the same in parts (AFTER).
-        reqid: a name for CANCEL; one is made up when not given.
-        termid: the terminal of the task; it waits until that is free.
+        reqid: a name for CANCEL; generated when not given.
+        termid: the terminal of the task; the task is not attached before the terminal is free.
         userid: the user of a task without terminal; the issuer's when not given.
-        protect: only once this unit of work has committed; nothing is started when it is backed out.
-        time: when, as hhmmss of the day; up to six hours ago is now.
+        protect: start it when this unit of work has committed, and not at all if it is backed out.
+        time: the time of the day, as hhmmss; a time up to six hours ago means now.
         at: ``hours``, ``minutes`` and ``seconds`` are a time of the day (AT) rather than an interval.
-        length: how many bytes of ``from_``.
+        length: the number of bytes of ``from_`` to send.
         channel: the channel of which the task gets a copy.
         rtransid, rtermid, queue: names for the task's RETRIEVE.
         sysid: the system in which to start it; the local definition of the transaction is then not used.
-        nocheck: of a request that is shipped, ignore what the other region answers.
+        nocheck: ignore the answer of the other region, if the request is shipped.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
@@ -159,7 +159,7 @@ def start(
 
 
 class StartTime(NamedTuple):
-    """When a START is to expire, as it was given.
+    """The time at which a START expires, as the command gives it.
 
     Attributes:
         hhmmss: INTERVAL or TIME.
@@ -227,7 +227,9 @@ def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool
     try:
         name = link.ship(task, "START", order.request.transid, data=order.to_bytes())
     except Condition as condition:
-        if nocheck and condition.resp is not Resp.SYSIDERR:
+        if (
+            nocheck and condition.resp is not Resp.SYSIDERR
+        ):  # without a link nothing was sent, which NOCHECK reports too
             return order.request.reqid
         raise
     return name.decode("latin-1")
@@ -240,7 +242,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
         The request's name.
 
     Raises:
-        Condition: as START, but for SYSIDERR.
+        Condition: the conditions of START, except SYSIDERR.
     """
     region, request, when = task._region, order.request, order.when
     _check_start(region, request)
@@ -274,8 +276,8 @@ def retrieve(
     other, the data of all STARTs of its transaction and terminal that have expired, in the order of expiry.
 
     Args:
-        options: of RTRANSID, RTERMID and QUEUE those that are wanted too.
-        length: bytes of the area (INTO); all of the data is given when there is none.
+        options: those of RTRANSID, RTERMID and QUEUE whose values to return too.
+        length: the length of the area (INTO) in bytes; without it, all of the data is returned.
         wait: wait for the next START of this transaction and terminal to expire instead of ENDDATA; until the region
             ends. Without effect in a task that has no terminal.
         nohandle: raise nothing; the response is in the EIB.
@@ -284,8 +286,8 @@ def retrieve(
         The data; with options a mapping of them, and of INTO, SET and LENGTH.
 
     Raises:
-        Condition: ENDDATA: there is none, or no more, or no START has started the task. ENVDEFERR: START did not give
-            what is asked for. LENGERR, with the data cut: it is longer than LENGTH.
+        Condition: ENDDATA: there is none, or no more, or no START has started the task. ENVDEFERR: START did not give a
+            requested value. LENGERR, with the data cut: it is longer than LENGTH.
         UsageError: an option that is not known.
     """
     check_options("RETRIEVE", options, _RECEIVED)
@@ -339,8 +341,8 @@ def cancel(
     """Cancel a START that has not expired, or make a DELAY or POST expire.
 
     Args:
-        reqid: its name; without one the POST of the task is taken back.
-        transid: the transaction of the START; the request is taken back in the system that its definition names.
+        reqid: its name; without one the POST of the task is cancelled.
+        transid: the transaction of the START; the request is cancelled in the system that its definition names.
         sysid: the system in which the START is.
         nohandle: raise nothing; the response is in the EIB.
 
@@ -382,12 +384,12 @@ def delay(
     """Wait for a time on the region's clock; other tasks run meanwhile.
 
     Args:
-        interval: how long, as hhmmss.
+        interval: the time to wait, as hhmmss.
         hours: the same in parts (FOR).
         minutes: with ``hours``.
         seconds: with ``hours``.
         millisecs: with ``hours``.
-        time: until when, as hhmmss of the day.
+        time: the time of the day at which the wait ends, as hhmmss.
         until: the parts are a time of the day (UNTIL) rather than an interval.
         reqid: a name, by which another task's CANCEL ends the wait.
         nohandle: raise nothing; the response is in the EIB.
@@ -410,7 +412,7 @@ def delay(
 
 
 def _wait(task: TaskBase, pause: int, reqid: str) -> None:
-    """Wait until the time is over or a CANCEL names this request id."""
+    """Wait until the time has passed or a CANCEL names this request id."""
     queue, over, waits = WaitQueue("DELAY"), False, task._region.starts.waits
 
     def end() -> bool:
@@ -433,18 +435,18 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
 
 
 def moment_of_day(task: TaskBase, now_ns: int, of_day_ns: int) -> int:
-    """The moment that a time of the day stands for.
+    """The moment that a time of the day means.
 
-    A time that passed up to six hours ago, today or yesterday, stands for now; one that passed earlier stands for
-    tomorrow. Hours beyond 23 belong to a following day.
+    A time that passed up to six hours ago, today or yesterday, means now; one that passed earlier means tomorrow. Hours
+    beyond 23 belong to a following day.
     """
     moment = local_time(abstime(now_ns, task._region.zone))
     since_midnight = ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _NS
     ahead = of_day_ns - since_midnight
-    if ahead < -_PAST_NS:
+    if ahead < -_PAST_NS:  # passed too long ago: tomorrow
         ahead += _DAY_NS
     elif of_day_ns < _DAY_NS and ahead >= _DAY_NS - _PAST_NS:
-        ahead = 0
+        ahead = 0  # it passed shortly before the last midnight
     return now_ns + max(ahead, 0)
 
 

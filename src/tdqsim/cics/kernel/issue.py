@@ -3,7 +3,7 @@
 The order of the steps is:
 
 1. The command is refused without effect when the task or the region has ended, or another thread issues it.
-2. A hook is called, which may raise the command's outcome.
+2. A hook is called; it may raise a condition instead of the work.
 3. The work is done.
 4. The outcome is put into the EIB; a condition is handled as NOHANDLE, HANDLE and IGNORE say
    (:mod:`~tdqsim.cics.kernel.handling`).
@@ -60,7 +60,7 @@ def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> 
 
 @cache
 def _signature(work: Callable[..., object]) -> Signature:
-    import inspect  # noqa: PLC0415  (only who looks on needs it)
+    import inspect  # noqa: PLC0415  (needed only with a hook or recorder)
 
     return inspect.signature(work)
 
@@ -97,7 +97,7 @@ def issued(
             task.eib.last = completion(name, shown) if resource else done
         except Condition as condition:
             if given is not None:
-                _tell(region, task, name, given, condition)
+                _notify(region, task, name, given, condition)
             nohandle = bool(kwargs.get("nohandle"))
             instead = cast("T", otherwise(*args) if callable(otherwise) else otherwise)
             return respond(task, condition, name, shown, nohandle=nohandle, otherwise=instead)
@@ -105,7 +105,7 @@ def issued(
             raise_wrong_type(error, name, work, (task, *args), kwargs)
             raise
         if given is not None:
-            _tell(region, task, name, given, value)
+            _notify(region, task, name, given, value)
         if task._outside:
             let_others_run(task)
         return value
@@ -113,7 +113,7 @@ def issued(
     return issue
 
 
-def _tell(region: RegionData, task: TaskBase, name: str, given: Mapping[str, object], outcome: object) -> None:
+def _notify(region: RegionData, task: TaskBase, name: str, given: Mapping[str, object], outcome: object) -> None:
     if region.hook is not None:
         region.hook.after(task, name, given, outcome)
     if region.recorder is not None:

@@ -28,17 +28,17 @@ class RegionLog:
 
     def info(self, event: str, **values: object) -> None:
         """Log an expected event."""
-        self._say("INFO", event, values)
+        self._log("INFO", event, values)
 
     def warning(self, event: str, **values: object) -> None:
         """Log an event that a test may want to know about."""
-        self._say("WARNING", event, values)
+        self._log("WARNING", event, values)
 
     def error(self, event: str, **values: object) -> None:
         """Log an error in the region itself."""
-        self._say("ERROR", event, values)
+        self._log("ERROR", event, values)
 
-    def _say(self, level: str, event: str, values: dict[str, object]) -> None:
+    def _log(self, level: str, event: str, values: dict[str, object]) -> None:
         if "logging" not in sys.modules:
             return
         import logging  # noqa: PLC0415  (see the class)

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Installer", "Signature", "Way", "sign"]
 
 Way = Literal["grplist", "csd", "create", "system"]
-"""How a definition came in: by the group list at a cold start, from a group by hand, by CREATE, by CICS itself."""
+"""How a definition was installed: from the group list at a cold start, from a group by a command, by CREATE, by CICS
+itself."""
 
 _FROM_FILE: Final = "CSDBATCH"
 
@@ -35,10 +36,10 @@ class Signature(NamedTuple):
         changeagent: CREATESPI, CSDAPI, CSDBATCH, DREPAPI or SYSTEM.
         changeagrel: release of CICS that was running then, four digits.
         changetime: ABSTIME of the last change.
-        changeusrid: who ran the change agent.
+        changeusrid: the user who ran the change agent.
         installagent: CREATESPI, CSDAPI, GRPLIST or SYSTEM.
         installtime: ABSTIME of the installation.
-        installusrid: who installed it.
+        installusrid: the user who installed it.
     """
 
     definesource: str
@@ -53,7 +54,7 @@ class Signature(NamedTuple):
 
 
 class Installer(NamedTuple):
-    """Who installs, and when.
+    """The installing user and program, and the time.
 
     Attributes:
         now: ABSTIME of the installation.
@@ -61,7 +62,7 @@ class Installer(NamedTuple):
         user: user id of the task that installs or creates.
         region_user: user id of the region's own job.
         release: the region's release, four digits.
-        program: the program that issued CREATE; the transaction id stands for it when there is none.
+        program: the program that issued CREATE; the transaction id if there is none.
     """
 
     now: int
@@ -129,7 +130,7 @@ def sign(way: Way, definition: Tdqueue, by: Installer) -> Signature:
     Args:
         way: how it is installed; see :data:`Way`.
         definition: the definition.
-        by: who installs it, and when.
+        by: the installing user, and the time.
     """
     fields = [read(definition, by) for read in _plan(way)]
     fields[2], fields[6] = _agent(fields[2]), _agent(fields[6])

@@ -129,7 +129,7 @@ class Starts:
         self._wait(request)
 
     def _protect(self, request: StartRequest, uow: UnitOfWork) -> None:
-        request.committed = False
+        request.committed = False  # listed already, so that its name is in use; but it has no timer yet
         self._unit(uow).issued.append(request)
         self.requests[request.reqid] = request
 
@@ -179,7 +179,7 @@ class Starts:
         else:
             if not self.quiesced:
                 request.timer = self._region.dispatcher.call_at(request.deadline_ns, partial(self._expire, request))
-            self.requests[request.reqid] = request  # what comes before this has no effect by itself
+            self.requests[request.reqid] = request  # last: an interrupted timer alone has no effect
 
     def cancel(self, request: StartRequest) -> None:
         """Cancel a request."""
@@ -190,11 +190,11 @@ class Starts:
             request.timer.cancel()
 
     def _expire(self, request: StartRequest) -> None:
-        """Called when the interval is over; may be called again. It ignores a request that was cancelled or is done."""
+        """Called when the interval has passed; may be called again. Ignores cancelled and completed requests."""
         listed = self.requests.get(request.reqid) is request
         if listed or request.timer is None:
             self._begin(request)
-            if listed:
+            if listed:  # removed last: if an interrupt comes before, the request is not lost
                 self.requests.pop(request.reqid, None)
 
     # -- from the deadline to the task --------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ A task that runs as a *strand* of the dispatcher (see :mod:`tdqsim.core.dispatch
 tasks run. Python code outside the dispatcher, the *program outside*, may use a task too (``with region.task() as t:``);
 ready tasks then get their turn after each of its commands.
 
-How a program ends, and what becomes of it:
+How a program can end, and the consequences:
 
 ==============================  ===============================================================================
 it returns, or issues RETURN    syncpoint: the unit of work is committed
@@ -251,7 +251,7 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     handles = task._handles
     if nohandle:
         return value
-    if condition.resp is Resp.NORMAL:  # all went well, and RESP2 says what else there is to know
+    if condition.resp is Resp.NORMAL:  # the command succeeded; RESP2 has additional information
         return value
     if condition.taken_by is not None:
         return cast("T", condition.taken_by(condition))

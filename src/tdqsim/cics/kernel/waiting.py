@@ -65,7 +65,7 @@ def park(
             return region.dispatcher.wait(attempt, queue, timeout_ns)
         finally:
             _unpark(task, strand, before)
-    except BaseException:  # an interrupt may have come before the wait was quite over
+    except BaseException:  # an interrupt may have prevented or stopped the inner finally
         _unpark(task, strand, before)
         raise
 

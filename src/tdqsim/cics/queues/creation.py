@@ -56,8 +56,9 @@ def check_room(region: RegionData, definition: defs.IntraQueue, present: IntraTd
     if (present.recovstatus == "NO") is (definition.recovstatus == "NO"):
         return 0
     try:
+        # all records are read, also if they move to memory: damage is then reported before anything has changed
         size = sum(len(entry.data) for entry in present.stored.entries())
-        if present.recovstatus != "NO":
+        if present.recovstatus != "NO":  # in memory there is always space: it overflows to a file
             return 0
         refused = region.store.durable.room_for(held + size) if size else ""
     except StoreError as error:
@@ -93,7 +94,7 @@ class Moves:
         target = volatile.queue(durable.name) or volatile.create_queue(durable.name)
         self.come.append(target)
         for entry in durable.entries():
-            target.put(entry.data)
+            target.put(entry.data)  # not part of the commit; forget() undoes it
         self.drop(durable)
         return target
 
@@ -166,11 +167,11 @@ def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> Vo
     looks, store, name = region.looks_at_store, region.store, definition.name.encode()
     volatile, durable = store.volatile.queue(name), store.durable.queue(name)
     if definition.recovstatus == "NO":
-        if looks:
+        if looks:  # a region that only reads the store creates and moves nothing
             return volatile or region.nothing_stored(name, durable=False)
         if durable is not None and durable.count:
             return moves.to_memory(durable)
-        if durable is not None:
+        if durable is not None:  # it is empty: there is nothing to move
             moves.drop(durable)
         return volatile or store.volatile.create_queue(name)
     if looks:

@@ -84,6 +84,7 @@ class StoredRegion:
             self.sound = self.store.closed_clean or self._marked_clean()
             if readonly and not self.sound:
                 self._volatile = None
+            # The open store is marked as not closed; this mark records the clean end in case the tool is killed.
             if self.sound and self._volatile is not None and not readonly:
                 self._volatile.commit((), {_CLEAN: b""})
             self._recoverable = dict(self._catalogue())
@@ -117,7 +118,7 @@ class StoredRegion:
         present = half.queue(key) if half is not None else None
         if present is not None:
             return present
-        if self._readonly or half is None:
+        if self._readonly or half is None:  # an empty queue that is not written to the store
             return DurableQueue(self.store.durable, key, Order.FIFO, 0)
         return half.create_queue(key)
 
@@ -227,7 +228,7 @@ class StoredRegion:
         return gone
 
     def commit(self) -> None:
-        """Make everything permanent, one commit a half.
+        """Write the collected changes: one commit for each half of the store.
 
         Raises:
             StoreError: the store refused a commit.

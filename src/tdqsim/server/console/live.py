@@ -114,7 +114,7 @@ class Live:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._views: dict[str, RegionView] = {}
-        self._looking: dict[Callable[[], object], tuple[str, ...]] = {}
+        self._pages: dict[Callable[[], object], tuple[str, ...]] = {}
         self._pump: asyncio.Task[None] | None = None
         self._woken = asyncio.Event()
 
@@ -127,14 +127,14 @@ class Live:
 
     async def ready(self, applids: Iterable[str]) -> None:
         """Read the state of each region that has not been read yet."""
-        self._tell(await self._look([view for view in map(self.view, applids) if not view.snapshot.time_ns]))
+        self._notify(await self._read([view for view in map(self.view, applids) if not view.snapshot.time_ns]))
 
     async def has_queue(self, applid: str, queue: str) -> bool:
         """Whether a region has a queue; reads the region, because changes are not noticed while no page is open."""
         view = self.view(applid)
         if queue not in view.queues:
             view.whole = True
-            self._tell(await self._look([view]))
+            self._notify(await self._read([view]))
         return queue in view.queues
 
     def start(self, applids: Iterable[str], changed: Callable[[], object]) -> None:
@@ -142,8 +142,8 @@ class Live:
 
         The first call is needed because the page may be older than the view, which other pages may have updated.
         """
-        self._looking[changed] = tuple(applids)
-        for applid in self._looking[changed]:
+        self._pages[changed] = tuple(applids)
+        for applid in self._pages[changed]:
             self.view(applid).whole = True
         changed()
         self._woken.set()
@@ -152,7 +152,7 @@ class Live:
 
     def stop(self, changed: Callable[[], object]) -> None:
         """Stop calling ``changed``."""
-        self._looking.pop(changed, None)
+        self._pages.pop(changed, None)
         self._woken.set()
 
     @property
@@ -165,7 +165,7 @@ class Live:
         self._woken.set()
 
     def _watched(self) -> list[RegionView]:
-        return [self.view(applid) for applid in dict.fromkeys(one for many in self._looking.values() for one in many)]
+        return [self.view(applid) for applid in dict.fromkeys(one for many in self._pages.values() for one in many)]
 
     @contextmanager
     def _listening(self) -> Iterator[Any]:
@@ -183,7 +183,7 @@ class Live:
         clock = asyncio.get_running_loop().time
         whole_at = clock() + _WHOLE
         with self._listening() as subscription:
-            while self._looking and self._host.engine.running:
+            while self._pages and self._host.engine.running:
                 self._woken.clear()
                 lost = subscription.lost
                 for event in subscription.take():
@@ -192,7 +192,7 @@ class Live:
                     whole_at = clock() + _WHOLE
                     for view in self._watched():
                         view.whole = True
-                self._tell(await self._look(self._watched()))
+                self._notify(await self._read(self._watched()))
                 await asyncio.sleep(_PAUSE)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._woken.wait(), _BEAT)
@@ -201,18 +201,18 @@ class Live:
         if isinstance(event, dict) and event.get("region") in self._views:
             self._views[event["region"]].note(event)
 
-    async def _look(self, views: list[RegionView]) -> set[str]:
+    async def _read(self, views: list[RegionView]) -> set[str]:
         """Read regions; return the names of those that have changed."""
         new = set()
         for view in views:
             to_read = view.to_read()
-            view.whole, view.changed = False, set()
+            view.whole, view.changed = False, set()  # before the read: start() may mark the view again during it
             snapshot = await asyncio.wrap_future(self._host.engine.outside(partial(read_region, view.region, to_read)))
             if view.take(snapshot, to_read):
                 new.add(view.region.applid)
         return new
 
-    def _tell(self, new: set[str]) -> None:
-        for changed, applids in tuple(self._looking.items()):
-            if changed in self._looking and not new.isdisjoint(applids):
+    def _notify(self, new: set[str]) -> None:
+        for changed, applids in tuple(self._pages.items()):
+            if changed in self._pages and not new.isdisjoint(applids):
                 changed()

@@ -246,7 +246,7 @@ def _wrong(system: System, account: Account) -> SignOnCode:
     account.wrong += 1
     most = system.values["QMAXSIGN"]
     if account.wrong >= most:
-        account.wrong = 0
+        account.wrong = 0  # an operator who enables the profile gives all attempts again
         system.chgusrprf(account.user, status="*DISABLED")
         return SignOnCode.PASSWORD_WRONG
     near = account.wrong == most - 1
@@ -276,6 +276,7 @@ def change_password(
     if account is None or code not in (SignOnCode.GOOD, SignOnCode.PASSWORD_EXPIRED):
         return code
     user, kept = account.user, account.tokens[level]
+    # Each password is encrypted with the other one. The old one is known, so the new one is decrypted first.
     data, following = covered(level, kept, user, attempt.seeds, hidden.new, 2)
     new = _plain(level, data, hidden.new_length)
     refused = SignOnCode.PASSWORD_NOT_VALID if new is None else refused_password(system, level, new)
