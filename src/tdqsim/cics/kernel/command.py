@@ -71,8 +71,8 @@ T = TypeVar("T")
 OptionKind = Literal[
     "name", "data", "storage", "halfword", "fullword", "flag", "cvda", "pointer", "label", "abstime", "value",
 ]  # fmt: skip
-"""The kind of an option: a blank-padded name, a data area that is read, storage that the command may change, a number, a
-keyword alone, a CVDA, a pointer, a callable."""
+"""The kind of an option: a blank-padded name, a data area that is read, storage that the command may change, a number,
+a keyword alone, a CVDA, a pointer, a callable."""
 
 
 class Opt(NamedTuple):
