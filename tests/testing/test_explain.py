@@ -112,7 +112,7 @@ def test_shunted_units_of_work_are_named(region: Region) -> None:
 
 def test_unknown_names_and_rings(region: Region) -> None:
     assert {each.outcome for each in region.explain("NONE").commands.values()} == {"QIDERR"}
-    assert "go round in a ring" in str(region.explain("RING"))
+    assert "form a ring" in str(region.explain("RING"))
 
 
 def test_the_history_of_a_record(region: Region) -> None:

@@ -95,8 +95,8 @@ class Topology:
         rows = [
             (*_cells(known[each.source]), each.how, *_cells(known[each.target])[:3], each.detail) for each in self.edges
         ]
-        met = {end for each in self.edges for end in (each.source, each.target)}
-        rows += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in met]
+        connected = {end for each in self.edges for end in (each.source, each.target)}
+        rows += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in connected]
         heads = ("in", "kind", "name", "its definition", "", "in", "kind", "name", "by")
         return Table(heads, sorted(rows), "Queues and where they lead", most=most, rest="tdq topology --json has all")
 
@@ -240,8 +240,8 @@ def _placed(given: Topology) -> dict[str, tuple[int, int]]:
         into.setdefault(edge.target, []).append(edge.source)
         if edge.how == "shipped to" and columns[edge.target] == 1:
             columns[edge.source] = 0  # a remote queue is left of its target
-    met = leads.keys() | into.keys()
-    queues = sorted((node for node in columns if columns[node] == 1), key=lambda node: node not in met)
+    connected = leads.keys() | into.keys()
+    queues = sorted((node for node in columns if columns[node] == 1), key=lambda node: node not in connected)
     places: dict[str, tuple[int, int]] = {}
     rows = [0, 0, 0]
 

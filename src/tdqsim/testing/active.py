@@ -58,7 +58,7 @@ class ActivePlan:
     def __init__(self, plan: FaultPlan) -> None:
         self.plan = plan
         self.happened: list[str] = []
-        self._met: dict[int, int] = {}
+        self._counts: dict[int, int] = {}
         self._undo: list[Callable[[], None]] = []
         self._conditions = self._of(Fault)
         self._crashed = False
@@ -152,12 +152,12 @@ class ActivePlan:
         return None
 
     def _is_due(self, number: int, fault: Fault) -> bool:
-        return _within(self._met.get(number, 0) + 1, fault.nth, fault.times)
+        return _within(self._counts.get(number, 0) + 1, fault.nth, fault.times)
 
     def due(self, number: int, nth: int, times: int) -> bool:
         """Count a match of a fault; True if the fault happens this time."""
-        met = self._met[number] = self._met.get(number, 0) + 1
-        return _within(met, nth, times)
+        count = self._counts[number] = self._counts.get(number, 0) + 1
+        return _within(count, nth, times)
 
     def note(self, fault: AnyFault, where: str) -> None:
         """Add a fault to ``happened``."""
@@ -231,9 +231,9 @@ class _StoreFaults:
             as_if_machine_stopped(self._half.path.parent)
             self._active.crash(torn)
         for number, fault in self._points:
-            self._meet(number, fault, step)
+            self._apply(number, fault, step)
 
-    def _meet(self, number: int, fault: DiskFull | CrashPoint | TornWrite, step: str) -> None:
+    def _apply(self, number: int, fault: DiskFull | CrashPoint | TornWrite, step: str) -> None:
         if step != _STEP_OF[type(fault)] and step != getattr(fault, "when", ""):
             return
         if not self._active.due(number, fault.nth, 0 if isinstance(fault, DiskFull) else 1):
@@ -252,8 +252,8 @@ def _release(half: Durable, fault: Callable[[str], None] | None, limit: int | No
     half.limit_bytes = limit
 
 
-def _within(met: int, nth: int, times: int) -> bool:
-    return met >= nth and (not times or met < nth + times)
+def _within(count: int, nth: int, times: int) -> bool:
+    return count >= nth and (not times or count < nth + times)
 
 
 def _condition(fault: Fault) -> Condition:

@@ -268,13 +268,13 @@ _OF: Final[dict[str, Callable[[Any, IntraTdQueue, int], None]]] = {READQ: _readq
 
 def _ask_for(lock: Lock, task: TaskBase) -> None:
     """The outcome of acquiring one end."""
-    met = ASKED[lock.standing(task._uow if task._has_uow else None)]
-    if met is None:
+    resp = ASKED[lock.standing(task._uow if task._has_uow else None)]
+    if resp is None:
         ahead = f"{len(lock.waiting)} wait for it already" if lock.waiting else ""
-        held = lock.holder() if lock.owner is not None else "about to be given on"
+        held = lock.holder() if lock.owner is not None else "about to be given to the next task"
         raise _Wait(f"the {lock.end} end is {held}{f', and {ahead}' if ahead else ''}{_limit(task)}")
-    if met is not Resp.NORMAL:
-        raise Condition(met, detail=f"the {lock.end} end is {lock.holder()}")
+    if resp is not Resp.NORMAL:
+        raise Condition(resp, detail=f"the {lock.end} end is {lock.holder()}")
 
 
 def _limit(task: TaskBase) -> str:

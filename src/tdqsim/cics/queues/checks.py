@@ -85,7 +85,7 @@ def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
     while isinstance(queue, IndirectTdQueue):
         target = queue.indirectname
         if target in visited:
-            raise Condition(Resp.QIDERR, detail=f"the aliases of {name} go round in a ring at {target}")
+            raise Condition(Resp.QIDERR, detail=f"the aliases of {name} form a ring at {target}")
         visited.add(target)
         if target not in queues:
             raise Condition(Resp.QIDERR, detail=f"queue {target}, which {name} stands for, is not installed")
@@ -115,12 +115,12 @@ def owns_an_end(task: TaskData, queue: TdQueue) -> bool:
 
 def refusal(queue: TdQueue, command: str) -> Condition:
     """The condition of a request that the state of a queue refuses."""
-    met = decide(queue, command) or Resp.DISABLED
-    words = _WORDS[met].format(
+    resp = decide(queue, command) or Resp.DISABLED
+    detail = _WORDS[resp].format(
         name=queue.name, status=queue.enablestatus.name, command=command,
         direction="output" if queue.output else "input",
     )  # fmt: skip
-    return Condition(met, detail=words)
+    return Condition(resp, detail=detail)
 
 
 def check_access(task: TaskData, queue: TdQueue) -> None:
@@ -140,7 +140,7 @@ def check_state(task: TaskData, command: str, queue: TdQueue) -> None:
         Condition: NOTAUTH, DISABLED, INVREQ or NOTOPEN.
     """
     check_access(task, queue)
-    met = decide(queue, command)
-    if met is Resp.NORMAL or (met is None and owns_an_end(task, queue)):
+    resp = decide(queue, command)
+    if resp is Resp.NORMAL or (resp is None and owns_an_end(task, queue)):
         return
     raise refusal(queue, command)

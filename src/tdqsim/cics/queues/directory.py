@@ -59,7 +59,7 @@ class Directory:
         self._region = region
         self.installed: dict[str, TdQueue] = {}
         self.queues: dict[str, RequestTarget] = {}
-        self._look_around()
+        self._update_watched()
 
     def put_in(self, queue: TdQueue) -> None:
         """Add an installed queue, replacing one of the same name. May be called again."""
@@ -84,7 +84,7 @@ class Directory:
 
     def refresh_all(self) -> None:
         """Rebuild :attr:`queues` after a change of hook, recorder or security policy, or the close of the region."""
-        self._look_around()
+        self._update_watched()
         self.queues.clear()
         if not self.watched and not self._region.closed:
             self.queues.update(self.installed)
@@ -98,7 +98,7 @@ class Directory:
         set_enablestatus(queue, Cvda.DISABLED)
         self.refresh(queue)
 
-    def _look_around(self) -> None:
+    def _update_watched(self) -> None:
         region = self._region
         self.watched = region.hook is not None or region.security is not None or region.recorder is not None
 
@@ -111,13 +111,13 @@ class Directory:
         if not isinstance(name, str):
             raise TypeError(f"queue {name!r}: the name of a queue is a str of 1 to 4 characters")
         if self.watched:
-            wrapper = self._looked_at(name, sysid)
+            wrapper = self._watched_target(name, sysid)
             if sysid is None and name in self.installed:
                 self.queues[name] = wrapper
             return wrapper
         return self.resolve(name, sysid)
 
-    def _looked_at(self, name: str, sysid: str | None) -> Watched | Recorded:
+    def _watched_target(self, name: str, sysid: str | None) -> Watched | Recorded:
         region = self._region
         queue = self.installed.get(name) if sysid is None else None
         alone = region.hook is None and region.security is None
@@ -133,7 +133,7 @@ class Directory:
         """
         region, name = self._region, name.rstrip(" ")
         if sysid is not None and sysid.rstrip(" ") != region.sysid:
-            return _There(region.link(sysid.rstrip(" ")), name)
+            return _RemoteQueue(region.link(sysid.rstrip(" ")), name)
         queue = self.installed.get(name)
         if queue is None:
             raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
@@ -153,7 +153,7 @@ class Directory:
         return named, target
 
 
-class _There:
+class _RemoteQueue:
     """A queue of another system that was named with SYSID; local definitions are ignored."""
 
     __slots__ = ("_link", "name", "read_ok", "write_ok")
@@ -219,7 +219,7 @@ class Recorded:
         else:
             trace((command, task.number, self.name, data, now()))
 
-    def _tell(self, task: TaskData, command: str, outcome: object, **options: object) -> None:
+    def _record(self, task: TaskData, command: str, outcome: object, **options: object) -> None:
         self._recorder.command(task, command, {"queue": self.name, **options, "sysid": None}, outcome)
 
     def read(self, task: TaskData, busy: bool, length: int | None) -> bytes | None:
@@ -230,10 +230,10 @@ class Recorded:
             if length is not None and data is not None:
                 data = fit(data, length)
         except Condition as condition:
-            self._tell(task, READQ, condition, length=length, nosuspend=busy)
+            self._record(task, READQ, condition, length=length, nosuspend=busy)
             raise
         if data is None:
-            self._tell(task, READQ, empty(self.name), length=length, nosuspend=busy)
+            self._record(task, READQ, empty(self.name), length=length, nosuspend=busy)
         else:
             self.note(task, READQ, data)
         return data
@@ -244,7 +244,7 @@ class Recorded:
         try:
             write(task, data, length)
         except Condition as condition:
-            self._tell(task, WRITEQ, condition, from_=data, length=length)
+            self._record(task, WRITEQ, condition, from_=data, length=length)
             raise
         self.note(task, WRITEQ, data)
 
@@ -253,9 +253,9 @@ class Recorded:
         try:
             self._queue.delete(task)
         except Condition as condition:
-            self._tell(task, DELETEQ, condition)
+            self._record(task, DELETEQ, condition)
             raise
-        self._tell(task, DELETEQ, None)
+        self._record(task, DELETEQ, None)
 
 
 class Watched:

@@ -54,7 +54,7 @@ Report = Callable[[str, dict[str, object]], None]
 
 _SPOOLED: Final = "*"
 _SYSUID: Final = "&SYSUID"  # stands for the user of the region, which submits the job
-_NOT_SAID: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
+_NOT_GIVEN: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}
 _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
@@ -67,7 +67,7 @@ def dcb_of(definition: ExtraQueue) -> Dcb:
     for several. RECORDSIZE is used only if it was given: its default of 1 means "not given", even if a listing shows
     it, except for fixed-length records, which can have one byte.
     """
-    is_given = definition.recordformat == "FIXED" or definition.recordsize != _NOT_SAID
+    is_given = definition.recordformat == "FIXED" or definition.recordsize != _NOT_GIVEN
     recordsize = definition.recordsize if is_given and definition.given("recordsize") else 0
     return Dcb(
         recfm=_recfm_of(definition, recordsize),
@@ -265,7 +265,7 @@ class DataSet:
         """
         if self._writer is not None and not clean:
             self._writer.abandon()
-        for _ in range(2):
+        for _ in range(2):  # after an IOERR the second close gives up the last block
             try:
                 self.close()
             except Condition:
@@ -357,7 +357,7 @@ class DataSet:
         """
         reader, allocation, definition = self._input(), self._allocation, self._queue.definition
         assert allocation is not None, "an open data set is allocated"
-        met = 0
+        errors = 0
         with allocation.look(dcb_of(definition), backward=definition.typefile == "RDBACK") as look:
             if not reader.blocks_in_error:  # blocks in error among those read must be found one by one
                 look.skip(reader.records_read, pause)
@@ -365,8 +365,8 @@ class DataSet:
                 try:
                     record = next(islice(look, reader.records_read - look.records_read, None), None)
                 except BlockError as error:
-                    met += 1
-                    if met > reader.blocks_in_error:
+                    errors += 1
+                    if errors > reader.blocks_in_error:
                         raise Condition(Resp.IOERR, detail=str(error)) from error
                     if definition.erroroption == "IGNORE":
                         look.accept_block()

@@ -63,11 +63,11 @@ def bind(queue: TdQueue) -> None:
     if queue.type == "INDIRECT":  # it has no state of its own
         queue.read, queue.write, queue.delete = (work.__get__(queue) for work in works)
         return
-    met = outcomes(queue)
+    responses = outcomes(queue)
     queue.read, queue.write, queue.delete = [
         does.__get__(queue)
-        if met[command] is Resp.NORMAL
-        else partial(_only_for_users if met[command] is None else _refuse, queue, command, does)
+        if responses[command] is Resp.NORMAL
+        else partial(_only_for_users if responses[command] is None else _refuse, queue, command, does)
         for command, does in zip((READQ, WRITEQ, DELETEQ), works, strict=True)
     ]
 

@@ -119,12 +119,12 @@ def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> bytes | Wait
     record = work.take()
     if record is not None:
         return record
-    met = READ_OUT[write_end.standing(uow)]
-    if met is Resp.NORMAL:
+    resp = READ_OUT[write_end.standing(uow)]
+    if resp is Resp.NORMAL:
         return work.take_own()
-    if met is None:
+    if resp is None:
         return WAIT
-    raise Condition(met, detail=f"no committed record is left, and {write_end.holder()}")
+    raise Condition(resp, detail=f"no committed record is left, and {write_end.holder()}")
 
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
@@ -159,12 +159,12 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
     if lock.take_free(uow, task._region.clock):
         return
     task._region.hardening.settle()  # the holder's commit may be made but not settled yet
-    met = ASKED[lock.standing(uow)]
-    if met is Resp.NORMAL:
+    resp = ASKED[lock.standing(uow)]
+    if resp is Resp.NORMAL:
         if lock.taken_by is not uow:
             lock.take(uow, task._region.clock.time_ns())
         return
-    if busy and met is None:
+    if busy and resp is None:
         raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     try:
         wait(task, lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
@@ -174,8 +174,8 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
 
 
 def _try(task: TaskData, lock: Lock) -> WaitMark | None:
-    met = ASKED[lock.standing(task._unit)]
-    if met is Resp.LOCKED:
+    resp = ASKED[lock.standing(task._unit)]
+    if resp is Resp.LOCKED:
         lock.refused()
         raise Condition(Resp.LOCKED, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
     if lock.owner is None and lock.waiting.is_first(task._region.dispatcher.current):

@@ -46,7 +46,7 @@ class Messages:
         self._busy = False
 
     def write(self, message: str, **inserts: object) -> None:
-        """Write a message by its ID, such as DFHAC2236; empty inserts are shown as ???."""
+        """Write a message by its ID, such as DFHAC2236; empty inserts are shown as ????."""
         region = self._region
         row = _ROWS[message]
         for listener in self.listeners:

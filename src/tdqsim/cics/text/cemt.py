@@ -338,8 +338,8 @@ def _after(task: Task, kind: _Kind, name: str, condition: Condition | None, *, g
     except Condition as second:
         if condition is None and (gone or kind.resource is not TDQUEUE):
             return CemtRow(name, None, cemt_text("normal"))
-        met = condition or second
-        return CemtRow(name, None, _outcome(met), met)
+        failed = condition or second
+        return CemtRow(name, None, _outcome(failed), failed)
     return CemtRow(name, info, _outcome(condition) if condition else cemt_text("normal"), condition)
 
 

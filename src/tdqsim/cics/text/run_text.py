@@ -72,9 +72,9 @@ def run_text(
                 deliver(call or known.bound(keywords), truncated, variables, page)
             raise
         result = truncated
-    met: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
-    if met is not None:
-        result = brought(met)
+    raised: Condition | None = getattr(task, "condition")  # noqa: B009  (the command has set it since)
+    if raised is not None:
+        result = brought(raised)
     received = known.receive(result, variables) if call is None else None
     if received is None:
         received = deliver(call or known.bound(keywords), result, variables, page) | changed
