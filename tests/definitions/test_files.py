@@ -175,7 +175,7 @@ def test_what_has_no_effect_is_noted():
         ("groups: [x]", 1, "a group must be a mapping"),
         ("tdqueue:\n- {name: X, type: INTRA}", 1, "needs a group"),
         (f"group: {'x' * 40000}", 1, "characters"),
-        ("group: '\ud800'", 1, "no text"),
+        ("group: '\ud800'", 1, "not text"),
     ],
 )
 def test_what_is_no_definition_file(text, line, message):

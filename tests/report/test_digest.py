@@ -123,7 +123,7 @@ def test_triggers_are_kept_with_the_queue_that_started_them() -> None:
         digest = follower.digest()
     assert digest.trigger_count == 2
     assert [each.queue for each in digest.triggers] == ["PAYQ", "PAYQ"]
-    assert all(each.who.endswith("PAYP") for each in digest.triggers)
+    assert all(each.task.endswith("PAYP") for each in digest.triggers)
 
 
 def test_data_queues_too() -> None:
@@ -147,11 +147,11 @@ def test_events_without_end_take_the_room_of_few() -> None:
     digest = Digest()
     tracemalloc.start()
     for number in range(18_000):
-        who, queue = f"task {number}", f"Q{number % (700 if number < 2_000 else 7)}"
-        digest.take(moment("START", number * 1000, who=who, part="begin"))
-        digest.take(moment("WRITEQ TD", number * 1000, who=who, queue=queue, change=1, unit=f"u{number}"))
-        digest.take(moment("COMMIT", number * 1000, who=who, part="commit", unit=f"u{number}"))
-        digest.take(moment("END", number * 1000, who=who, part="end", wrong="ASRA" if number % 10 == 0 else ""))
+        task, queue = f"task {number}", f"Q{number % (700 if number < 2_000 else 7)}"
+        digest.take(moment("START", number * 1000, task=task, part="begin"))
+        digest.take(moment("WRITEQ TD", number * 1000, task=task, queue=queue, change=1, unit=f"u{number}"))
+        digest.take(moment("COMMIT", number * 1000, task=task, part="commit", unit=f"u{number}"))
+        digest.take(moment("END", number * 1000, task=task, part="end", wrong="ASRA" if number % 10 == 0 else ""))
         if number == 6_000:
             early = tracemalloc.get_traced_memory()[0]
     late = tracemalloc.get_traced_memory()[0]
@@ -183,7 +183,7 @@ def test_thinned_steps_keep_the_peak_and_the_end() -> None:
 def test_tasks_of_one_command_do_not_pile_up() -> None:
     digest = Digest(tasks=5)
     for number in range(1000):
-        digest.take(moment("WRITEQ TD", number, who=f"task {number}", queue="Q", change=1))
+        digest.take(moment("WRITEQ TD", number, task=f"task {number}", queue="Q", change=1))
     assert len({bar.lane for bar in digest.bars()}) <= 10
 
 
