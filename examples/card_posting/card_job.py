@@ -65,7 +65,7 @@ class CardPosting:
         for name, length in _INPUTS.items():
             path = self.dd[name]
             if not path.is_file():
-                raise DatasetError(f"DD {name}: {path} is no file")
+                raise DatasetError(f"DD {name}: {path} is not a file")
             if path.stat().st_size % length:
                 raise DatasetError(f"DD {name}: {path}: its {path.stat().st_size} bytes are no multiple of {length}")
 

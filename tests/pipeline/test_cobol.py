@@ -99,15 +99,17 @@ SPANNED = "0010 0000 0006 0000 E9E9 0006 0100 C1C1 000A 0000 0006 0200 C2C2"
 def test_both_halves_of_a_record_descriptor_word_are_looked_at(path):
     path.write_bytes(bytes.fromhex(SPANNED))
     assert texts(path, cobrix=False, record_format="VBS") == ["ZZ", "AABB"]
-    with pytest.raises(DatasetError, match=r"record 2, at offset 10: .*X'00060100' has more than a length.*VS or VBS"):
+    with pytest.raises(
+        DatasetError, match=r"record 2, at offset 10: .*X'00060100' contains more than a length.*VS or VBS"
+    ):
         read(path, cobrix=False, record_format="VB")
     for junk in ("4040", "FFFF", "0001", "0400"):
         path.write_bytes(bytes.fromhex(f"0006 0000 C1C1 0006 {junk} C2C2"))
-        with pytest.raises(DatasetError, match=f"record 2, at offset 6: .*X'0006{junk}' has more than a length"):
+        with pytest.raises(DatasetError, match=f"record 2, at offset 6: .*X'0006{junk}' contains more than a length"):
             read(path, cobrix=False, record_format="V")
     for junk in ("0400", "8000", "00FF"):
         path.write_bytes(bytes.fromhex(f"000A 0000 0006 {junk} C1C1"))
-        with pytest.raises(DatasetError, match="has more than a length"):
+        with pytest.raises(DatasetError, match="contains more than a length"):
             read(path, cobrix=False, record_format="VBS")
     path.write_bytes(bytes.fromhex("000A 0001 0006 0000 C1C1"))
     with pytest.raises(DatasetError, match="X'000A0001' is no block descriptor word"):
@@ -260,7 +262,7 @@ def test_every_contradiction_of_the_table_is_tried():
         ({"record_length_field": "F + 1", "record_length_map": '{"A": 1}'}, "record_length_map goes with a single"),
         ({"record_extractor": "no.such.module:thing"}, "record_extractor is .*must be module:callable"),
         ({"record_extractor": "math:pi"}, "cannot be called"),
-        ({"debug": "string"}, "for lines only"),
+        ({"debug": "string"}, "works only with lines"),
     ],
 )
 def test_bad_values_are_refused_by_name(path, given, words):
@@ -478,7 +480,7 @@ def test_a_record_header_parser_says_how_long_records_are(path):
     assert texts(path, **given) == ["abc", "xy"]
     assert texts(path, rhp_additional_info="whole", **given) == ["03ab", "02xy"]
     path.write_bytes(ebcdic("03abc05xy"))
-    with pytest.raises(DatasetError, match=r"record 2, at offset 5: .*5 bytes were said to follow, 2 are left"):
+    with pytest.raises(DatasetError, match=r"record 2, at offset 5: .*5 bytes should follow, 2 are left"):
         read(path, **given)
 
 

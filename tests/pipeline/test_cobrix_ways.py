@@ -510,7 +510,7 @@ def test_compressed_files_that_are_damaged_or_of_another_kind(tmp_path):
     with pytest.raises(DatasetError, match=r"\.snappy files are not decompressed here, only \.gz, \.bz2, \.zst"):
         read(other, RECORD)
     writing = read_options({"path": str(path), "copybook_contents": RECORD})
-    with pytest.raises(DatasetError, match="what is written is not compressed"):
+    with pytest.raises(DatasetError, match="writes are not compressed"):
         PartWriter(writing, pa.schema([("A", pa.string()), ("N", pa.int32())]))
 
 
@@ -1025,7 +1025,7 @@ def test_bytes_of_fields_in_tables_in_tables(tmp_path):
 
 
 def test_bytes_of_fields_as_text_are_for_lines():
-    with pytest.raises(DatasetError, match="option debug is 'string', which is for lines only"):
+    with pytest.raises(DatasetError, match="option debug is 'string', which works only with lines"):
         schema_of(TABLES, debug="string")
 
 

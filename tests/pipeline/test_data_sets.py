@@ -183,7 +183,9 @@ def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) ->
                 shutil.rmtree(task.run, ignore_errors=True)
             return receipts
 
-    with pytest.raises(DatasetError, match=r"data/00000.parquet: a task wrote it, and it is not seen here: .* shared"):
+    with pytest.raises(
+        DatasetError, match=r"data/00000.parquet: a task wrote it, but it is not visible here: .* shared"
+    ):
         stage_data_set(path, tmp_path / "stage", engine=Elsewhere("spark"), **OPTIONS)
     assert stage_data_set(path, tmp_path / "stage", **OPTIONS).rows == ROWS
 

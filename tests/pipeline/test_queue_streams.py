@@ -175,7 +175,7 @@ def test_records_that_are_gone_are_missed_when_a_batch_is_planned_again(store: P
     start, end = planned(chosen)
     with Region(QUEUES, store=store, supplied_queues=False) as region:
         assert region.readq_td("ONE") == b"one00"
-    with pytest.raises(QueueHoles, match=r"queue ONE: 1 of its records from 1 to .* are gone: somebody else reads"):
+    with pytest.raises(QueueHoles, match=r"queue ONE: 1 of its records from 1 to .* are gone: another program reads"):
         ranges(chosen, start, end)
     lenient = options(store, queue="ONE", failOnDataLoss="false")
     assert read(lenient, start, end) == [b"one%02d" % number for number in range(1, 6)]
@@ -224,7 +224,7 @@ def test_a_queue_that_begins_anew_is_not_read_on_as_if_it_were_the_same(store: P
     chosen = options(store, queue="ONE")
     _, end = planned(chosen)
     anew(store)
-    with pytest.raises(QueueHoles, match="queue ONE was deleted or made anew"):
+    with pytest.raises(QueueHoles, match="queue ONE was deleted or created again"):
         next_offsets(chosen, end, rows=0, size=0, target=None)
     lenient = options(store, queue="ONE", failOnDataLoss="false")
     assert batches(lenient, after=end) == [[b"new%02d" % number for number in range(10)]]

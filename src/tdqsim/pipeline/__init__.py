@@ -1,6 +1,7 @@
-"""Bulk data: the vectorised decoder that agrees with :mod:`tdqsim.layouts`, and the Spark side.
+"""Bulk data: the vectorised decoder, which agrees with :mod:`tdqsim.layouts`, and the data sources for Spark.
 
-Nothing is imported here: each module is asked for by name, and only they need the extra ``tdqsim[spark]``.
+This package imports none of its modules, because most of them need the extra ``tdqsim[spark]``. Import the module that
+you need.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One batch of records whose fields do not move, column by column; see :mod:`tdqsim.pipeline.decoder`."""
+"""Decode a batch of records whose fields have fixed offsets, column by column; see :mod:`tdqsim.pipeline.decoder`."""
 
 from __future__ import annotations
 
@@ -45,18 +45,20 @@ CounterKey = tuple[tuple[str, ...], tuple[int, int], tuple[tuple[str, int], ...]
 
 @dataclass(slots=True)
 class TableLevel:
-    """Rows of bytes: the records, or the occurrences of a table in them.
+    """Rows of bytes: the records, or the occurrences of a table in the records.
 
     Attributes:
-        data: bytes, a row for each record or occurrence; its first bytes at least, as far as they are numbers.
+        data: the bytes, one row for each record or occurrence; only the leading bytes of a row when text is read from
+            ``source``.
         start: offset in the layout of the first byte of each row.
-        lengths: valid bytes of each row, or None when all are.
-        source: the file of the rows, where ``data`` has not all of them.
-        places: where each row begins in ``source``, ascending.
-        records: record number of each row, or None at the top.
-        offsets: offset in its record of each row, or None at the top.
-        indexes: occurrence numbers of each row, outermost first.
-        counts: occurrences of tables that depend on a field outside, by :func:`counter_key`, one for each row.
+        lengths: number of valid bytes in each row, or None when all bytes are valid.
+        source: the whole data of the file, when ``data`` holds only the leading bytes of each row.
+        places: where each row begins in ``source``, in ascending order.
+        records: record number of each row, or None at the top level.
+        offsets: offset in its record of each row, or None at the top level.
+        indexes: occurrence numbers of each row, outermost table first.
+        counts: occurrences of tables that depend on a field outside this level, by :func:`counter_key`, one for each
+            row.
     """
 
     data: Bytes
@@ -87,7 +89,7 @@ class TableLevel:
         return Cut(windows(self.source, width)[self.places + at], 0, width)
 
     def apart(self, item: Field) -> Bytes:
-        """The bytes of one field on their own, a row each."""
+        """The bytes of one field as an array that shares nothing with the records, one row each."""
         cut = self.cut(item)
         if cut.width not in WORDS:
             return cut.bytes()
@@ -102,7 +104,7 @@ class TableLevel:
         return self.source[self.places + at]
 
     def text(self, item: Field, have: Ints | None) -> pa.Array:
-        """The bytes that each row has of a field, as if they were text; of rows that lie apart, or have not all."""
+        """The bytes of a field as text, for rows that lie apart or have only some of its bytes."""
         at = item.offset - self.start
         if self.source is not None and self.places is not None:
             if have is None or self.lengths is None:
@@ -115,7 +117,7 @@ class TableLevel:
         return pieces(self.cut(item).bytes().reshape(-1), begins, ends, pa.string())
 
     def available(self, item: Field) -> Ints | None:
-        """How many bytes of the field each row really has; None when all of them."""
+        """How many bytes of the field each row has; None when every row has all of them."""
         end = item.offset - self.start + item.length
         if self.lengths is None or self.shortest >= end:
             return None
@@ -123,20 +125,20 @@ class TableLevel:
 
 
 def windows(data: Bytes, width: int) -> Bytes:
-    """Every ``width`` bytes of ``data``, beginning with each of its bytes, without a copy."""
+    """All slices of ``width`` bytes of ``data``, one for each place where a slice can begin, without a copy."""
     return np.lib.stride_tricks.as_strided(data, (len(data) - width + 1, width), (1, 1), writeable=False)
 
 
 class Pass:
-    """Decodes one batch of records whose fields do not move; corrupt fields go to ``found``, if there is one."""
+    """Decodes a batch of records whose fields have fixed offsets; adds corrupt fields to ``corrupt``, if given."""
 
-    def __init__(self, layout: Layout, shape: Shape, found: list[Corrupt] | None) -> None:
+    def __init__(self, layout: Layout, shape: Shape, corrupt: list[Corrupt] | None) -> None:
         self.rules = layout.rules
         self.shape = shape
         self.counters: Mapping[tuple[str, ...], Field] = {
             path: layout.field(".".join(path)) for path in layout.counters
         }
-        self.found = found
+        self.corrupt = corrupt
 
     def columns(self, columns: Iterable[Column], level: TableLevel) -> list[pa.Array]:
         return [self._column(column, level) for column in columns]
@@ -165,7 +167,7 @@ class Pass:
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=column.arrow.type)
 
     def _carried(self, item: Field, level: TableLevel) -> dict[CounterKey, Ints]:
-        """Counts that tables inside this one depend on, and that stand outside it."""
+        """The counts for tables inside this one whose DEPENDING ON field is outside it."""
         outside = (inner for inner in item.walk() if inner is not item and inner.depending_on)
         return {
             counter_key(inner): self._counted(inner, level)
@@ -214,7 +216,7 @@ class Pass:
     def _settle(
         self, item: Field, kind: pa.DataType, level: TableLevel, rows: Ints, *, numbers: Integers, missing: Mask | None
     ) -> Mask:
-        """Ask the plain decoder about odd numbers, each byte pattern once; gives the nulls."""
+        """Decode the numbers that the fast path could not, each byte pattern once; returns the null mask."""
         nulls = np.zeros(level.rows, np.bool_) if missing is None else missing.copy()
 
         def one(data: bytes) -> int | None:
@@ -239,9 +241,10 @@ class Pass:
     def _patterns(
         self, item: Field, level: TableLevel, rows: Ints, one: Callable[[bytes], Any]
     ) -> tuple[list[Any], Ints]:
-        """The values of the different byte patterns in these rows, and which of them each row has.
+        """Decode each different byte pattern in these rows once.
 
-        One that is corrupt is noted for each of its rows, and has None.
+        Returns the values, and for each row the index of its pattern. A corrupt pattern has the value None and is
+        recorded for each row that contains it.
         """
         unique, which = _different(level.cut(item), rows)
         values, bad = [], np.zeros(len(unique), np.bool_)
@@ -259,13 +262,13 @@ class Pass:
         return values, which
 
     def _note(self, item: Field, level: TableLevel, rows: Ints, raw: pa.Array) -> None:
-        """Put down where a field is corrupt, and its bytes there."""
-        if self.found is not None:
+        """Record the places where a field is corrupt, with its bytes."""
+        if self.corrupt is not None:
             records = rows if level.records is None else level.records[rows]
             offsets = np.full(len(rows), item.offset, np.int64)
             if level.offsets is not None:
                 offsets += level.offsets[rows] - level.start
-            self.found.append(Corrupt(item.path, records, offsets, _names(item, level, rows), raw))
+            self.corrupt.append(Corrupt(item.path, records, offsets, _names(item, level, rows), raw))
 
     def _digits(self, item: Field, level: TableLevel, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
@@ -334,9 +337,9 @@ class Pass:
         return trimmed(array, policy)
 
     def _nulls(self, item: Field, level: TableLevel, have: Ints | None, first: Bytes) -> Mask | None:
-        """Rows without any byte of the field, and rows of X'00' only.
+        """The null mask: rows without any byte of the field, and rows that contain only X'00'.
 
-        Without null detection a text that would begin where the record ends is empty.
+        Without null detection, a text that would begin exactly where the record ends is empty, not null.
         """
         nulls = None if have is None else have < (2 if item.type is FieldType.NATIONAL else 1)
         if nulls is not None and not self.rules.null_detection and level.lengths is not None:
@@ -353,7 +356,7 @@ class Pass:
         return nulls
 
     def _beyond_ascii(self, item: Field, level: TableLevel, have: Ints | None, nulls: Mask | None) -> pa.Array:
-        """Text with letters that ASCII has not, or bytes that are no characters."""
+        """Text with characters outside ASCII, or with bytes that are not characters."""
         page = self.rules.page(item)
         column = level.cut(item).bytes()
         undefined = code_points(page)[column] == UNDEFINED
@@ -398,7 +401,7 @@ class Pass:
 def _occurrences(
     level: TableLevel, item: Field, data: Bytes, keep: Mask | None, carried: dict[CounterKey, Ints]
 ) -> TableLevel:
-    """The level of a table's occurrences; only those to keep."""
+    """The level of a table's occurrences, restricted to those in the mask ``keep``."""
     size, rows = item.count, level.rows
     index = np.tile(np.arange(size), rows)
     at = item.offset - level.start + index * item.length
@@ -419,7 +422,7 @@ def _occurrences(
 
 
 def _names(item: Field, level: TableLevel, rows: Ints) -> pa.Array:
-    """The path of a field with its occurrence numbers, in some rows of a level."""
+    """The path of a field, with its occurrence numbers, for some rows of a level."""
     name = ".".join(item.path)
     if not level.indexes:
         return pa.repeat(name, len(rows))
@@ -431,19 +434,19 @@ def _names(item: Field, level: TableLevel, rows: Ints) -> pa.Array:
 
 
 def _different(cut: Cut, rows: Ints) -> tuple[Any, Ints]:
-    """The different byte patterns of a column in some rows, and which of them each row has."""
+    """The different byte patterns of a column in some rows, and for each row the index of its pattern."""
     column = Cut(cut.data[rows], cut.at, cut.width).bytes()
     return np.unique(column.view(np.dtype((np.void, cut.width)))[:, 0], return_inverse=True)
 
 
 def _padded(column: Bytes, blanks: str) -> bool:
-    """Whether some row may begin or end with a blank."""
+    """Whether any row may begin or end with a blank."""
     highest = ord(max(blanks))
     return column.size > 0 and (int(column[:, -1].min()) <= highest or int(column[:, 0].min()) <= highest)
 
 
 def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
-    """The numbers of a column as far as they are plainly well-formed."""
+    """The numbers of a column, where they are clearly well-formed."""
     if item.type is FieldType.ZONED:
         numbers = _numbers.zoned(column, **_zoned_form(item, rules))
     elif item.type is FieldType.NATIONAL_DIGITS:
@@ -460,7 +463,7 @@ def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
 
 
 def _zoned_form(item: Field, rules: Rules) -> dict[str, bool]:
-    """How a DISPLAY number is written."""
+    """How a DISPLAY number is written: its digits, and the place of its sign."""
     sign = item.sign
     return {
         "ascii_digits": rules.page(item).kind != "EBCDIC",
@@ -471,10 +474,10 @@ def _zoned_form(item: Field, rules: Rules) -> dict[str, bool]:
 
 
 def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
-    """The digits of a DISPLAY number as text, a sign before them where there is one; blanks are left out.
+    """The digits of a DISPLAY number as text, preceded by its sign if it has one; blanks are left out.
 
     Raises:
-        BadValue: the bytes are no number.
+        BadValue: the bytes are not a number.
     """
     value = decode_value(item, data, rules)
     ascii_digits = rules.page(item).kind != "EBCDIC"
@@ -486,7 +489,7 @@ def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
 
 
 def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
-    """Numbers that surely have no more digits than the column (None: all); the others are looked at one by one."""
+    """Which numbers surely have no more digits than the column; None when all do. Others are checked one by one."""
     if pa.types.is_decimal(kind):
         limit = 10 ** min(
             kind.precision + min(item.scale, 0), item.digits if item.scale > 0 and item.usage.value != "COMP-5" else 38
@@ -513,7 +516,7 @@ def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
 
 
 def _most(item: Field) -> int:
-    """One more than the highest number that the bytes of a field can hold."""
+    """An exclusive upper bound of the numbers that a field's bytes can hold."""
     if item.type is FieldType.ZONED:
         return int(10 ** (item.length - (item.sign is not None and item.sign.separate)))
     if item.type is FieldType.PACKED:
@@ -526,7 +529,7 @@ def _small(item: Field) -> bool:
 
 
 def _slow_decimals(item: Field, kind: pa.DataType, numbers: Integers, nulls: Mask | None) -> pa.Array:
-    """Many digits and zeros behind them (P): rare enough for Python."""
+    """Numbers with many digits and trailing P in their PICTURE, which are rare enough for a loop in Python."""
     high = numbers.low >> 63 if numbers.high is None else numbers.high
     values: list[Decimal | None] = []
     for row, (top, low) in enumerate(zip(high.tolist(), numbers.low.tolist(), strict=True)):
@@ -536,7 +539,7 @@ def _slow_decimals(item: Field, kind: pa.DataType, numbers: Integers, nulls: Mas
 
 
 def _unscaled(value: int | Decimal, scale: int) -> int:
-    """The stored digits of a value; not by Decimal arithmetic, which rounds to 28 digits."""
+    """The stored digits of a value. Decimal arithmetic is not used because it rounds to 28 digits."""
     if isinstance(value, int):
         return value // int(10**-scale)
     sign, digits, _ = value.as_tuple()
@@ -560,13 +563,13 @@ def _floats(column: Bytes, form: str) -> npt.NDArray[np.float64]:
 
 
 def counter_key(item: Field) -> CounterKey:
-    """Tables with the same field and the same meaning of it have the same counts."""
+    """The key of a counter: tables with the same DEPENDING ON field and the same meaning of it have the same counts."""
     assert item.occurs is not None
     return item.depending_on or (), (item.occurs.minimum, item.occurs.maximum), item.occurs.counts
 
 
 def counts_in(counter: Field, level: TableLevel, rules: Rules, occurs: Occurs) -> Ints:
-    """How many occurrences a DEPENDING ON field says in each row; the maximum where it says none that there can be."""
+    """The value of a DEPENDING ON field in each row; where it is not an allowed number of occurrences, the maximum."""
     counts, easy = np.zeros(level.rows, np.int64), np.zeros(level.rows, np.bool_)
     if counter.is_numeric and counter.scale == 0 and not occurs.counts:
         numbers = _fast(counter, level.cut(counter), rules)
@@ -575,7 +578,7 @@ def counts_in(counter: Field, level: TableLevel, rules: Rules, occurs: Occurs) -
     odd = np.flatnonzero(~easy)
     if len(odd):
         unique, inverse = _different(level.cut(counter), odd)
-        counts[odd] = np.array([_said(counter, pattern.tobytes(), rules, occurs) for pattern in unique])[inverse]
+        counts[odd] = np.array([_count_in(counter, pattern.tobytes(), rules, occurs) for pattern in unique])[inverse]
     have = level.available(counter)
     if have is not None:
         counts[have < counter.length] = occurs.count(None)
@@ -583,7 +586,7 @@ def counts_in(counter: Field, level: TableLevel, rules: Rules, occurs: Occurs) -
     return counts
 
 
-def _said(counter: Field, data: bytes, rules: Rules, occurs: Occurs) -> int:
+def _count_in(counter: Field, data: bytes, rules: Rules, occurs: Occurs) -> int:
     try:
         return occurs.count(decode_value(counter, data, rules))
     except BadValue:

@@ -1,4 +1,4 @@
-"""Arrow arrays straight from buffers: text of fixed width, integers, decimals."""
+"""Build Arrow arrays directly from buffers: text of fixed width, integers, decimals."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ BLANKS = "".join(map(chr, range(0x21)))
 FIRST_GRAPHIC, HIGHEST_ASCII = 0x20, 0x7F
 GRAPHICS = bytes(byte if FIRST_GRAPHIC <= byte <= HIGHEST_ASCII else 0x80 for byte in range(256))
 REPLACEMENT = 0xFFFD
-SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")  # is one wrong character in Java, three in Python
+SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")  # Java decodes it as one replacement character, Python as three
 
 
 def null_mask(nulls: Mask | None) -> pa.Buffer | None:
-    """A validity bitmap: bit set where there is a value."""
+    """A validity bitmap: a bit is set where there is a value."""
     if nulls is None or not nulls.any():
         return None
     return pa.py_buffer(np.packbits(~nulls, bitorder="little"))
 
 
 def up_to(width: int, lengths: Ints) -> Mask:
-    """A row for each length: true in the first so many of ``width`` places."""
+    """A mask with a row for each length: the first ``length`` of its ``width`` places are true."""
     mask: Mask
-    if width < np.iinfo(np.int16).max:  # narrow numbers compare several times as fast
+    if width < np.iinfo(np.int16).max:  # comparing narrow integers is several times as fast
         mask = np.arange(width, dtype=np.int16) < np.minimum(lengths, width).astype(np.int16)[:, None]
     else:
         mask = np.arange(width, dtype=np.int64) < lengths[:, None]
@@ -59,9 +59,9 @@ def up_to(width: int, lengths: Ints) -> Mask:
 
 @cache
 def ascii_table(page: CodePage) -> bytes:
-    """Each byte's ASCII character; X'80' for one to be looked at on its own, and X'81' for an undefined byte.
+    """The ASCII character of each byte; X'80' marks a byte that needs individual handling, X'81' an undefined byte.
 
-    Looked at on its own is one beyond ASCII, and a blank that :func:`blank_bytes` cannot name.
+    Individual handling is needed for characters beyond ASCII, and for blanks that :func:`blank_bytes` cannot represent.
     """
     return bytes(_ascii(byte, character) for byte, character in enumerate(page.characters()))
 
@@ -75,9 +75,10 @@ def _ascii(byte: int, character: str) -> int:
 
 @cache
 def blank_bytes(page: CodePage) -> str:
-    """The bytes of a page that are blanks and control characters, each as the ASCII character of that byte.
+    """The bytes of a page that are blanks or control characters, mapped to the ASCII character of each byte.
 
-    So text can be trimmed before it is translated. Those that are no ASCII bytes are left to :func:`ascii_table`.
+    With it, text can be trimmed before it is translated. Blanks that are not ASCII bytes are left to
+    :func:`ascii_table`.
     """
     return "".join(chr(byte) for byte, c in enumerate(page.characters()) if c in BLANKS and byte <= HIGHEST_ASCII)
 
@@ -89,13 +90,13 @@ def code_points(page: CodePage) -> npt.NDArray[np.uint32]:
 
 
 def strings(characters: npt.NDArray[np.uint32], lengths: Ints, nulls: Mask | None) -> pa.Array:
-    """A string array from code points (rows by width), the first ``lengths`` of each row."""
+    """A string array from code points (rows of fixed width), using the first ``lengths`` of each row."""
     flat = characters[up_to(characters.shape[1], lengths)]
     return _encoded(flat, np.concatenate(([0], np.cumsum(lengths))), nulls)
 
 
 def _encoded(flat: npt.NDArray[np.uint32], bounds: Ints, nulls: Mask | None) -> pa.Array:
-    """A string array from code points one after another, and where each row's begin."""
+    """A string array from consecutive code points and the place where each row begins."""
     sizes = 1 + (flat > 0x7F) + (flat > 0x7FF) + (flat > 0xFFFF)
     ends = np.cumsum(sizes)
     data = np.frombuffer(flat.astype("<u4").tobytes().decode("utf-32-le").encode("utf-8"), np.uint8)
@@ -105,7 +106,7 @@ def _encoded(flat: npt.NDArray[np.uint32], bounds: Ints, nulls: Mask | None) -> 
 
 
 def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: bool) -> pa.Array:
-    """Text of bytes in ASCII, UTF-8 or a code page, with control characters or without them."""
+    """Text from bytes in ASCII, UTF-8 or a code page, with or without control characters."""
     buffers = array.buffers()
     bounds: Ints = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
     data = np.frombuffer(buffers[2], np.uint8)[: bounds[-1]] if buffers[2] is not None else np.empty(0, np.uint8)
@@ -122,7 +123,7 @@ def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: b
     raw = pa.Array.from_buffers(pa.binary(), len(array), made)
     try:
         return raw.cast(pa.string())
-    except pa.ArrowInvalid:  # some are no UTF-8
+    except pa.ArrowInvalid:  # some bytes are not UTF-8
         texts = [
             None if value is None else SURROGATE.sub(b"\xff", value).decode("utf-8", "replace")
             for value in raw.to_pylist()
@@ -131,7 +132,7 @@ def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: b
 
 
 def ascii_strings(text: Bytes, lengths: Ints | None, nulls: Mask | None) -> pa.Array:
-    """A string array from ASCII bytes (rows by width), all of each row or its first ``lengths``."""
+    """A string array from ASCII bytes (rows of fixed width), using all bytes of each row or its first ``lengths``."""
     rows, width = text.shape
     if lengths is None:
         offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
@@ -143,10 +144,10 @@ def ascii_strings(text: Bytes, lengths: Ints | None, nulls: Mask | None) -> pa.A
 
 
 def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array:
-    """A string or binary array of pieces of ``data``, which come one after the other and do not overlap.
+    """A string or binary array of slices of ``data``, which must be in ascending order and must not overlap.
 
-    The array of all pieces and of what lies between them needs no copy; Arrow then takes every other one, which copies
-    each piece once.
+    First an array of all slices and of the gaps between them is made, which needs no copy. Then Arrow takes every
+    second element, which copies each slice once.
     """
     count = len(begins)
     bounds = np.empty(2 * count + 1, np.int32)
@@ -156,7 +157,7 @@ def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array
 
 
 def joined_bytes(array: pa.Array) -> bytes | memoryview:
-    """The bytes of texts or records, of which none is null, one after another; not a copy."""
+    """The bytes of non-null texts or records, concatenated; not a copy."""
     _, offsets, data = array.buffers()
     if data is None or not len(array):
         return b""
@@ -165,7 +166,7 @@ def joined_bytes(array: pa.Array) -> bytes | memoryview:
 
 
 def in_hexadecimal(array: pa.Array) -> pa.Array:
-    """Bytes, of which none is null, as hexadecimal digits."""
+    """Non-null bytes as hexadecimal digits."""
     digits = bytes(joined_bytes(array)).hex().upper().encode()
     bounds = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
     offsets = (bounds - bounds[:1]) * np.int32(2)
@@ -173,13 +174,13 @@ def in_hexadecimal(array: pa.Array) -> pa.Array:
 
 
 def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:
-    """Blanks and control characters cut off at the left, right or both ends."""
+    """Text with blanks and control characters removed at the left, at the right, or at both ends."""
     trim = {"both": pc.ascii_trim, "left": pc.ascii_ltrim, "right": pc.ascii_rtrim}.get(policy)
     return array if trim is None else trim(array, characters=blanks)
 
 
 def translated(array: pa.Array, table: bytes, nulls: Mask | None) -> pa.Array | None:
-    """A string array with its bytes exchanged by a table of ASCII characters; None when there are others."""
+    """A string array with its bytes translated by a table of ASCII characters; None when it has other characters."""
     offsets, data = array.buffers()[1:]
     text = data.to_pybytes().translate(table) if data is not None else b""
     if not text.isascii():

@@ -1,7 +1,7 @@
-"""Corrupt fields of a batch: a bundle for each field of the layout, in columns, and brought together at the end.
+"""The corrupt fields of a batch, collected by layout field and combined at the end into one column.
 
-Every field of every record may be corrupt, in a file that is read by the wrong copybook. So nothing is kept for each of
-them but the column that describes them: batches hold arrays, and there are none if that column is not selected.
+If a file is read with the wrong copybook, every field of every record may be corrupt. Therefore the corrupt places are
+kept in arrays, one set for each field of the layout, and only if the column that describes them is selected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["CORRUPT_TYPE", "Corrupt", "corrupt_array", "corrupt_type", "refuse_f
 
 
 def corrupt_type(*, as_hex: bool, offset: bool = True) -> pa.ListType:
-    """The type of the column of corrupt fields: name, bytes (as they are or in hexadecimal), offset in the record."""
+    """The type of the column of corrupt fields: name, bytes (binary, or as hexadecimal text), offset in the record."""
     fields = [
         ("field_name", pa.string()),
         ("raw_value", pa.string() if as_hex else pa.binary()),
@@ -34,14 +34,14 @@ CORRUPT_TYPE = corrupt_type(as_hex=False)
 
 @dataclass(frozen=True, slots=True)
 class Corrupt:
-    """Where one field of the layout is corrupt.
+    """The places where one field of the layout is corrupt.
 
     Attributes:
         path: the field.
-        rows: the row in the batch, of each place where it is.
-        offsets: its offset in the record.
-        names: its path with the occurrence numbers.
-        raw: its bytes.
+        rows: the row in the batch, for each corrupt place.
+        offsets: the offset of the field in the record.
+        names: the path of the field with its occurrence numbers.
+        raw: the bytes of the field.
     """
 
     path: tuple[str, ...]
@@ -51,20 +51,20 @@ class Corrupt:
     raw: pa.Array
 
     def some(self, keep: Mask) -> Corrupt:
-        """Those of a mask."""
+        """The places selected by a mask."""
         mask = pa.array(keep)
         return Corrupt(self.path, self.rows[keep], self.offsets[keep], self.names.filter(mask), self.raw.filter(mask))
 
     def moved(self, by: Ints) -> Corrupt:
-        """The same, so many bytes nearer to the beginning of the record."""
+        """The same places, with each offset reduced by ``by`` bytes."""
         return replace(self, offsets=self.offsets - by)
 
 
-def corrupt_array(found: Sequence[Corrupt], rows: int) -> pa.Array:
+def corrupt_array(corrupt: Sequence[Corrupt], rows: int) -> pa.Array:
     """The column of corrupt fields: for each row of the batch a list, by offset."""
-    places, offsets = _joined([bad.rows for bad in found]), _joined([bad.offsets for bad in found])
+    places, offsets = _joined([bad.rows for bad in corrupt]), _joined([bad.offsets for bad in corrupt])
     order = np.lexsort((offsets, places))
-    columns = (([bad.names for bad in found], pa.string()), ([bad.raw for bad in found], pa.binary()))
+    columns = (([bad.names for bad in corrupt], pa.string()), ([bad.raw for bad in corrupt], pa.binary()))
     names, raw = (pa.chunked_array(parts, kind).combine_chunks().take(pa.array(order)) for parts, kind in columns)
     members = [names, raw, pa.array(offsets[order].astype(np.int32))]
     entries = pa.StructArray.from_arrays(members, fields=list(CORRUPT_TYPE.value_type))
@@ -76,17 +76,17 @@ def _joined(parts: list[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-def refuse_first(found: Sequence[Corrupt]) -> None:
+def refuse_first(corrupt: Sequence[Corrupt]) -> None:
     """Refuse a batch with a corrupt field.
 
     Raises:
-        ConversionError: there is one; names the first: its record, offset and bytes.
+        ConversionError: there is one; names the record, offset and bytes of the first.
     """
-    if not found:
+    if not corrupt:
         return
-    (bad,) = corrupt_array(found, 1 + max(int(bad.rows.max()) for bad in found)).flatten()[:1].to_pylist()
+    (bad,) = corrupt_array(corrupt, 1 + max(int(bad.rows.max()) for bad in corrupt)).flatten()[:1].to_pylist()
     raise ConversionError(
         f"field {bad['field_name']} X'{bad['raw_value'].hex().upper()}': no value of its type",
-        record=min(int(each.rows.min()) for each in found) + 1,
+        record=min(int(each.rows.min()) for each in corrupt) + 1,
         offset=bad["offset"],
     )

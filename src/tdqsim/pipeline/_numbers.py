@@ -1,9 +1,9 @@
-"""Numbers of a column at once: zoned, packed and binary digits to 64- or 128-bit integers with numpy.
+"""Convert a column of zoned, packed or binary digits to 64- or 128-bit integers with numpy.
 
 Eight digits are handled as one 64-bit word: each step adds neighbours, first digits to pairs, then pairs to fours, then
-to eights. So a column costs a handful of passes whatever its width. The words are read from where the records lie, so
-that a column is not cut out first. What is not plainly a number is only marked here; the caller asks the plain decoder
-about those few.
+fours to eights. So a column needs only a few passes, whatever its width. The words are read directly from the records,
+without copying the column first. Bytes that are not clearly a number are only marked here; the caller passes those few
+to the plain decoder.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ ALL_64 = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A column of bytes where it lies: ``width`` bytes at ``at`` in each row of ``data``, whose rows may overlap."""
+    """A column of bytes inside the records: ``width`` bytes at ``at`` in each row of ``data``; rows may overlap."""
 
     data: Bytes
     at: int
     width: int
 
     def bytes(self) -> Bytes:
-        """The column on its own."""
+        """A copy of the column."""
         return np.ascontiguousarray(self.data[:, self.at : self.at + self.width])
 
     def byte(self, index: int) -> Bytes:
-        """One byte of each row; from the end with a negative index."""
+        """One byte of each row; a negative index counts from the end."""
         return self.data[:, self.at + (index if index >= 0 else self.width + index)]
 
     def part(self, low: int, high: int) -> Cut:
@@ -56,7 +56,7 @@ class Cut:
 
 @dataclass(slots=True)
 class Integers:
-    """A column of integers: ``low`` alone (as int64), or with ``high`` the two halves of 128-bit numbers."""
+    """A column of integers: ``low`` alone (as int64), or together with ``high`` the two halves of 128-bit numbers."""
 
     low: Ints
     high: Ints | None
@@ -68,7 +68,7 @@ def _u(value: int) -> np.uint64:
 
 
 def _words(cut: Cut, fill: int, *, big: bool) -> list[Words]:
-    """The column as 64-bit words, filled up on the left; the first word holds the most significant digits."""
+    """The column as 64-bit words, padded on the left; the first word holds the most significant digits."""
     kind, rest = (">u8" if big else "<u8"), cut.width % WORD
     whole = range(cut.at + rest, cut.at + cut.width, WORD)
     words = [cut.words(at, kind).astype(np.uint64) for at in whole]
@@ -76,7 +76,7 @@ def _words(cut: Cut, fill: int, *, big: bool) -> list[Words]:
 
 
 def _first_word(cut: Cut, rest: int, fill: int, kind: str) -> Words:
-    """The first ``rest`` bytes of the column in a word of their own, read with what stands beside them in the row."""
+    """A word for the first ``rest`` bytes of the column, read together with the adjacent bytes of the row."""
     big, spare, row = kind[0] == ">", 8 * (WORD - rest), cut.data.shape[1]
     low_bytes = (1 << 8 * rest) - 1
     if cut.at + rest >= WORD:
@@ -95,7 +95,7 @@ def _first_word(cut: Cut, rest: int, fill: int, kind: str) -> Words:
 
 
 def _eight_digits(words: Words) -> Words:
-    """Eight digits of a byte each, the first in the lowest byte, to their number; the words are used up."""
+    """Convert eight digits, one in each byte with the first in the lowest byte, to a number; overwrites the words."""
     for factor, shift, mask in (
         (2561, 8, 0x00FF00FF00FF00FF),
         (6553601, 16, 0x0000FFFF0000FFFF),
@@ -109,7 +109,7 @@ def _eight_digits(words: Words) -> Words:
 
 
 def _odd_digits(digits: Words) -> Words:
-    """Not zero where a byte is more than 9."""
+    """Nonzero where a byte is greater than 9."""
     odd = digits + _u(0x0606060606060606)
     odd |= digits
     odd &= _u(0xF0F0F0F0F0F0F0F0)
@@ -117,7 +117,7 @@ def _odd_digits(digits: Words) -> Words:
 
 
 def _combine(limbs: list[Words], digits: int) -> tuple[Ints, Ints | None]:
-    """Limbs of eight digits, most significant first, to one integer."""
+    """Combine groups of eight digits, most significant first, into one integer."""
     low = limbs[0]
     if digits <= LONG_DIGITS:
         for limb in limbs[1:]:
@@ -136,7 +136,7 @@ def _combine(limbs: list[Words], digits: int) -> tuple[Ints, Ints | None]:
 
 
 def _negate(low: Ints, high: Ints | None, negative: Mask) -> None:
-    """Change the sign where ``negative``: all bits turned over, and one added."""
+    """Change the sign where ``negative``: invert all bits and add one."""
     one = negative.astype(np.int64)
     turn = np.negative(one)
     low ^= turn
@@ -147,7 +147,7 @@ def _negate(low: Ints, high: Ints | None, negative: Mask) -> None:
 
 
 def zoned(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> Integers:
-    """DISPLAY numbers: one digit a byte, sign in the zone of the last or first byte, or in a byte of its own."""
+    """DISPLAY numbers: one digit in each byte, the sign in the zone of the last or first byte or in a separate byte."""
     zone = 0x30 if ascii_digits else 0xF0
     negative = good = mark = None
     if signed:
@@ -178,7 +178,7 @@ def zoned(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separ
 
 
 def _sign_table(*, ascii_digits: bool) -> Bytes:
-    """Sign bytes: the digit, plus 32 when negative; 255 for other bytes."""
+    """The value of each sign byte: its digit, plus 32 when negative; 255 for any other byte."""
     table = np.full(256, 255, np.uint8)
     plus, minus = (
         (b"{ABCDEFGHI", b"}JKLMNOPQR") if ascii_digits else (bytes(range(0xC0, 0xCA)), bytes(range(0xD0, 0xDA)))
@@ -194,18 +194,18 @@ _SIGNS = (_sign_table(ascii_digits=False), _sign_table(ascii_digits=True))
 
 
 def sign_marks(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separate: bool) -> Bytes:  # noqa: ARG001
-    """Of DISPLAY numbers: 1 where a plus is written, 2 where a minus is, else 0."""
+    """For each DISPLAY number: 1 where it has a plus sign, 2 where it has a minus sign, else 0."""
     return _MARKS[ascii_digits][column.byte(0 if leading else -1)] if signed else np.zeros(len(column.data), np.uint8)
 
 
 def sign_mark(data: bytes, *, ascii_digits: bool) -> str:
-    """The sign in a DISPLAY number as ASCII: ``+``, ``-`` or nothing; of several the last one."""
+    """The sign of a DISPLAY number as ASCII: ``+``, ``-`` or nothing; if it has several signs, the last one."""
     marks = _MARKS[ascii_digits]
     return next((" +-"[marks[byte]] for byte in reversed(data) if marks[byte]), "")
 
 
 def _mark_table(*, ascii_digits: bool) -> Bytes:
-    """Sign bytes: 1 for plus, 2 for minus; 0 where there is none."""
+    """Sign bytes: 1 for plus, 2 for minus; 0 for a byte without a sign."""
     table = np.zeros(256, np.uint8)
     if ascii_digits:
         table[list(b"{ABCDEFGHI+")] = 1
@@ -240,7 +240,7 @@ def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
         limbs += _sixteen_digits(word)[1 if few else 0 :]
     assert good is not None
     if stored > WIDE_DIGITS:
-        good &= column.byte(0) < 0x10  # a 39th digit: such numbers do not all fit into 128 bits
+        good &= column.byte(0) < 0x10  # a 39th digit: not all such numbers fit into 128 bits
     low, high = _combine(limbs, max(digits, stored))
     if negative is not None and negative.any():
         _negate(low, high, negative)
@@ -248,8 +248,8 @@ def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
 
 
 def _sixteen_digits(words: Words) -> list[Words]:
-    """Sixteen half bytes, the first in the highest, as two numbers of eight digits."""
-    # Each step takes (base - 10 ** n) times the upper neighbour off, which leaves upper * 10 ** n + lower.
+    """Sixteen half bytes, the first in the highest bits, as two numbers of eight digits."""
+    # Each step subtracts (base - 10 ** n) times the upper neighbour, which leaves upper * 10 ** n + lower.
     for shift, take, mask in (
         (4, 6, 0x0F0F0F0F0F0F0F0F),
         (8, 156, 0x00FF00FF00FF00FF),
@@ -263,7 +263,7 @@ def _sixteen_digits(words: Words) -> list[Words]:
 
 
 def binary(column: Cut, *, signed: bool, little: bool) -> Integers:
-    """Two's complement; unsigned 64-bit numbers, and those of 9 to 16 bytes, come with a high half."""
+    """Two's complement; unsigned 64-bit numbers, and numbers of 9 to 16 bytes, have a high half."""
     width = column.width
     if width > WORD:
         return _wide(column, signed=signed, little=little)
@@ -275,7 +275,7 @@ def binary(column: Cut, *, signed: bool, little: bool) -> Integers:
 
 
 def _wide(column: Cut, *, signed: bool, little: bool) -> Integers:
-    """Numbers of 9 to 16 bytes, filled up with their sign."""
+    """Numbers of 9 to 16 bytes, sign-extended to 16."""
     digits = column.bytes()[:, ::-1] if little else column.bytes()
     filled = np.zeros((len(digits), 2 * WORD), np.uint8)
     if signed:

@@ -1,11 +1,11 @@
-"""The Python processes that Spark runs tasks in.
+"""The Python worker processes in which Spark runs tasks.
 
-``python -m tdqsim.pipeline._worker`` is what a local session starts them with (``spark.python.daemon.module``). It is
-Spark's own daemon, in a process whose standard error leaves one thing out: that Spark has closed the connection, since
-the rows were enough for ``limit`` or ``show``, or since the session ends. What a task fails with goes to Spark.
+A local session starts them with ``python -m tdqsim.pipeline._worker`` (``spark.python.daemon.module``). This is Spark's
+own daemon, but its standard error leaves out one message: that Spark has closed the connection. Spark closes it when
+``limit`` or ``show`` have enough rows and when the session ends. The errors of tasks still reach Spark.
 
-Those in which Spark plans a read or write are not started by a module that a session can name, nor are a cluster's;
-there the modules of the data sources, which they import, see to it by :func:`quieten`.
+A session cannot name the module of the processes in which Spark plans a read or write, nor of a cluster's workers.
+There, the modules of the data sources, which those processes import, call :func:`quieten`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from typing import Any, TextIO
 __all__ = ["Quiet", "main", "quieten", "settle"]
 
 
-@cache  # to ask the collector whether it was done takes milliseconds
+@cache  # reading the collector's state takes milliseconds
 def settle() -> None:
-    """Take what is loaded out of the sight of the garbage collector, once in a process; called in a task.
+    """Exclude the objects that exist now from garbage collection, once in a process; called in a task.
 
-    Spark's worker collects garbage after every task, which takes 40 ms of processor time with numpy and pyarrow
-    loaded, and next to none after this.
+    Spark's worker collects garbage after every task. With numpy and pyarrow loaded that takes 40 ms of processor time,
+    and almost none after this call.
     """
     gc.freeze()
 
@@ -35,7 +35,7 @@ class Quiet:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Write a text, unless it is written where such an error is handled."""
+        """Write a text, unless it is the report of such an error."""
         return len(text) if isinstance(sys.exc_info()[1], BrokenPipeError) else self._stream.write(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -43,14 +43,14 @@ class Quiet:
 
 
 def quieten() -> None:
-    """Leave that one thing out in this process, if it is one of Spark's; once."""
+    """Filter standard error of this process if Spark started it; has an effect once."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     if getattr(spec, "name", "") == "pyspark.daemon" and not isinstance(sys.stderr, Quiet):
         sys.stderr = Quiet(sys.stderr)
 
 
 def main() -> None:
-    """Be Spark's worker daemon."""
+    """Run Spark's worker daemon."""
     from pyspark import daemon  # noqa: PLC0415 - an extra; settle() is called where it is loaded already
 
     sys.stderr = Quiet(sys.stderr)

@@ -1,20 +1,21 @@
 """The first place after a given one where a record, a block or a line begins, without reading the file up to there.
 
-Lines begin after separators. Records of variable length have no marks between them; all that is known is that the
-descriptor word of each leads to the next. So every place in a window is followed along its *chain* of descriptor words.
-The window begins at the cut and is as long as the longest step from one descriptor word to the next; the end of the
-data counts as a place too. A chain dies where the walk through the file would refuse its word. In a sound file a record
-begins in the window, or the data end there: its chain is among those that are followed, and it never dies. Therefore a
-place that all surviving chains pass through is a true boundary. The first such place is the answer; if the chains do
-not meet within the horizon, there is none.
+Lines begin after separators. Records of variable length have no marks between them: only the descriptor word of each
+record leads to the next. So the search follows a *chain* of descriptor words from every place in a window. The window
+begins at the cut and is as long as the longest step from one descriptor word to the next; the end of the data counts as
+a place too. A chain dies where the walk through the file would refuse its word. In a sound file a record begins in the
+window, or the data end there: its chain is among those that are followed, and it never dies. Therefore a place that all
+surviving chains pass through is a true boundary. The first such place is the answer; if the chains do not meet within
+the horizon, there is none.
 
-In a damaged file the true chain may die and a false one survive. So the task that reads up to a place found here checks
-that its own chain reaches it, and so does the task before it, up to the one that begins at the head of the file.
+In a damaged file the true chain may die and a false one survive. So the task that reads up to such a place checks that
+its own chain reaches it. The task before it does the same, and so on, back to the task that begins at the head of the
+file.
 
-Two kinds of words are not followed: those of large blocks (first bit on), whose windows would be 16 MB, and, under
-``cobol``, words without a half that is zero, since nearly any four bytes are one. Files that begin with such words are
-walked (:func:`is_searchable`). If such a word comes later in a file, a cut before it usually has no place; if it has a
-false one, the check refuses it.
+Two kinds of words are not followed: words of large blocks (first bit on), because their windows would be 16 MB, and,
+under ``cobol``, words of which neither half is zero, because nearly any four bytes look like one. Files that begin with
+such words are read from the start (:func:`is_searchable`). If such a word comes later in a file, the search usually
+gives no boundary for a cut before it; if it gives a false one, the check refuses it.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ from tdqsim.pipeline.options import QsamOptions
 __all__ = ["boundary", "is_searchable", "record_steps"]
 
 HORIZON = 1 << 20
-"""How many bytes after a cut are looked at, at most."""
+"""How many bytes after a cut are searched, at most."""
 FIRST_LOOK = 3
-"""How many windows are looked at first; nearly always the chains have met there."""
+"""How many windows are searched first; the chains have nearly always met by then."""
 LONGEST_RECORD, LONGEST_BLOCK = 0xFFFF, 0x7FFF
 ReadAt = Callable[[int, int], bytes]
 
@@ -52,14 +53,14 @@ def is_searchable(head: Bytes, places: Ints, options: QsamOptions) -> bool:
 
 
 def boundary(read_at: ReadAt, cut: int, end: int, options: QsamOptions) -> int | None:
-    """The first place from ``cut`` on where a record begins, or ``end``, where the data end; None where none is sure.
+    """The first place from ``cut`` on where a record begins; None if no place is certain.
 
-    Of blocked records it is the first place where a block begins; of spanned ones, a block that does not begin within
-    a record.
+    In blocked records it is the first place where a block begins; in spanned records, a block that does not begin
+    within a record. If the data ends before that, it is ``end``.
     """
     if options.recfm.separator:
-        found = read_at(min(HORIZON, end - cut + 1), cut - 1).find(options.recfm.separator[-1:])
-        return cut + found if found >= 0 else None
+        index = read_at(min(HORIZON, end - cut + 1), cut - 1).find(options.recfm.separator[-1:])
+        return cut + index if index >= 0 else None
     longest = LONGEST_BLOCK + options.bdw_adjustment if options.blocked else LONGEST_RECORD + options.rdw_adjustment
     window, data = longest + DESCRIPTOR, b""
     for size in (window * FIRST_LOOK, window + HORIZON):
@@ -78,9 +79,9 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
 
     Args:
         data: bytes from the cut on.
-        window: how long the longest step is.
+        window: length of the longest step, in bytes.
         options: of the read.
-        final: the data end with these bytes.
+        final: no data follows these bytes.
     """
     size = len(data)
     dead = size + 1
@@ -93,7 +94,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
     if not final:
         steps[known:size] = size
     far = steps
-    for _ in range((size // DESCRIPTOR).bit_length()):  # each round doubles how many steps are taken
+    for _ in range((size // DESCRIPTOR).bit_length()):  # each round doubles the number of steps taken
         far = far[far]
     alive = np.flatnonzero(far[: min(window, size) + 1] == size).tolist()
     if not alive or (not final and alive[0] == size):
@@ -102,7 +103,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
     for place in alive:
         heads[place] = 1
     left, place = len(alive), alive[0]
-    while left > 1:  # the hindmost chain takes a step; where it meets another they are one
+    while left > 1:  # the chain that is furthest back takes a step; where it meets another chain, the two become one
         heads[place] = 0
         after_it = int(steps[place])
         if after_it == size and not final:
@@ -133,7 +134,7 @@ def record_steps(data: Bytes, options: QsamOptions) -> Ints:
     second = other[: len(places)]
     if not options.cobrix:
         wrong |= (second & np.uint16(0xFFFF ^ SEGMENT_CODES) if options.recfm.spanned else second) != 0
-    elif not options.blocked:  # see the module
+    elif not options.blocked:  # see the module's docstring
         first = data[: len(places)] | data[1 : len(places) + 1]
         wrong |= (first != 0) & (second != 0)
     after[wrong] = -1
@@ -141,7 +142,7 @@ def record_steps(data: Bytes, options: QsamOptions) -> Ints:
 
 
 def _block_steps(data: Bytes, options: QsamOptions, *, final: bool) -> Ints:
-    """Where the block at each place ends; -1 where the walk refuses it, or a record in it."""
+    """Where the block at each place ends; -1 where the walk refuses the block or a record in it."""
     known = max(len(data) - DESCRIPTOR + 1, 0)
     words = np.ndarray((known,), ">u4" if options.bdw_big_endian else "<u4", data, strides=(1,)).astype(np.int64)
     lengths = (words >> 16) + options.bdw_adjustment + DESCRIPTOR
@@ -160,7 +161,7 @@ def _block_steps(data: Bytes, options: QsamOptions, *, final: bool) -> Ints:
 
 
 def _are_filled(starts: Ints, ends: Ints, steps: Ints) -> Mask:
-    """Whether the records of blocks fill them exactly, as far as their bytes are known."""
+    """Whether the records of blocks fill them exactly, as far as their bytes are available."""
     fits: Mask = np.zeros(len(starts), np.bool_)
     left, at = np.arange(len(starts)), starts
     while len(left):

@@ -1,4 +1,4 @@
-"""The bounds of the pipeline, from ``facts/pipeline.tsv``: for modules that need nothing else of the pipeline."""
+"""The limits of the pipeline, from ``facts/pipeline.tsv``, for modules that need nothing else of the pipeline."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ from tdqsim.facts import table
 __all__ = ["BOUNDS"]
 
 BOUNDS: Final[dict[str, int]] = {row["name"]: int(row["value"]) for row in table("pipeline")}
-"""The bounds of the pipeline, by name."""
+"""The limits of the pipeline, by name."""

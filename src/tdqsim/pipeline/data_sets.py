@@ -1,14 +1,14 @@
-"""Data sets as DataFrames, by tasks that decode the wanted columns and nothing else.
+"""Read data sets as DataFrames; tasks decode only the columns that you ask for.
 
     read_data_set(spark, "DALYTRAN.PS", copybook="dalytran.cpy", columns=["TRAN_ID", "TRAN_AMT"], stage="/shared/stage")
 
-With ``stage``, a directory that all workers see or a place in an object store, tasks write the columns there as
-Parquet, which is how they get into Spark at least cost, and the frame is Spark's own reader over them. They are kept:
-the same columns of the same inputs, by the same layout and options, are not made again. An input is the same as long as
-its name, size and times of change are, and so is a file that was made of it. Without ``stage`` the frame reads the data
-set each time it is used.
+``stage`` is a directory that all workers can access, or a place in an object store. Tasks write the columns there as
+Parquet, the cheapest way to pass them to Spark, and the frame is Spark's own reader over these files. The files are
+kept and used again for the same columns of the same inputs with the same layout and options. An input, or a file made
+from it, is the same if its name, size and times of change are the same. Without ``stage`` the frame reads the data set
+each time it is used.
 
-Rows, types and refusals are those of ``format("qsam")``, whose options these are.
+Options, rows, types and errors are those of ``format("qsam")``.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ __all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set",
 T = TypeVar("T")
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
-"""Characters that Hadoop would take for a pattern in the name of a file."""
+"""Characters in a file name that Hadoop would interpret as a pattern."""
 
 
 def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple[str, ...]:
-    """The names of the columns wanted, as they are written in the layout; capitals do not matter, as in Spark.
+    """The names of the columns wanted, spelled as in the layout; like Spark, this ignores case.
 
     Args:
-        options: of the read.
+        options: the options of the read.
         columns: the names; None for all.
 
     Raises:
-        DatasetError: there is no such column, or one is named twice, or none is.
+        DatasetError: a column does not exist or is named twice, or the list is empty.
         LayoutError: a column cannot be made.
     """
     there = SplitReader(options).full.names
@@ -66,15 +66,15 @@ def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple
     if isinstance(columns, str):
         raise DatasetError(f"columns is {columns!r}; must be a list of names, of which there are {', '.join(there)}")
     known = {name.lower(): name for name in there}
-    found = [known.get(name.strip().lower(), name.strip()) for name in columns]
-    if not found:
+    chosen = [known.get(name.strip().lower(), name.strip()) for name in columns]
+    if not chosen:
         raise DatasetError(f"columns is empty; there are {', '.join(there)}")
-    for name, count in Counter(found).items():
+    for name, count in Counter(chosen).items():
         if name.lower() not in known:
             raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
         if count > 1:
             raise DatasetError(f"columns has {name} twice; leave one of them out")
-    return tuple(found)
+    return tuple(chosen)
 
 
 def read_data_set(
@@ -91,12 +91,12 @@ def read_data_set(
         spark: the session.
         path: files, directories or patterns, local or of an object store.
         columns: the columns wanted, in this order; None for all.
-        stage: where their Parquet is kept; None to decode whenever the frame is used.
+        stage: where the Parquet files are kept; None to decode each time the frame is used.
         options: those of ``format("qsam")``.
 
     Raises:
-        DatasetError: an option or a column is not known, a file cannot be read or its descriptor words lie; with
-            ``stage`` also what is wrong with records under ``mode="failfast"``.
+        DatasetError: an option or a column is not known, a file cannot be read, or its descriptor words are wrong; with
+            ``stage`` also an error in a record under ``mode="failfast"``.
         LayoutError: the copybook cannot be used.
     """
     if stage is not None:
@@ -114,13 +114,13 @@ def read_data_set(
 
 def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
     paths = [path] if isinstance(path, str | Path) else list(path)
-    # As a JSON list, for a name may have commas in it.
+    # As a JSON list, because a name may contain commas.
     where = {"path": str(paths[0])} if len(paths) == 1 else {"paths": json.dumps([str(each) for each in paths])}
     return read_options(options | where)
 
 
 def grouped(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
-    """The parts that each task reads: one, or where there are very many several that follow each other."""
+    """The parts that each task reads: one, or several consecutive ones if there are very many parts."""
     each = -(-len(splits) // BOUNDS["decode_tasks"])
     return [tuple(splits[at : at + each]) for at in range(0, len(splits), max(each, 1))]
 
@@ -131,7 +131,7 @@ def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.Record
 
 
 def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], schema: pa.Schema) -> DataFrame:
-    """A frame of the batches that ``read`` gives for each item, a task for each of them."""
+    """A frame of the batches that ``read`` gives for each item, with one task for each item."""
     frames = list(task_frames(spark, items, read, schema))
     return (
         reduce(lambda one, other: one.unionAll(other), frames)
@@ -153,16 +153,16 @@ class DecodeTask(StageTask):
 
 
 def decode_part(task: DecodeTask) -> Receipt:
-    """Write the columns of some parts, and the receipt for them.
+    """Decode the columns of some parts, and write them and their receipt.
 
     Raises:
-        DatasetError: a part cannot be read, or the file not be written.
-        ConversionError: under ``failfast`` a field is corrupt.
+        DatasetError: a part cannot be read, or the file cannot be written.
+        ConversionError: a field is corrupt under ``failfast``.
     """
-    begun, name = time.perf_counter(), f"data/{task.bucket:05d}.parquet"
+    started, name = time.perf_counter(), f"data/{task.bucket:05d}.parquet"
     reader = SplitReader(task.options, task.columns)
     rows = write_parquet(task.run / name, _batches(reader, task.splits), reader.schema)
-    return publish(task, STAGE, (name,), rows, begun)
+    return publish(task, STAGE, (name,), rows, started)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class Staged:
     rows: int
 
     def frame(self, spark: SparkSession) -> DataFrame:
-        """Spark's own reader; in an object store, for which that needs jars of its own, the files are read by tasks."""
+        """A frame over the files: Spark's own reader, or tasks in an object store, where Spark needs extra jars."""
         if is_local(self.folder):
             named = _PATTERN.sub(r"\\\1", f"{self.folder.as_posix()}/data")
             return spark.read.schema(spark_schema(self.schema)).parquet(f"file://{named}")
@@ -202,26 +202,26 @@ def stage_data_set(
     engine: StageEngine | None = None,
     **options: Any,
 ) -> Staged:
-    """Columns of data sets as Parquet, made by tasks unless they are there.
+    """Have tasks write columns of data sets as Parquet, unless the files exist already.
 
     Args:
         path: files, directories or patterns, local or of an object store.
-        stage: the directory under which they are kept, one for each set of inputs, options and columns.
+        stage: the directory that holds them, in a subdirectory for each set of inputs, options and columns.
         columns: the columns wanted, in this order; None for all.
         engine: where tasks run; this process by default.
         options: those of ``format("qsam")``.
 
     Raises:
-        DatasetError: as :func:`read_data_set`; or tasks wrote where this process does not see it.
+        DatasetError: as :func:`read_data_set`; or tasks wrote the files where this process does not see them.
     """
     if not str(stage):
         raise DatasetError("stage is empty; . is the current directory")
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
     files = [name for name, _ in list_files(checked.paths)]
-    with ThreadPoolExecutor() as pool:  # each is a request, in an object store
+    with ThreadPoolExecutor() as pool:  # in an object store, each size is a request
         stamps = list(pool.map(stamp, files))
-    shown = files if checked.with_input_file_name_col else []  # as they were given, which is what the column has
+    shown = files if checked.with_input_file_name_col else []  # the column contains the paths as they were given
     inputs = digest_of(stamps, sorted(options.items()), repr(checked.layout), names, shown)
     run = place(stage) / inputs
     with reached(run):
@@ -243,7 +243,7 @@ def _kept(run: Path) -> list[dict[str, Any]] | None:
         rows = _manifest(run)
         with ThreadPoolExecutor() as pool:
             good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), rows))
-    except (OSError, pa.ArrowException):  # nothing yet, or a damaged file
+    except (OSError, pa.ArrowException):  # there is no result yet, or a file is damaged
         return None
     return rows if good else None
 
@@ -262,5 +262,5 @@ def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, n
 
 
 def _parquet(path: Path) -> pq.ParquetFile:
-    """A file of some megabytes at most, read before Arrow's threads have anything to do with it."""
+    """A table of some megabytes at most, read into memory first so that Arrow's threads do not read the file."""
     return pq.ParquetFile(pa.BufferReader(path.read_bytes()))

@@ -1,17 +1,17 @@
-"""Records to Arrow, a batch at a time, giving exactly what :mod:`tdqsim.layouts` gives one by one.
+"""Decode records to Arrow, a batch at a time, with exactly the results of :mod:`tdqsim.layouts`.
 
-The columns of a batch are read from one matrix of bytes (a row is a record) and converted with numpy. Where records
-have one length the matrix is a view of the file's bytes; else only the part with numbers in it is brought together, and
-text is copied from where it lies. Whatever is not plainly well-formed (blanks in a number, odd signs, text that is no
-UTF-16) goes to the plain decoder, each different byte pattern once; so both agree by construction, and the fast path
-needs to know only the usual case.
+The columns of a batch are read from one matrix of bytes (a row is a record) and converted with numpy. If all records
+have the same length, the matrix is a view of the file's bytes; otherwise only the leading bytes, up to the last number,
+are copied into a matrix, and text is copied from where it is. Whatever is not clearly well-formed (blanks in a number,
+unusual signs, text that is not valid UTF-16) goes to the plain decoder, each different byte pattern once. So both agree
+by construction, and the fast path handles only the usual case.
 
-A table is decoded as a matrix of its own, a row for each occurrence. Records whose tables take the room of their
-occurrences only are first made as long as if each table had its maximum: then nothing moves any more. Table by table
-the bytes behind it are moved to where they would be, for all records with as many occurrences together; what a table
-lacks is never looked at. A redefinition with such a table has a *view* of its own: its tables say nothing about the
-bytes of the fields that share them, nor about what follows. In the first view, of no redefinition, all is read by the
-fields that redefine none.
+A table is decoded as a separate matrix, with a row for each occurrence. If the tables of records take only the room of
+their occurrences, the records are first expanded as if each table had its maximum, so that every field has a fixed
+offset. Table by table, the bytes that follow it are moved to where they would be, for all records with the same count
+together; the bytes of missing occurrences are never read. A redefinition with such a table has a separate *view*: its
+tables say nothing about the other fields that share its bytes, nor about the fields that follow. The first view
+contains no redefinition: everything is read by the fields that redefine nothing.
 """
 
 from __future__ import annotations
@@ -76,10 +76,11 @@ class RecordDecoder:
         self._numbers_end = _numbers_end(column.field for column in self.columns)
 
     def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
-        """Decode records of one length that lie one after another.
+        """Decode consecutive records of one length.
 
         Raises:
-            ConversionError: the data is no multiple of the record length, or a field is corrupt under ``raise``.
+            ConversionError: the size of the data is not a multiple of the record length, or a field is corrupt under
+                ``raise``.
         """
         if len(data) % record_length:
             raise ConversionError(f"{len(data)} bytes are no multiple of the record length {record_length}")
@@ -87,7 +88,7 @@ class RecordDecoder:
         return self.decode(data, starts, np.full(len(starts), record_length, np.int64))
 
     def decode(self, data: bytes | memoryview | Bytes, starts: Ints, lengths: Ints) -> pa.RecordBatch:
-        """Decode records by place: where each starts in ``data``, one after the other, and how long it is.
+        """Decode records that start at ``starts`` in ``data``, in ascending order, and have the given ``lengths``.
 
         Raises:
             ConversionError: a field is corrupt under ``raise``; it names record, field and offset.
@@ -106,36 +107,36 @@ class RecordDecoder:
         return self._rows(rows)
 
     def _rows(self, rows: _Rows) -> pa.RecordBatch:
-        found: list[Corrupt] = []
+        corrupt: list[Corrupt] = []
         if self._moving:
-            arrays = self._expanded(rows, found)
+            arrays = self._expanded(rows, corrupt)
         else:
             level = rows.level(self.layout, self._numbers_end)
-            arrays = Pass(self.layout, self.shape, self._kept(found)).columns(self.columns, level)
-        return self._finish(arrays, found, len(rows.places))
+            arrays = Pass(self.layout, self.shape, self._kept(corrupt)).columns(self.columns, level)
+        return self._finish(arrays, corrupt, len(rows.places))
 
-    def _kept(self, found: list[Corrupt]) -> list[Corrupt] | None:
-        """Where corrupt fields go: nowhere, if nothing collects them."""
-        return None if self.corrupt == "null" else found
+    def _kept(self, corrupt: list[Corrupt]) -> list[Corrupt] | None:
+        """Where corrupt fields are collected; None if nothing uses them."""
+        return None if self.corrupt == "null" else corrupt
 
-    def _finish(self, arrays: list[pa.Array], found: list[Corrupt], rows: int) -> pa.RecordBatch:
+    def _finish(self, arrays: list[pa.Array], corrupt: list[Corrupt], rows: int) -> pa.RecordBatch:
         if self.corrupt == "raise":
-            refuse_first(found)
+            refuse_first(corrupt)
         if self.shape.flat:
             arrays = list(_flattened(self.columns, arrays))
         if self.corrupt == "column":
-            arrays.append(corrupt_array(found, rows))
+            arrays.append(corrupt_array(corrupt, rows))
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _expanded(self, rows: _Rows, found: list[Corrupt]) -> list[pa.Array]:
-        """Records in which fields move, as if none did; each redefinition with tables of its own in its own view."""
+    def _expanded(self, rows: _Rows, corrupt: list[Corrupt]) -> list[pa.Array]:
+        """Decode records in which fields move, after moving them; each redefinition with tables has a separate view."""
         layout = replace(self.layout, variable_size_occurs="max_size")
         arrays: list[pa.Array | None] = [None] * len(self.columns)
         for view in self._views:
             wanted = [
-                index for index, column in enumerate(self.columns) if _is_seen(column.field.path, view, self._views)
+                index for index, column in enumerate(self.columns) if _is_read_in(column.field.path, view, self._views)
             ]
             if not wanted:
                 continue
@@ -147,7 +148,7 @@ class RecordDecoder:
             for index, array in zip(wanted, here, strict=True):
                 before = arrays[index]
                 arrays[index] = array if before is None else grafted(self.columns[index], before, array, view)
-            found += [made.in_records(bad) for bad in mine if view_of(bad.path, self._views) == view]
+            corrupt += [made.in_records(bad) for bad in mine if view_of(bad.path, self._views) == view]
         return arrays
 
 
@@ -156,7 +157,7 @@ class RecordDecoder:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Records where they lie: each has the layout's bytes in ``data``, of which ``lengths`` are its own (None: all)."""
+    """Records in the data of a file; ``lengths`` are the bytes that belong to each (None: all of the layout)."""
 
     data: Bytes
     places: Ints
@@ -173,7 +174,7 @@ class _Rows:
         return TableLevel(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
 
     def copied(self, width: int) -> tuple[Bytes, Ints]:
-        """A row of ``width`` bytes for each record, and how many of them are its own."""
+        """A row of ``width`` bytes for each record, and how many of these bytes belong to the record."""
         lengths = np.full(len(self.places), width, np.int64) if self.lengths is None else self.lengths.copy()
         return windows(self.data, width)[self.places], lengths
 
@@ -183,7 +184,7 @@ def _even(places: Ints, step: int) -> bool:
 
 
 def _numbers_end(fields: Iterable[Field]) -> int:
-    """Where the last field ends that is not a text outside any table: up to there records are brought together."""
+    """Where the last field ends that is not text outside tables; the bytes before it are copied into the matrix."""
     end = 0
     for item in fields:
         if item.type is FieldType.GROUP and item.occurs is None:
@@ -193,8 +194,8 @@ def _numbers_end(fields: Iterable[Field]) -> int:
     return end
 
 
-def _is_seen(path: Path, view: Path, known: tuple[Path, ...]) -> bool:
-    """Whether the column of a field has something to be read in a view: itself, or a redefinition inside it."""
+def _is_read_in(path: Path, view: Path, known: tuple[Path, ...]) -> bool:
+    """Whether anything of a column is read in a view: the field itself, or a redefinition inside it."""
     return view_of(path, known) == view or (len(view) > len(path) and view[: len(path)] == path)
 
 
@@ -211,7 +212,7 @@ def _flat_fields(columns: Iterable[Column], prefix: str = "") -> Iterable[pa.Fie
 
 
 def _flattened(columns: Iterable[Column], arrays: Iterable[pa.Array]) -> Iterable[pa.Array]:
-    """Groups as their columns, tables as a column for each occurrence."""
+    """Groups as their columns, tables as one column for each occurrence."""
     for column, array in zip(columns, arrays, strict=True):
         singles = [array]
         if column.field.occurs:
@@ -224,7 +225,7 @@ def _flattened(columns: Iterable[Column], arrays: Iterable[pa.Array]) -> Iterabl
 
 
 def _element(array: pa.Array, index: int) -> pa.Array:
-    """One occurrence of a table for every row; null where the row has fewer."""
+    """One occurrence of a table for every row; null where the row has fewer occurrences."""
     offsets = array.offsets.to_numpy()
     places = offsets[:-1] + index
     missing = places >= offsets[1:]
@@ -235,10 +236,10 @@ def _element(array: pa.Array, index: int) -> pa.Array:
 
 
 def views(layout: Layout) -> tuple[Path, ...]:
-    """The views of a layout: the first one, whose path is empty, and the redefinitions with tables, outermost first.
+    """The views of a layout: the first, whose path is empty, then the redefinitions with tables, outermost first.
 
     Raises:
-        LayoutError: such a redefinition is in a table itself.
+        LayoutError: such a redefinition is inside a table.
     """
     moving = [
         item.path for item in layout.walk() if item.redefines and any(inner.depending_on for inner in item.walk())
@@ -254,7 +255,7 @@ def views(layout: Layout) -> tuple[Path, ...]:
 
 
 def view_of(path: Path, known: tuple[Path, ...]) -> Path:
-    """The view in which a field is right: the innermost redefinition that it is in."""
+    """The view in which a field is valid: that of the innermost redefinition that contains it."""
     return max((view for view in known if path[: len(view)] == view), key=len)
 
 
@@ -263,8 +264,8 @@ class Expansion:
 
     Args:
         layout: the layout.
-        matrix: the records' bytes, a row each, as many as the layout's longest record has; they are changed.
-        lengths: how many of them are the record's own.
+        matrix: the records' bytes, a row each, as many as the layout's longest record has; the expansion changes it.
+        lengths: how many of these bytes belong to the record.
         view: a redefinition, or the empty path.
 
     Attributes:
@@ -288,7 +289,7 @@ class Expansion:
         self.level = TableLevel(matrix, 0, lengths)
 
     def _fields(self, group: Path, shift: int, rows: Ints) -> None:
-        """The fields of a group, of which one occurrence is ``shift`` bytes behind the first."""
+        """Expand the fields of a group; this occurrence of it begins ``shift`` bytes after the first."""
         for sharing in self._layout.groups[group]:
             chosen = [item for item in sharing if item.path in self._around]
             for item in chosen or [item for item in sharing if item.redefines is None]:
@@ -313,7 +314,7 @@ class Expansion:
             self._open(item.offset + shift + item.size, (item.count - counts) * item.length, rows)
 
     def _open(self, place: int, missing: Ints, rows: Ints) -> None:
-        """Move what is behind a table to ``place``; for each of the rows so many bytes are missing there."""
+        """Move the bytes that follow a table to ``place``; each of the rows lacks ``missing`` bytes there."""
         gap = np.zeros(len(self._matrix), np.int64)
         gap[rows] = missing
         self._gaps.append((place, gap))
@@ -325,14 +326,14 @@ class Expansion:
             self._lengths[some] = np.where(own > place - size, np.minimum(own + size, self._matrix.shape[1]), own)
 
     def _blank(self, rows: Ints, own: Ints, start: int, place: int) -> None:
-        """Where a record ends in a gap, a redefinition longer than what is there would read what is not its own."""
+        """Clear the gap in which a record ends: a redefinition that is longer than the gap would read foreign bytes."""
         inside = (own > start) & (own < place)
         for row, end in zip(rows[inside].tolist(), own[inside].tolist(), strict=True):
             self._matrix[row, end:place] = 0
             self._holes[:, row] = end, place
 
     def in_records(self, bad: Corrupt) -> Corrupt:
-        """Corrupt fields with their offsets in the records as they were, without those where a record had ended."""
+        """Corrupt fields with their offsets in the original records, without those after the end of a record."""
         end, place = self._holes[:, bad.rows]
         bad = bad.some((bad.offsets < end) | (bad.offsets >= place))
         return bad.moved(
@@ -341,7 +342,7 @@ class Expansion:
 
 
 def grafted(column: Column, array: pa.Array, other: pa.Array, path: Path) -> pa.Array:
-    """An array of a column in which the field of a path is that of another array of the column."""
+    """An array of a column, with the field of a path taken from another array of the same column."""
     if pa.types.is_list(array.type):
         values = grafted(replace(column, field=replace(column.field, occurs=None)), array.values, other.values, path)
         return pa.ListArray.from_arrays(array.offsets, values, type=array.type)

@@ -1,7 +1,7 @@
 """Records with descriptor words, and blocks of them.
 
-Blocks are found one after the other, which is cheap, since only four bytes of each are looked at; the records inside
-are then found in all blocks at once, one numpy step for the first record of every block, one for the second, and so on.
+Blocks are located one after the other, which is cheap because only four bytes of each are read. Then the records in all
+blocks are located together: one numpy step for the first record of every block, one for the second, and so on.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ __all__ = [
     "blocked",
     "blocks_in",
     "fixed_blocks",
-    "found",
     "halves_anywhere",
     "headed",
+    "in_place",
     "record_length_of",
     "spanned",
 ]
@@ -57,19 +57,19 @@ class FramingError(DatasetError):
 
 
 class CutShort(FramingError):
-    """The last record or block goes on behind the bytes walked."""
+    """The last record or block continues after the bytes walked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frames:
-    """Records found.
+    """Where the records are.
 
     Attributes:
-        data: the bytes that ``starts`` refer to (spanned records are put together first).
-        starts: where each record's data begins.
-        lengths: how long it is, without descriptor words.
-        places: where it begins in the bytes walked.
-        used: bytes walked.
+        data: the bytes that ``starts`` refer to (the segments of spanned records are joined first).
+        starts: where the data of each record begins.
+        lengths: how long each record is, without descriptor words.
+        places: where each record begins in the bytes walked.
+        used: number of bytes walked.
     """
 
     data: Bytes
@@ -80,18 +80,18 @@ class Frames:
 
 
 Walk = Callable[[Bytes, bool], Frames]
-"""Called with bytes and whether they are the last of the file (part)."""
+"""A walk: called with bytes, and whether these are the last of the file or part."""
 
 
-def found(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
-    """Records that lie where they were found."""
+def in_place(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
+    """Frames of records that are used where they lie in ``data``."""
     return Frames(data, starts, lengths, starts, used)
 
 
 def block_length_of(head: bytes, options: QsamOptions) -> int:
-    """Bytes of a block with its descriptor word, from that word; 0 when it cannot be one.
+    """The length of a block, including its descriptor word, from that word; 0 when the word is not valid.
 
-    A word whose first bit is on is that of a large block: its other 31 bits are the length.
+    If the first bit of the word is on, the block is a large block: the other 31 bits are the length.
     """
     word = head[:DESCRIPTOR] if options.bdw_big_endian else head[DESCRIPTOR - 1 :: -1]
     if word[0] & LARGE:
@@ -105,10 +105,10 @@ def block_length_of(head: bytes, options: QsamOptions) -> int:
 
 
 def record_length_of(word: bytes, options: QsamOptions) -> int:
-    """Bytes of a record without its descriptor word, from that word; negative when it cannot be one.
+    """The length of a record, without its descriptor word, from that word; negative when the word is not valid.
 
-    The length is in the first half of the word, or little-endian in its second; under ``cobol`` in whichever is not
-    zero, and at least 1. What the other half is not zero for is a segment of a spanned record.
+    The length is in the first half of the word or, little-endian, in the second half; under ``cobol``, in the half that
+    is not zero, and it is at least 1. A nonzero other half belongs to a segment of a spanned record.
     """
     order: Literal["big", "little"] = "big" if options.rdw_big_endian else "little"
     half = 0 if options.rdw_big_endian else 2
@@ -121,15 +121,15 @@ def record_length_of(word: bytes, options: QsamOptions) -> int:
 
 
 def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
-    """Start and end of each whole block's contents, and the bytes they take."""
+    """Start and end of the contents of each whole block, and the number of bytes that these blocks use."""
     raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
     starts, ends, position = [], [], 0
     while position + DESCRIPTOR <= len(data):
         size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
         if not size:
-            said = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
+            word = bytes(raw[position : position + DESCRIPTOR]).hex().upper()
             raise FramingError(
-                f"X'{said}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position
+                f"X'{word}' is no block descriptor word; is the file really blocked (VB), binary and uncut?", position
             )
         if position + size > len(data):
             break
@@ -144,7 +144,7 @@ def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Int
 
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
-    """Offsets of all descriptor words in blocks, in file order, and the data lengths they say."""
+    """Offsets of all descriptor words in blocks, in file order, and the data lengths in these words."""
     said, other = halves_anywhere(data, options)
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
@@ -176,9 +176,9 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
 def halves_anywhere(
     data: Bytes, options: QsamOptions
 ) -> tuple[Callable[[Ints], npt.NDArray[np.uint16]], npt.NDArray[np.uint16]]:
-    """The lengths in the descriptor words that begin at some places, and the other halves of words anywhere.
+    """The lengths in the descriptor words that begin at some places, and the other halves of the words at all places.
 
-    They are read from views, not copies.
+    They are views of the data, not copies.
     """
     kind = ">u2" if options.rdw_big_endian else "<u2"
     first, second = (np.ndarray((max(len(part) - 1, 0),), kind, part, strides=(1,)) for part in (data, data[2:]))
@@ -189,23 +189,23 @@ def halves_anywhere(
 
 
 def _refuse_other_half(data: Bytes, at: int) -> NoReturn:
-    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    word = data[at : at + DESCRIPTOR].tobytes().hex().upper()
     raise FramingError(
-        f"the record descriptor word X'{said}' has more than a length; two bytes of it are zero, but for segments of"
-        " spanned records (record_format VS or VBS)",
+        f"the record descriptor word X'{word}' contains more than a length; two of its bytes must be zero, except"
+        " in segments of spanned records (record_format VS or VBS)",
         at,
     )
 
 
 def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
-    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    word = data[at : at + DESCRIPTOR].tobytes().hex().upper()
     raise FramingError(
-        f"the record descriptor word X'{said}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
+        f"the record descriptor word X'{word}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
     )
 
 
 def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
-    """Bring what was found step by step into block order without sorting: the n-th record of a block has its place."""
+    """Put the results of the steps into block order without sorting: the place of each block's n-th record is known."""
     counts = np.zeros(blocks, np.int64)
     for members, _ in steps:
         counts[members] += 1
@@ -217,18 +217,18 @@ def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
 
 
 def blocked(options: QsamOptions) -> Walk:
-    """Records with descriptor words, in blocks (VB)."""
+    """A walk over records with descriptor words in blocks (VB)."""
 
     def walk(data: Bytes, final: bool) -> Frames:
         starts, ends, used = blocks_in(data, final, options)
         heads, sizes = _chains(data, starts, ends, options)
-        return found(data, heads + DESCRIPTOR, sizes, used)
+        return in_place(data, heads + DESCRIPTOR, sizes, used)
 
     return walk
 
 
 def fixed_blocks(options: QsamOptions) -> Walk:
-    """Fixed records in blocks with descriptor words."""
+    """A walk over fixed-length records in blocks with descriptor words."""
     length = options.length
 
     def walk(data: Bytes, final: bool) -> Frames:
@@ -243,13 +243,13 @@ def fixed_blocks(options: QsamOptions) -> Walk:
         counts = (ends - starts) // length
         first = np.repeat(starts - (np.cumsum(counts) - counts) * length, counts)
         begin = first + np.arange(len(first)) * length
-        return found(data, begin, np.full(len(begin), length, np.int64), used)
+        return in_place(data, begin, np.full(len(begin), length, np.int64), used)
 
     return walk
 
 
 def spanned(options: QsamOptions) -> Walk:
-    """Segment codes: 0 a whole record, 1 its first segment, 3 one in between, 2 the last."""
+    """A walk over spanned records; segment codes: 0 a whole record, 1 the first segment, 3 a middle one, 2 the last."""
 
     def walk(data: Bytes, final: bool) -> Frames:
         starts, ends, used = blocks_in(data, final, options)
@@ -257,7 +257,7 @@ def spanned(options: QsamOptions) -> Walk:
         codes = data[heads + 2] & 3
         opens, closes = (codes & 2) == 0, (codes & 1) == 0
         _check_segments(heads, opens, closes, final)
-        # An unfinished record stays for the next walk, with the whole block it begins in.
+        # An unfinished record is left for the next walk, together with the whole block in which it begins.
         if len(closes) and not closes[-1]:
             last = int(np.flatnonzero(opens)[-1])
             block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
@@ -281,7 +281,7 @@ def spanned(options: QsamOptions) -> Walk:
 
 
 def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool) -> None:
-    """A segment that opens follows one that closes, and the other way round."""
+    """Check that each segment that opens a record follows one that closes a record, and vice versa."""
     if not len(heads):
         return
     wrong = np.flatnonzero(opens[1:] != closes[:-1]) + 1
@@ -303,7 +303,7 @@ def _payload(data: Bytes, starts: Ints, sizes: Ints) -> Bytes:
 
 
 def headed(options: QsamOptions) -> Walk:
-    """Records with a descriptor word and no blocks: each says where the next one is, so they are walked one by one."""
+    """A walk over records with a descriptor word and no blocks, one by one, as each word leads to the next."""
     unpack = struct.Struct(">HH" if options.rdw_big_endian else "<HH").unpack_from
     which, other = (0, 1) if options.rdw_big_endian else (1, 0)
     adjust, cobrix = options.rdw_adjustment, options.cobrix
@@ -331,7 +331,7 @@ def headed(options: QsamOptions) -> Walk:
             )
         begin = np.array(starts, np.int64)
         after = np.append(begin[1:] - DESCRIPTOR, position) if len(begin) else begin
-        return found(data, begin, after - begin, position)
+        return in_place(data, begin, after - begin, position)
 
     return walk
 
@@ -339,5 +339,5 @@ def headed(options: QsamOptions) -> Walk:
 def _refuse_word(data: Bytes, at: int, *, spanned: bool) -> NoReturn:
     if spanned:
         _refuse_other_half(data, at)
-    said = data[at : at + DESCRIPTOR].tobytes().hex().upper()
-    raise FramingError(f"X'{said}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", at)
+    word = data[at : at + DESCRIPTOR].tobytes().hex().upper()
+    raise FramingError(f"X'{word}' is no record descriptor word; see is_rdw_big_endian and rdw_adjustment", at)

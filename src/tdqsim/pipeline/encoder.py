@@ -1,9 +1,9 @@
-"""Rows to records, a batch at a time, exactly as :mod:`tdqsim.layouts` writes them one by one.
+"""Encode rows to records, a batch at a time, with exactly the results of :mod:`tdqsim.layouts`.
 
-A batch becomes one matrix of bytes, a row for each record, filled column by column with numpy. Rows with anything that
-is not plainly right (a number too large, text beyond ASCII, a null where a field has none) are written again by the
-plain encoder, which knows all cases and refuses what does not fit; so both agree by construction. Layouts in which
-fields share bytes or tables vary in length are left to the plain encoder altogether.
+A batch becomes one matrix of bytes, a row for each record, which numpy fills column by column. A row with anything that
+is not clearly right (a number too large, text beyond ASCII, a null in a field that cannot be null) is written again by
+the plain encoder, which handles all cases and refuses values that do not fit; so both agree by construction. Layouts in
+which fields share bytes or tables vary in length are always written by the plain encoder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 __all__ = ["RecordEncoder"]
 
 Row = Mapping[str, Any]
-"""The values of a row by column; those of a group are a row again."""
+"""The values of a row by column; the value of a group is another such mapping."""
 Values = dict[str, Any]
 """The values of a record by field, as :meth:`Layout.encode` takes them."""
 
@@ -57,7 +57,7 @@ class RecordEncoder:
         """The records of a batch.
 
         Raises:
-            ConversionError: a value does not fit its field; names the record, counted from 1.
+            ConversionError: a value does not fit its field; the message names the record, counted from 1.
         """
         if self.decoder is not None and RECORD_BYTES in batch.schema.names:
             return self._onto(self.decoder, batch, first)
@@ -68,7 +68,7 @@ class RecordEncoder:
         return [data[at : at + width] for at in range(0, len(data), width)]
 
     def matrix(self, batch: pa.RecordBatch, first: int = 0) -> Bytes | None:
-        """The records of a batch as rows of bytes; None where they are not all of the layout's length.
+        """The records of a batch as rows of bytes; None unless all records have the length of the layout.
 
         Raises:
             ConversionError: as :meth:`encode`.
@@ -83,7 +83,7 @@ class RecordEncoder:
         return out
 
     def _onto(self, decoder: RecordDecoder, batch: pa.RecordBatch, first: int) -> list[bytes]:
-        """Each record as its column of bytes has it, but for what the row changes."""
+        """Each record: the bytes in its binary column, with the changes that the row makes."""
         made: list[bytes] = []
         bases = batch.column(RECORD_BYTES).to_pylist()
         lengths = np.array([len(base or b"") for base in bases], np.int64)
@@ -107,7 +107,7 @@ class RecordEncoder:
 
 
 class _Matrix:
-    """One batch on its way to bytes; ``odd`` marks the rows that the plain encoder must do again."""
+    """A batch that is being encoded; ``odd`` marks the rows that the plain encoder must write again."""
 
     def __init__(self, plain: _RowEncoder, rows: int) -> None:
         self.plain = plain
@@ -144,7 +144,7 @@ class _Matrix:
             self.odd[rows] = True
 
     def _table(self, column: Column, array: pa.Array, out: Bytes, at: int, rows: Ints) -> None:
-        """Every occurrence as a row of its own; only where each row has all of them."""
+        """A table, each occurrence as a separate row; only if each row has all occurrences."""
         item = column.field
         if not pa.types.is_list(array.type) or array.null_count:
             self.odd[rows] = True
@@ -201,7 +201,7 @@ class _Matrix:
         return data, odd & ~nulls
 
     def _one_by_one(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
-        """Each value by the plain encoder: kinds of columns too rare for more."""
+        """Encode each value with the plain encoder, for kinds of columns that are too rare for a fast path."""
         item = column.field
         data, odd = np.zeros((len(array), item.length), np.uint8), np.zeros(len(array), np.bool_)
         single = replace(column, field=replace(item, occurs=None))
@@ -210,12 +210,12 @@ class _Matrix:
                 encoded = encode_value(item, self.plain.single(single, value), self.rules)
                 data[number] = np.frombuffer(encoded, np.uint8)
             except (ConversionError, ValueError, TypeError):
-                odd[number] = True  # reported with its record when that is written field by field
+                odd[number] = True  # the plain encoder reports the error together with the record
         return data, odd
 
 
 def _template(layout: Layout) -> bytes:
-    """A record in which no field was given a value; slack is X'00'."""
+    """A record in which no field has a value; slack bytes are X'00'."""
     record = bytearray(layout.length)
 
     def put(fields: tuple[Field, ...], shift: int) -> None:
@@ -235,6 +235,7 @@ def _template(layout: Layout) -> bytes:
 # columns --------------------------------------------------------------------------------------------------------------
 
 
+# Arrow gives its validity as a bitmap, least significant bit first.
 def _nulls(array: pa.Array) -> Mask:
     if not array.null_count:
         return np.zeros(len(array), np.bool_)
@@ -243,7 +244,7 @@ def _nulls(array: pa.Array) -> Mask:
 
 @cache
 def _to_page(page: CodePage) -> tuple[bytes, bytes]:
-    """Each ASCII character's byte in a page; and those characters that it has not."""
+    """The byte of each ASCII character in a code page, and the characters that the page does not have."""
     table, missing = bytearray(256), bytearray()
     for code in range(128):
         try:
@@ -254,7 +255,7 @@ def _to_page(page: CodePage) -> tuple[bytes, bytes]:
 
 
 def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tuple[Bytes, Mask]:
-    """Text padded with blanks; null is X'00' or blanks."""
+    """Text padded with blanks; null becomes X'00' or blanks."""
     nulls = _nulls(array)
     plain = np.asarray(pc.fill_null(pc.string_is_ascii(array), True))
     sizes = np.asarray(pc.fill_null(pc.binary_length(array), 0)).astype(np.int64)
@@ -275,7 +276,7 @@ def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tupl
 
 
 def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask, Mask] | None:
-    """Unscaled numbers of at most 64 bits, which of them are too large for that, and nulls; None: not plainly so."""
+    """Unscaled 64-bit numbers, a mask of those that are too large, and nulls; None if the fast path cannot tell."""
     kind, nulls = array.type, _nulls(array)
     if item.digits > LONG_DIGITS or item.scale < 0:
         return None
@@ -303,7 +304,7 @@ def _digits(numbers: Ints, width: int) -> Bytes:
 
 @cache
 def _four_digits() -> npt.NDArray[np.uint32]:
-    """The four digits of each number below ten thousand, as four bytes."""
+    """The four digits of each number below ten thousand, in four bytes."""
     numbers = np.arange(FOUR)
     digits = np.stack([numbers // 10**power % 10 for power in (3, 2, 1, 0)], axis=1).astype(np.uint8)
     table: npt.NDArray[np.uint32] = np.ascontiguousarray(digits).view(np.uint32)[:, 0]
@@ -324,7 +325,7 @@ def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
 
 
 def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) -> Bytes:
-    """DISPLAY: a digit a byte, the sign upon the last or first, or in a byte of its own."""
+    """DISPLAY: one digit in each byte, the sign in the zone of the last or first digit, or in a separate byte."""
     data = digits | np.uint8(0x30 if ascii_digits else 0xF0)
     if not item.signed:
         return data
@@ -343,7 +344,7 @@ def _zoned(item: Field, digits: Bytes, negative: Mask, *, ascii_digits: bool) ->
 
 
 def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
-    """Two's complement; wrong are numbers for which there is no room, as the plain encoder has it."""
+    """Two's complement; like the plain encoder, this marks numbers that do not fit as wrong."""
     bits = 8 * item.length - 1
     if not item.signed and (item.usage is Usage.COMP_5 or item.digits in WIDENED_DIGITS or item.length <= HALFWORD):
         bits += 1
@@ -370,7 +371,7 @@ def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
     mantissa, exponent2 = np.frexp(np.where(finite, np.abs(values), 0))
     exponent = -(-exponent2.astype(np.int64) // 4)
     fraction = np.rint(np.ldexp(mantissa, (bits + exponent2 - 4 * exponent).astype(np.int32))).astype(np.uint64)
-    # What is rounded up to one digit more, is zero, or has an exponent that there is not, is for the plain encoder.
+    # The plain encoder handles zeros, numbers that round up to one more digit, and exponents that are out of range.
     odd = nulls | ~finite | (fraction >> np.uint64(bits) != 0) | (exponent < -64) | (exponent > 63) | (values == 0)
     sign = np.signbit(values).astype(np.uint64) << np.uint64(bits + 7)
     words = sign | (np.where(odd, 0, exponent + 64).astype(np.uint64) << np.uint64(bits)) | fraction
@@ -382,7 +383,7 @@ def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
 
 
 class _RowEncoder:
-    """Rows to records. Nulls become X'00', which is zero in a binary number or a float, or what the options say."""
+    """Encodes rows one by one. Null becomes X'00', which is zero in a binary number or float, or as options say."""
 
     def __init__(self, layout: Layout, options: QsamOptions) -> None:
         self.layout = layout
@@ -395,14 +396,14 @@ class _RowEncoder:
         self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
 
     def encode(self, row: Row) -> bytes:
-        found = {name.lower(): value for name, value in row.items()}
-        values = self._rooted(self._group(self.columns, found))
+        by_name = {name.lower(): value for name, value in row.items()}
+        values = self._rooted(self._group(self.columns, by_name))
         for table in self.tables:
             _count(table, values)
         return self.layout.encode(values, trimmed=self.options.shape.string_trimming_policy)
 
     def _rooted(self, values: Values) -> Values:
-        """Values by the layout's own fields at the root: of the one group kept there, or of several dissolved ones."""
+        """The values by the fields at the root of the layout: of its one group, or of several dissolved groups."""
         if self.kept:
             return next(iter(values.values()), {}) or {}
         if not self.collapsed:
@@ -416,40 +417,40 @@ class _RowEncoder:
         return out
 
     def onto(self, row: Row, base: bytes, old: Row) -> bytes:
-        """The record with what the row changes; ``old`` is what was read from it."""
+        """The record ``base`` with the changes that the row makes; ``old`` are the values decoded from ``base``."""
         changed = self._changes(self.columns, {name.lower(): value for name, value in row.items()}, old)
         return self.layout.encode(self._rooted(changed), base=base)
 
     def _changes(self, columns: tuple[Column, ...], row: Row, old: Row) -> Values:
-        """The values of a row that have changed. A null redefinition does not belong to this record."""
-        found: Values = {}
+        """The values of a row that differ from ``old``. A redefinition that is null is not part of this record."""
+        values: Values = {}
         for column in columns:
             new, was = _value_of(column, row), old.get(column.name)
             if str(new) == str(was) or (new is None and column.field.path in self.sharing):
                 continue
             if column.children and isinstance(new, dict) and isinstance(was, dict):
-                found[column.field.key] = self._changes(column.children, new, was)
+                values[column.field.key] = self._changes(column.children, new, was)
             elif column.children and isinstance(new, list) and isinstance(was, list) and len(new) == len(was):
                 pairs = zip(new, was, strict=True)
-                found[column.field.key] = [self._changes(column.children, one or {}, other) for one, other in pairs]
+                values[column.field.key] = [self._changes(column.children, one or {}, other) for one, other in pairs]
             else:
-                found[column.field.key] = self._value(column, new)
-        return found
+                values[column.field.key] = self._value(column, new)
+        return values
 
     def _group(self, columns: tuple[Column, ...], row: Row) -> Values:
-        """The values of a row. Of columns that share bytes those count that are not null; or else the first one."""
+        """The values of a row. Of columns that share bytes, those that are not null are used, or else the first one."""
         given = {self._first(column) for column in columns if _value_of(column, row) is not None}
-        found: Values = {}
+        values: Values = {}
         for column in columns:
             value, first = _value_of(column, row), self._first(column)
             if value is None and column.field.path in self.sharing and (first in given or column.field.redefines):
-                found[column.field.key] = None
+                values[column.field.key] = None
             else:
-                found[column.field.key] = self._value(column, value)
-        return found
+                values[column.field.key] = self._value(column, value)
+        return values
 
     def _first(self, column: Column) -> tuple[str, ...]:
-        """The path of the field whose bytes a column's field shares, or its own."""
+        """The path of the field that a column's field redefines, or the path of the field itself."""
         return self.sharing.get(column.field.path, column.field.path)
 
     def _value(self, column: Column, value: Any) -> Any:
@@ -483,7 +484,7 @@ class _RowEncoder:
         if field.type is FieldType.BYTES:
             return bytes(field.length)
         zero = (
-            field.type in (FieldType.BINARY, FieldType.FLOAT)  # X'00' too, which in these is a number
+            field.type in (FieldType.BINARY, FieldType.FLOAT)  # X'00' is a number in these types
             or (field.type is FieldType.ZONED and options.write_null_display_numbers_as_zeros)
             or (field.type is FieldType.PACKED and options.write_null_comp3_numbers_as_zeros)
         )
@@ -495,7 +496,7 @@ def _value_of(column: Column, row: Row) -> Any:
 
 
 def _count(table: Field, values: Values) -> None:
-    """Where a DEPENDING ON field has no value, the number of elements that its table has; not for tables in tables."""
+    """The number of elements of a table, when its DEPENDING ON field has no value; not for tables in tables."""
     assert table.depending_on is not None
     elements, holder = _inside(values, table.path), _inside(values, table.depending_on[:-1])
     key = table.depending_on[-1]
@@ -504,7 +505,7 @@ def _count(table: Field, values: Values) -> None:
 
 
 def _inside(values: Any, path: tuple[str, ...]) -> Any:
-    """The value at a path of keys; None where there is none."""
+    """The value at a path of keys; None where a key is missing."""
     for key in path:
         values = values.get(key) if isinstance(values, dict) else None
     return values

@@ -1,13 +1,13 @@
-"""Expressions over the fields of a record, in options: how long it is, and which redefinitions it has.
+"""Expressions over the fields of a record, in options that say how long a record is and which redefinitions it has.
 
     RECORD_TYPE = 'C' || in(RECORD_TYPE, 'P', 'E')
     LENGTH_1 * 10 + 4
     if(KIND = 'A', 100, SIZE - 4)
 
-From the loosest to the closest: ``||``; ``&&``; ``= != < <= > >=``; ``+ -``; ``* /``; ``!`` and a minus before a value.
-Values are whole numbers (a decimal loses what is behind its point), text in quotes, ``true``, ``false`` and ``null``,
-which a field is that has no value. A field with text in it that is a whole number is compared with numbers as one. A
-minus behind a name needs a blank between them: ``A-1`` is a name.
+Operators, from the lowest precedence to the highest: ``||``; ``&&``; ``= != < <= > >=``; ``+ -``; ``* /``; ``!`` and a
+minus before a value. Values are whole numbers (the digits after a decimal point are dropped), text in quotes, ``true``,
+``false`` and ``null``, the value of a field without a value. A text field that contains a whole number can be compared
+with numbers. A minus after a name needs a blank between them, because ``A-1`` is a name.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ MAX_LENGTH, MAX_DEPTH = 2000, 50
 
 
 class ExpressionError(ValueError):
-    """An expression has no value for a record; the message says why."""
+    """An expression has no value for a record; the message gives the reason."""
 
 
 class Expression:
-    """An expression, read once.
+    """A parsed expression.
 
     Attributes:
-        names: the names of fields in it, as written.
+        names: the names of the fields in it, as written.
 
     Raises:
-        DatasetError: it is not an expression; names the option and the problem.
+        DatasetError: the text is not an expression; the message names the option and the problem.
     """
 
     def __init__(self, text: str, option: str) -> None:
@@ -65,11 +65,14 @@ class Expression:
 
     @property
     def is_name(self) -> bool:
-        """It is the name of a field and nothing else."""
+        """Whether the expression is the name of a field and nothing else."""
         return len(self._tokens) == 1 and bool(self.names)
 
     def value(self, values: Values) -> Value:
-        """Its value, for the values of its fields by name.
+        """Evaluate the expression.
+
+        Args:
+            values: the values of its fields, by name.
 
         Raises:
             ExpressionError: a value is of the wrong type.
@@ -82,16 +85,16 @@ class Expression:
         return DatasetError(f"{self._option} is {self.text[:60]!r}: {problem}")
 
     def _split(self) -> list[tuple[str, str]]:
-        found, position, text = [], 0, self.text.rstrip()
+        tokens, position, text = [], 0, self.text.rstrip()
         if not text or len(text) > MAX_LENGTH:
             raise self._bad(f"an expression has 1 to {MAX_LENGTH} characters")
         while position < len(text):
             match = TOKEN.match(text, position)
             if match is None:
                 raise self._bad(f"{text[position:].lstrip()[:1]!r} is no part of an expression")
-            found.append((str(match.lastgroup), match[str(match.lastgroup)]))
+            tokens.append((str(match.lastgroup), match[str(match.lastgroup)]))
             position = match.end()
-        return found
+        return tokens
 
     def _accept(self, *marks: str) -> str:
         if self._position < len(self._tokens):
@@ -110,7 +113,7 @@ class Expression:
         return node
 
     def _level(self, level: int) -> Node:
-        """Operands of one closeness with their operators between them."""
+        """Parse operands and the operators of one precedence level between them."""
         if level == len(LEVELS):
             return self._single()
         marks, work = LEVELS[level]
@@ -226,4 +229,4 @@ LEVELS: tuple[tuple[tuple[str, ...], Callable[[str, Value, Value], Value]], ...]
     (("||",), _both), (("&&",), _both), (tuple(COMPARISONS), _compare), (("+", "-"), _calculate),
     (("*", "/"), _calculate),
 )  # fmt: skip
-"""Operators from the loosest to the closest."""
+"""Operators from the lowest precedence to the highest."""

@@ -1,17 +1,19 @@
-"""Records that only code of the user's can find: ``record_extractor`` and ``record_header_parser``.
+"""Records that only the user's code can delimit: the options ``record_extractor`` and ``record_header_parser``.
 
-Both options name a callable of a module that the Python of the tasks can import: ``mypackage.formats:trailers``.
+Both options name a callable in a module that the Python processes of the tasks can import:
+``mypackage.formats:trailers``.
 
-A record extractor is called with a file and what is known of the read, and gives the bytes of each record::
+A record extractor is called with a file and the context of the read, and yields the bytes of each record::
 
     def pairs(file, context):
         while size := file.read(2):
             yield file.read(int(size))
 
-A record header parser is called once for each file with the text of ``rhp_additional_info``. What it gives is asked
-about the bytes before each record, ``header_length`` of them: ``parse(header, offset, size, number)`` gives how many
-bytes follow and whether they are a record (else they are passed over). ``header_in_record`` says whether the header
-belongs to the record. Each file is one part, since nothing tells where a record begins but the one before it.
+A record header parser is called once for each file with the text of ``rhp_additional_info``, and returns an object. For
+the header before each record, ``header_length`` bytes long, its method ``parse(header, offset, size, number)`` returns
+how many bytes follow and whether they are a record (otherwise they are skipped). Its attribute ``header_in_record`` is
+true if the header belongs to the record. Each file is one part, because only the previous record shows where a record
+begins.
 """
 
 from __future__ import annotations
@@ -40,13 +42,13 @@ class HeaderParser(Protocol):
     header_in_record: bool
 
     def parse(self, header: bytes, offset: int, size: int, number: int) -> tuple[int, bool]:
-        """How many bytes follow a header, and whether they are a record.
+        """Return how many bytes follow a header, and whether they are a record.
 
         Args:
             header: its bytes.
             offset: where it is in the file.
             size: bytes of the file.
-            number: records before it.
+            number: how many records precede it.
         """
 
 
@@ -60,7 +62,7 @@ class ExtractorContext:
 
 
 class RecordFile:
-    """The data of a file, read forwards."""
+    """The data of a file, for reading forwards."""
 
     def __init__(self, read_at: Callable[[int, int], bytes], start: int, end: int) -> None:
         self._read_at, self._position, self._end = read_at, start, end
@@ -72,7 +74,7 @@ class RecordFile:
         return data
 
     def tell(self) -> int:
-        """The offset in the file of what is read next."""
+        """The offset in the file of the next byte to be read."""
         return self._position
 
 
@@ -80,7 +82,7 @@ Extractor = Callable[[RecordFile, ExtractorContext], Iterable[bytes]]
 
 
 def extractor_of(options: QsamOptions) -> Extractor:
-    """The extractor that the options name, or one by their header parser.
+    """The extractor that the options name, or one that uses their header parser.
 
     Raises:
         DatasetError: there is no such callable.
@@ -94,14 +96,14 @@ def extractor_of(options: QsamOptions) -> Extractor:
 def _named(name: str, option: str) -> Callable[..., Any]:
     module, _, member = name.partition(":") if ":" in name else name.rpartition(".")
     try:
-        found = importlib.import_module(module)
+        target = importlib.import_module(module)
         for part in member.split("."):
-            found = getattr(found, part)
+            target = getattr(target, part)
     except (ImportError, AttributeError, ValueError) as error:
         raise DatasetError(f"option {option} is {name[:80]!r}; must be module:callable: {error}") from error
-    if not callable(found):
+    if not callable(target):
         raise DatasetError(f"option {option} is {name[:80]!r}, which cannot be called")
-    return found
+    return target
 
 
 def _headed(parser: HeaderParser, file: RecordFile, size: int) -> Iterator[bytes]:
@@ -116,7 +118,7 @@ def _headed(parser: HeaderParser, file: RecordFile, size: int) -> Iterator[bytes
             raise ValueError(f"the header X'{header.hex().upper()}' is cut short, or says that {length} bytes follow")
         data = file.read(length)
         if len(data) < length:
-            raise ValueError(f"{length} bytes were said to follow, {len(data)} are left")
+            raise ValueError(f"{length} bytes should follow, {len(data)} are left")
         if is_record:
             yield header + data if parser.header_in_record else data
             number += 1
@@ -125,18 +127,18 @@ def _headed(parser: HeaderParser, file: RecordFile, size: int) -> Iterator[bytes
 def extracted(
     read_at: Callable[[int, int], bytes], start: int, end: int, options: QsamOptions
 ) -> Iterator[tuple[int, Frames]]:
-    """The records that an extractor finds from one place in a file to another, many at a time.
+    """The records that an extractor yields between two places in a file, many at a time.
 
     Raises:
-        FramingError: the extractor has raised an error, or gives what are no bytes.
+        FramingError: the extractor raised an error, or yielded something that is not bytes.
     """
     file = RecordFile(read_at, start, end)
     records, places, held = list[bytes](), list[int](), 0
     place, problem = start, None
-    found = iter(extractor_of(options)(file, ExtractorContext(options.layout, options.re_additional_info, end)))
+    source = iter(extractor_of(options)(file, ExtractorContext(options.layout, options.re_additional_info, end)))
     while True:
         try:
-            record = next(found, None)
+            record = next(source, None)
             if record is not None and not isinstance(record, bytes):
                 raise TypeError(f"a record is {type(record).__name__}, not bytes")  # noqa: TRY301 - reported as any other
         except Exception as error:  # noqa: BLE001 - whatever the user's code raises is reported with its place

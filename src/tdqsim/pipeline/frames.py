@@ -1,7 +1,7 @@
-"""Where the records are: batches of bytes to starts and lengths, for every record format.
+"""Locate records in batches of bytes: starts and lengths, for every record format.
 
-A *walk* is given bytes that begin at a boundary of the format (a record, a block, a line) and says where the records in
-them are and how many bytes it has used; the rest is given to it again with what follows.
+A *walk* is called with bytes that begin at a boundary of the format (a record, a block, a line). It returns where the
+records in them are and how many bytes it has used. The caller passes the unused bytes again, followed by more.
 """
 
 from __future__ import annotations
@@ -15,27 +15,36 @@ from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import BadValue, Field, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
-from tdqsim.pipeline.descriptor_words import Frames, FramingError, Walk, blocked, fixed_blocks, found, headed, spanned
+from tdqsim.pipeline.descriptor_words import (
+    Frames,
+    FramingError,
+    Walk,
+    blocked,
+    fixed_blocks,
+    headed,
+    in_place,
+    spanned,
+)
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 
 __all__ = ["Frames", "FramingError", "Walk", "by_counters", "by_length_field", "walk_for"]
 
 LINE_FEED, RETURN = b"\n", 0x0D
-END_OF_FILE = b"\x1a"  # as a line of its own it is the mark of old systems
+END_OF_FILE = b"\x1a"  # as a line by itself it is the end-of-file mark of old systems
 
 
 def walk_for(options: QsamOptions) -> Walk:
     """The walk of a record format.
 
     Raises:
-        DatasetError: something the format needs is not given (the length of fixed records, a layout for a length
-        field).
+        DatasetError: the format needs an option that is missing (the length of fixed records, a layout for a length
+            field).
     """
     walk = _walk_for(options)
     whole_lines = (
         options.recfm.separator and not options.allow_partial_records
-    )  # those are left out before they are cut
+    )  # those bytes are left out before the records are cut
     if whole_lines or not (options.minimum_record_length or options.maximum_record_length):
         return walk
 
@@ -79,7 +88,7 @@ def _fixed(length: int, ignore_rest: bool) -> Walk:
                 count * length,
             )
         starts = np.arange(count, dtype=np.int64) * length
-        return found(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
+        return in_place(data, starts, np.full(count, length, np.int64), len(data) if final else count * length)
 
     return walk
 
@@ -88,18 +97,18 @@ def _undefined(length: int) -> Walk:
     def walk(data: Bytes, final: bool) -> Frames:
         used = len(data) if final else len(data) - len(data) % length
         starts = np.arange(0, used, length, dtype=np.int64)
-        return found(data, starts, np.minimum(used - starts, length), used)
+        return in_place(data, starts, np.minimum(used - starts, length), used)
 
     return walk
 
 
 def _lines(options: QsamOptions, width: int) -> Walk:
-    """Lines that are not empty, without their CR; what a line has beyond ``width`` is left out, or a record too.
+    """Lines that are not empty, without their CR; the rest of a line beyond ``width`` is dropped or becomes a record.
 
-    As in Cobrix a byte more is left where the separator is one byte; and a line is left whole up to twice the width, as
-    long as it has a separator.
+    As in Cobrix, one more byte is kept where the separator is one byte, and a line with a separator is kept whole up to
+    twice the width.
     """
-    # Long, because each step narrows the same four arrays, in an order that matters.
+    # The function is long because each step narrows the same four arrays, and the order of the steps matters.
     separator, partial = options.recfm.separator, options.allow_partial_records
     limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 
@@ -115,7 +124,7 @@ def _lines(options: QsamOptions, width: int) -> Walk:
         bare = np.ones(len(ends), np.bool_)
         if separator[-1:] == LINE_FEED and len(ends):
             before = data.take(ends - 1, mode="wrap")
-            if int(before.min()) <= RETURN:  # nearly every line ends in a character that is more
+            if int(before.min()) <= RETURN:  # the last character of nearly every line is greater than CR
                 bare = (before != RETURN) | (lengths == 0)
                 lengths -= ~bare
         if final and len(lengths) and data[starts[-1] : ends[-1]].tobytes() == END_OF_FILE:
@@ -132,13 +141,13 @@ def _lines(options: QsamOptions, width: int) -> Walk:
         if len(lengths) and not lengths.min():
             filled = lengths > 0
             starts, lengths = starts[filled], lengths[filled]
-        return found(data, starts, lengths, used)
+        return in_place(data, starts, lengths, used)
 
     return walk
 
 
 def _cut_up(starts: Ints, lengths: Ints, width: int, spare: Mask) -> tuple[Ints, Ints]:
-    """Records of ``width`` bytes from longer ones; a byte more is left in the last where ``spare``."""
+    """Cut records of ``width`` bytes from longer ones; with ``spare``, the last one may have one byte more."""
     most = width + spare.astype(np.int64)
     pieces_each = 1 + np.maximum(-(-(lengths - most) // width), 0)
     first = np.cumsum(pieces_each) - pieces_each
@@ -152,7 +161,7 @@ def _cut_up(starts: Ints, lengths: Ints, width: int, spare: Mask) -> tuple[Ints,
 
 
 def by_length_field(options: QsamOptions) -> Walk:
-    """Records whose length is in a field of theirs."""
+    """A walk over records that contain their length in a field."""
     layout = options.layout
     if layout is None:
         raise DatasetError("record_length_field needs a copybook")
@@ -163,7 +172,7 @@ def by_length_field(options: QsamOptions) -> Walk:
 
 
 def by_counters(options: QsamOptions) -> Walk:
-    """Records that are as long as their tables."""
+    """A walk over records whose length follows from the counts of their tables."""
     assert options.layout is not None
     layout, before = options.layout, options.record_start_offset
     return _one_by_one(
@@ -172,7 +181,7 @@ def by_counters(options: QsamOptions) -> Walk:
 
 
 def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
-    """Records without descriptor words: each one's first ``need`` bytes say how long it is."""
+    """A walk over records without descriptor words; the first ``need`` bytes of each give its length."""
     aside = options.record_start_offset + options.record_end_offset
 
     def walk(data: Bytes, final: bool) -> Frames:
@@ -185,11 +194,11 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
             if length <= 0:
                 raise FramingError(f"{who} says that the record has {length} bytes", position)
             if position + length > len(raw):
-                if final and options.cobrix:  # there the last record is what is left
+                if final and options.cobrix:  # Cobrix takes the rest of the file as the last record
                     length = len(raw) - position
                 elif final:
                     raise FramingError(
-                        f"the last record is cut short: {length} bytes were said, {len(raw) - position} are left",
+                        f"the last record is cut short: {length} bytes expected, {len(raw) - position} are left",
                         position,
                     )
                 else:
@@ -197,13 +206,13 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
             starts.append(position)
             position += length
         begin = np.array(starts, np.int64)
-        return found(data, begin, np.append(begin[1:], position) - begin if len(begin) else begin, position)
+        return in_place(data, begin, np.append(begin[1:], position) - begin if len(begin) else begin, position)
 
     return walk
 
 
 def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
-    """The length of a record by the field or the expression, through the map where there is one."""
+    """The length of a record from the field or the expression, through the map if there is one."""
     expression, mapping = Expression(options.record_length_field, "record_length_field"), options.record_length_map
     if mapping and not expression.is_name:
         raise DatasetError(
@@ -225,8 +234,8 @@ def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes,
         if isinstance(length, str) and length.isascii() and length.isdigit():
             return int(length)
         if length is None or isinstance(length, str | bool):
-            said = "null" if length is None else repr(length)
-            raise FramingError(f"record length field {options.record_length_field} is {said}, no integer", position)
+            value = "null" if length is None else repr(length)
+            raise FramingError(f"record length field {options.record_length_field} is {value}, no integer", position)
         return length
 
     return value
@@ -240,9 +249,9 @@ def _field_value(layout: Layout, item: Field, head: bytes, position: int, option
         raise FramingError(f"{item.name}: {error}", position) from None
 
 
-def _mapped(mapping: Mapping[str, int], name: str, found: Any, position: int) -> int:
-    key = "" if found is None else str(found).strip()
+def _mapped(mapping: Mapping[str, int], name: str, value: Any, position: int) -> int:
+    key = "" if value is None else str(value).strip()
     if key not in mapping and "_" not in mapping:
-        said = f"record length field {name} is null, and" if found is None else "a length"
-        raise FramingError(f"{said} is not mapped for {key!r} by record_length_map", position)
+        shown = f"record length field {name} is null, and" if value is None else "a length"
+        raise FramingError(f"{shown} is not mapped for {key!r} by record_length_map", position)
     return mapping.get(key, mapping.get("_", 0))

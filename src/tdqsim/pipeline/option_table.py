@@ -1,7 +1,7 @@
 """The options of a data source: the table that declares them, and the values of one read or write.
 
-A table declares each option once: its name, what it may be, its default, and its text in the reference. The checks, the
-messages and the tables of the guide all come from there. What an option may be is one of:
+A table declares each option once: its name, its allowed values, its default, and its text in the reference. The checks,
+the messages and the tables of the guide are made from it. The allowed values are one of:
 
 =================  =====================================================================================
 nothing            text; blanks around it do not count
@@ -30,7 +30,7 @@ from tdqsim.facts import table
 __all__ = ["DeclaredOption", "OptionValues", "declared_options", "reference_table"]
 
 _LARGEST: Final = 10**12 - 1
-"""The largest number of an option that names none."""
+"""The largest number for an option that declares no other."""
 _SHOWN: Final = 60
 _FLAG: Final = ["true", "false"]
 
@@ -42,8 +42,8 @@ class DeclaredOption:
     Attributes:
         name: as users write it.
         kind: how its text is read.
-        values: its allowed values; see the module.
-        words: of a choice: each word with its meaning.
+        values: its allowed values; see the module's docstring.
+        words: for a choice: each word with its meaning.
         row: the cells of its row.
     """
 
@@ -55,7 +55,7 @@ class DeclaredOption:
 
     @classmethod
     def from_row(cls, row: Mapping[str, str]) -> DeclaredOption:
-        """The option of a row."""
+        """The option declared by a row."""
         name, values, words = row["option"], row["values"], dict[str, str]()
         if values in ("", "as is", "list"):
             return cls(name, values or "text", values, words, row)  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ class DeclaredOption:
         }.get(self.kind, self.values)
 
     def parse(self, text: str) -> Any:
-        """The value that a text stands for: bool, int, tuple, dict or str.
+        """The value of a text: bool, int, tuple, dict or str.
 
         Raises:
             ValueError: it is not allowed.
@@ -103,7 +103,7 @@ class DeclaredOption:
         return text.strip()
 
     def _number(self, text: str) -> int:
-        """A whole number; nothing is 0, where that is allowed."""
+        """A whole number; empty text is 0, where 0 is allowed."""
         least, _, most = self.values.partition("..")
         signed = least == "integer"
         digits = (text.removeprefix("-") if signed else text) or "0"
@@ -126,27 +126,27 @@ def _json_object(text: str) -> dict[str, Any]:
 
 @cache
 def declared_options(name: str) -> dict[str, DeclaredOption]:
-    """The options of a table, by their names in small letters."""
+    """The options of a table, by their names in lower case."""
     return {row["option"].lower(): DeclaredOption.from_row(row) for row in table(name)}
 
 
 class OptionValues:
-    """The values of the options of one read or write, by name; names know no case.
+    """The values of the options of one read or write, by name; case does not matter.
 
     ``values[name]`` is the value of an option, or its default, of the type that its table declares.
 
     Args:
-        options: those there are, by their names in small letters.
-        given: the user's options; None is the same as none.
+        options: the declared options, by their names in lower case.
+        given: the user's options; the value None means that an option is not given.
         place: the start of messages.
     """
 
     default_column: str = "default"
-    """The column with the default; where that cell is empty, it is the one of ``default``."""
+    """The column with the default; where that cell is empty, the column ``default`` is used."""
     numbered: ClassVar[tuple[str, ...]] = ()
-    """Options of which there may be several, as ``NAME:1``; in their names ``-`` and ``_`` are the same."""
+    """Options that may be given several times, as ``NAME:1``; in their names ``-`` and ``_`` are the same."""
     prefixes: ClassVar[tuple[str, ...]] = ()
-    """Other options whose names end with something of the user's."""
+    """Options whose names end with a part that the user chooses."""
 
     def __init__(self, options: Mapping[str, DeclaredOption], given: Mapping[str, object], place: str = "") -> None:
         self.options, self._place = options, place
@@ -186,11 +186,11 @@ class OptionValues:
     # checks -----------------------------------------------------------------------------------------------------------
 
     def check_names(self, *, unknown: bool, hint: str) -> None:
-        """Check that there are such options.
+        """Check that every option given exists.
 
         Args:
-            unknown: whether unknown options are passed over.
-            hint: the end of a message about one.
+            unknown: whether unknown options are ignored.
+            hint: the end of the message about an unknown option.
 
         Raises:
             DatasetError: an option is unknown or not supported.
@@ -207,14 +207,14 @@ class OptionValues:
         """Check the value of every option that was given, whether or not this read or write uses it.
 
         Raises:
-            DatasetError: one is not allowed.
+            DatasetError: a value is not allowed.
         """
         for name in self:
             if self._option(name) is not None:
                 self[name]
 
     def check_conflicts(self, name: str) -> None:
-        """Check what does not go together, by a table of option, value, rule, other and other_value.
+        """Check for conflicts, with a table of option, value, rule, other and other_value.
 
         Raises:
             DatasetError: two options exclude each other, or one needs another.
@@ -228,30 +228,30 @@ class OptionValues:
                 raise DatasetError(f"option {one} needs {row['other']}")
 
     def _as_written(self, name: str, value: str) -> str:
-        """The option as the user wrote it, if it was given with that value (or with any, where that is empty)."""
+        """The option as the user wrote it, if it was given with this value (an empty ``value`` accepts any)."""
         same = (known for known in self if known == name or (name in self.numbered and known.startswith(name)))
-        found = next(same, "")
-        if not found or (value and self._values[found].strip().lower() != value):
+        written = next(same, "")
+        if not written or (value and self._values[written].strip().lower() != value):
             return ""
-        return self._written[found] + (f"={value}" if value else "")
+        return self._written[written] + (f"={value}" if value else "")
 
     def bad(self, name: str, problem: str) -> DatasetError:
-        """An error about a value."""
+        """An error about the value of an option."""
         shown = self.raw(name).strip()[:_SHOWN]
         return DatasetError(f"{self._place}option {self._written.get(name, name)} is {shown!r}; {problem}")
 
     # values -----------------------------------------------------------------------------------------------------------
 
     def raw(self, name: str) -> str:
-        """The value as the user wrote it; empty for none."""
+        """The value as the user wrote it; empty if it is not given."""
         return self._values.get(name, "")
 
     def attributes(self, kind: type) -> dict[str, Any]:
-        """The values of the options that have the names of a dataclass's attributes."""
+        """The values of the options whose names are attributes of a dataclass."""
         return {each.name: self[each.name] for each in fields(kind) if each.name in self.options}
 
     def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """Name and text of each option whose name begins so."""
+        """Name and text of each option whose name begins with ``prefix``."""
         return ((name, value) for name, value in self._values.items() if name.startswith(prefix))
 
     def arrows(self, prefix: str, *, empty: bool = False) -> Iterator[tuple[str, str, str]]:
@@ -269,7 +269,7 @@ def reference_table(name: str, columns: Mapping[str, str], **only: str) -> str:
     Args:
         name: the table that declares them.
         columns: the cells shown, by the headings of their columns.
-        only: the cells that the rows shown have.
+        only: show only rows that have these cells.
     """
     lines = [f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
     for option in declared_options(name).values():

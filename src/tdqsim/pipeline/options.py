@@ -1,7 +1,7 @@
 """The options of ``format("qsam")`` and ``format("cobol")``: parsed from a dict.
 
-Names and meanings follow Cobrix; the table ``facts/qsam_options.tsv`` tells which are the same, which differ, and which
-there are not. Under ``cobol`` the defaults are Cobrix's too, under ``qsam`` those of a mainframe's data sets.
+Names and meanings follow Cobrix; the table ``facts/qsam_options.tsv`` says which are the same, which differ, and which
+do not exist here. Under ``cobol`` the defaults are Cobrix's too; under ``qsam`` they suit the data sets of a mainframe.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ FORMATS = {
 SEPARATORS = {"lf": RecordFormat.LF, "crlf": RecordFormat.CRLF, "nl": RecordFormat.NL}
 RDW = ("rdw_adjustment", "is_rdw_big_endian", "is_rdw_part_of_record_length")
 HEADER_PARSERS = {"rdw": False, "xcom": False, "rdw_little_endian": False, "rdw_big_endian": True, "fixed_length": True}
-OTHERS = ("_", "*")  # as the id of the last level: all other segments
+OTHERS = ("_", "*")  # id of the last level that stands for all other segments
 
 
 @dataclass(frozen=True)
 class QsamOptions:
-    """Options of one read or write, checked. The attributes are named as the options; see the table."""
+    """Checked options of one read or write. The attributes have the names of the options; see the table."""
 
     cobrix: bool = False
     paths: tuple[str, ...] = ()
@@ -94,29 +94,29 @@ class QsamOptions:
 
     @property
     def self_sized(self) -> bool:
-        """Each record says by what is in it how long it is."""
+        """Whether the content of each record determines its length."""
         return self.counted or bool(self.record_length_field)
 
     @property
     def blocked(self) -> bool:
-        """Records are in blocks with descriptor words."""
+        """Whether records are in blocks with descriptor words."""
         return (self.recfm.variable or self.fixed_blocks) and not self.self_sized
 
     @property
     def extracted(self) -> bool:
-        """Code of the user's says where the records are."""
+        """Whether the user's code delimits the records."""
         return bool(self.record_extractor) or bool(
             self.record_header_parser and self.record_header_parser.lower() not in HEADER_PARSERS
         )
 
     @property
     def length(self) -> int:
-        """Bytes of a fixed record in the file, prefix and suffix included."""
+        """Bytes of a fixed record in the file, including prefix and suffix."""
         inner = self.layout.length if self.layout else 0
         return self.record_length or inner + self.record_start_offset + self.record_end_offset
 
     def wanted_lengths(self, lengths: Ints) -> Mask:
-        """Which records are neither shorter nor longer than what is wanted."""
+        """A mask of the records whose length is within the limits that the options set."""
         most = self.maximum_record_length or np.iinfo(np.int64).max
         wanted: Mask = (lengths >= self.minimum_record_length) & (lengths <= most)
         return wanted
@@ -126,15 +126,15 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
     """Check the options of a read or write.
 
     Raises:
-        DatasetError: an option is unknown or absent, its value is not allowed, or options do not go together.
+        DatasetError: an option is unknown or missing, its value is not allowed, or options conflict.
         LayoutError: the copybook is refused.
     """
-    # Long, because each option is one line of one table: the rest is in functions of their own.
+    # The function is long because each option is one line of one table; everything else is in other functions.
     given = QsamValues(options, cobrix=cobrix)
     recfm = _format(given)
     layout, header, trailer = layout_of(given)
     if given["debug"] == "string" and not recfm.separator:
-        raise DatasetError("option debug is 'string', which is for lines only (record_format D)")
+        raise DatasetError("option debug is 'string', which works only with lines (record_format D)")
     most = given["maximum_record_length"]
     if most and given["minimum_record_length"] > most:
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
@@ -179,7 +179,7 @@ def _format(given: QsamValues) -> RecordFormat:
 
 
 def _words(given: QsamValues, recfm: RecordFormat) -> dict[str, Any]:
-    """How descriptor words are read."""
+    """How descriptor words are interpreted."""
     part = given["is_rdw_part_of_record_length"]
     if "is_rdw_part_of_record_length" not in given and "rdw_adjustment" in given:
         part = False
@@ -199,7 +199,7 @@ def _words(given: QsamValues, recfm: RecordFormat) -> dict[str, Any]:
 
 
 def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
-    """Whether the descriptor words in a file are looked at where records without any, or without blocks, are to be."""
+    """Whether to check files for descriptor words when records without any, or without blocks, are to be read."""
     if recfm.fixed:
         return not _words(given, recfm)["fixed_blocks"] and not given["debug_ignore_file_size"]
     plain = recfm is RecordFormat.RDW and given["record_format"] != "RDW"
@@ -208,7 +208,7 @@ def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
 
 def _paths(given: QsamValues) -> tuple[str, ...]:
     several = given.raw("paths").strip()
-    if several.startswith("["):  # as Spark gives those of load([...])
+    if several.startswith("["):  # Spark passes the paths of load([...]) like this
         try:
             paths = [str(path) for path in json.loads(several)]
         except ValueError:
@@ -220,15 +220,18 @@ def _paths(given: QsamValues) -> tuple[str, ...]:
 
 
 def _lengths(given: QsamValues) -> dict[str, int]:
-    found = given["record_length_map"]
-    texts = {key: str(size) for key, size in found.items() if type(size) in (int, str)}
-    if texts.keys() != found.keys() or not all(text.isascii() and text.isdigit() for text in texts.values()):
+    lengths = given["record_length_map"]
+    texts = {key: str(size) for key, size in lengths.items() if type(size) in (int, str)}
+    if texts.keys() != lengths.keys() or not all(text.isascii() and text.isdigit() for text in texts.values()):
         raise given.bad("record_length_map", 'must be JSON such as {"A": 100}, with whole numbers')
     return {key: int(text) for key, text in texts.items()}
 
 
 def _counted(given: QsamValues, recfm: RecordFormat, layout: Layout) -> bool:
-    """Records without descriptor words are as long as their tables when these take only what they need."""
+    """Whether the tables of records without descriptor words take only the room they need.
+
+    Then the tables determine the length of each record.
+    """
     asked = given["variable_size_occurs"] == "shift_record"
     said = "record_length" in given or "record_length_field" in given
     return recfm is RecordFormat.F and asked and bool(layout.counters) and not said
@@ -240,49 +243,49 @@ def _shape(given: QsamValues) -> Shape:
 
 
 def _segments(given: QsamValues) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
+    segments: dict[str, tuple[str, ...]] = {}
     for _, target, ids in given.arrows("redefine_segment_id_map", empty=True):
         key = target.replace("-", "_").lower()
-        found[key] = (*found.get(key, ()), *(word.strip() for word in ids.split(",")))
-    return found
+        segments[key] = (*segments.get(key, ()), *(word.strip() for word in ids.split(",")))
+    return segments
 
 
 def _redefine_rules(given: QsamValues) -> dict[str, str]:
-    """The rule of each redefinition."""
-    found: dict[str, str] = {}
+    """The expression for each redefinition."""
+    rules: dict[str, str] = {}
     for name, target, rule in given.arrows("redefine_rule"):
-        if target.replace("-", "_").lower() in found:
+        if target.replace("-", "_").lower() in rules:
             raise given.bad(name, f"{target} has a rule already")
-        found[target.replace("-", "_").lower()] = rule
-    return found
+        rules[target.replace("-", "_").lower()] = rule
+    return rules
 
 
 def _segment_children(given: QsamValues) -> dict[str, tuple[str, ...]]:
-    """Segments below each segment."""
-    found: dict[str, tuple[str, ...]] = {}
+    """The child segments of each segment."""
+    below_each: dict[str, tuple[str, ...]] = {}
     for _, left, right in given.arrows("segment_children"):
         parent = left.replace("-", "_").lower()
         names = tuple(filter(None, (word.strip() for word in right.replace("-", "_").lower().split(","))))
-        found[parent] = (*found.get(parent, ()), *names)
-    below = [child for children in found.values() for child in children]
+        below_each[parent] = (*below_each.get(parent, ()), *names)
+    below = [child for children in below_each.values() for child in children]
     doubles = sorted({child for child in below if below.count(child) > 1})
     if doubles:
         raise DatasetError(f"segment-children: {doubles[0]} is below more than one segment")
-    return found
+    return below_each
 
 
 def _segment_levels(given: QsamValues) -> tuple[tuple[str, ...], ...]:
-    """Values of the segment field for each level; segment_id_root is another name of level 0."""
-    found: dict[int, tuple[str, ...]] = {}
+    """Values of the segment field for each level; segment_id_root is another name for level 0."""
+    levels: dict[int, tuple[str, ...]] = {}
     for name, _ in (*given.starting_with("segment_id_root"), *given.starting_with("segment_id_level")):
         number = "0" if name == "segment_id_root" else name.removeprefix("segment_id_level")
-        if not (number.isascii() and number.isdigit() and len(number) <= 2) or int(number) in found:
+        if not (number.isascii() and number.isdigit() and len(number) <= 2) or int(number) in levels:
             raise DatasetError(f"option {name}: must be segment_id_root, or segment_id_level0 and so on, each once")
-        found[int(number)] = given[name]
-    if sorted(found) != list(range(len(found))):
-        raise DatasetError(f"segment_id_level{max(found)} is given, but not all levels above it")
-    for level, ids in found.items():
+        levels[int(number)] = given[name]
+    if sorted(levels) != list(range(len(levels))):
+        raise DatasetError(f"segment_id_level{max(levels)} is given, but not all levels above it")
+    for level, ids in levels.items():
         mark = next((mark for mark in OTHERS if mark in ids), "")
-        if mark and (level < max(found) or len(ids) > 1):
+        if mark and (level < max(levels) or len(ids) > 1):
             raise DatasetError(f"segment_id_level{level}: {mark} (all others) stands alone, and for the last level")
-    return tuple(found[level] for level in sorted(found))
+    return tuple(levels[level] for level in sorted(levels))

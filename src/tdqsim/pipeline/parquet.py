@@ -1,4 +1,4 @@
-"""Parquet files of the pipeline, each written beside its place and renamed when it is whole."""
+"""Parquet files of the pipeline; each is written under a temporary name and renamed when it is complete."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tdqsim.pipeline.publishing import place, published
 __all__ = ["parquet_writer", "schema", "write_parquet"]
 
 GROUP_ROWS = 1 << 17
-# Beyond this size a dictionary of values is given up; with the usual megabyte, columns of different numbers pay for
-# a dictionary of each of them, which halves the speed and makes the file larger.
+# Beyond this size the writer stops using a dictionary of values. With the usual megabyte, a column of all different
+# numbers would first build a dictionary, which halves the speed and makes the file larger.
 DICTIONARY_BYTES = 1 << 16
 
 
@@ -26,19 +26,20 @@ def schema(columns: str) -> pa.Schema:
 
 
 def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:
-    """A writer that gives dictionaries of values up early."""
+    """A writer that stops using dictionaries of values early."""
     return pq.ParquetWriter(path, schema, compression=compression, dictionary_pagesize_limit=DICTIONARY_BYTES)
 
 
 def write_parquet(
     path: str | Path, batches: Iterable[pa.RecordBatch], schema: pa.Schema, *, compression: str = "zstd"
 ) -> int:
-    """Write batches to a file, in row groups of some hundred thousand rows; gives the number of rows.
+    """Write batches to a file, in row groups of some hundred thousand rows; returns the number of rows.
 
-    The file is written beside its place and renamed, so that a task that is run twice or killed leaves no half of it.
+    The file is written under a temporary name and renamed, so that a task that is run twice or killed leaves no partial
+    file.
 
     Raises:
-        DatasetError: it cannot be written (disk full, no permission); nothing is left.
+        DatasetError: it cannot be written (disk full, no permission); no file is left.
     """
     rows, waiting, count = 0, list[pa.RecordBatch](), 0
     try:

@@ -1,8 +1,8 @@
-"""What a file is: its record format, code page, segments, header and trailer, and whether a copybook fits it.
+"""Determine the format of a file: record format, code page, segments, header, trailer, and whether a copybook fits.
 
-Every framing that fits the first megabyte (:mod:`tdqsim.pipeline.framings`) is a candidate. With a copybook each is
-decoded, and those under which fewer fields are corrupt come first. Text decides between code pages: those under which
-its letters are those of one language. Nothing here is used by reads, which never guess.
+Every framing that fits the first megabyte (:mod:`tdqsim.pipeline.framings`) is a candidate. With a copybook each
+candidate is decoded, and those with fewer corrupt fields come first. The code page is the one under which the letters
+in the text belong to one language. Reads use nothing of this module: they never guess.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _TRIED: Final = 50
 _MANY_SEGMENTS: Final = 12
 _FITS, _MISFITS = 0.02, 0.5
 _ENDS: Final = 4
-"""From more records on the first and the last are looked at by themselves."""
+"""With more records than this, the first and the last record are tested separately as header and trailer."""
 _PAGES: Final = {
     "037": "", "1047": "", "500": "", "273": "äöüßÄÖÜ", "277": "æøåÆØÅ", "278": "åäöÅÄÖ", "280": "àèéìòù",
     "284": "ñÑáéíóú", "285": "£", "297": "éèàçùêîôûâ", "871": "ðþæöÐÞÆÖ", "875": "", "1025": "",
 }  # fmt: skip
-"""Code pages in the order in which equal ones are named, and the letters for which each was made."""
+"""Code pages, in the order in which equally good ones are listed, with the letters for which each was made."""
 _PLAIN: Final = rb"[\x40\x4b\x60\x61\x6b\x81-\x89\x91-\x99\xa2-\xa9\xc1-\xc9\xd1-\xd9\xe2-\xe9\xf0-\xf9]"
 _WORDS: Final = re.compile(_PLAIN + rb"+(?:[\x41-\xfe]" + _PLAIN + rb"+)*")
 _SIGNED: Final = re.compile(rb"[\xf0-\xf9][\xc0\xd0]")
@@ -56,9 +56,9 @@ class Finding:
     Attributes:
         what: the property.
         value: its value, in words.
-        confidence: how sure it is.
-        reason: why.
-        options: the options that say so to a read.
+        confidence: how certain it is.
+        reason: the evidence for it.
+        options: the options that tell it to a read.
     """
 
     what: str
@@ -73,11 +73,11 @@ class Candidate:
     """One way to read the file.
 
     Attributes:
-        framing: how its records are found.
+        framing: how its records are delimited.
         findings: code page, segments, header and trailer.
-        corrupt: the share of fields that are corrupt by the copybook; None without one.
+        corrupt: the share of fields that are corrupt according to the copybook; None without one.
         misfit: the first field that is corrupt in most records, in words; empty for none.
-        rows: the first records, decoded; without a copybook their text.
+        rows: the first records, decoded; without a copybook, their text.
     """
 
     framing: Framing
@@ -87,7 +87,7 @@ class Candidate:
     rows: tuple[Mapping[str, Any], ...]
 
     def options(self, *, cobrix: bool) -> dict[str, str] | None:
-        """The options of a read with ``cobol`` or ``qsam``; None if that format does not read the file so."""
+        """The options of a read with ``cobol`` or ``qsam``; None if that format cannot read the file in this way."""
         given = self.framing.cobol if cobrix else self.framing.qsam
         if given is None:
             return None
@@ -97,11 +97,11 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class ProbedFile:
-    """What a file seems to be.
+    """The likely formats of a file.
 
     Attributes:
         path: the file.
-        size: its bytes; of a compressed file those of its content, if it was read to its end, else 0.
+        size: its size in bytes; for a compressed file the size of its content if that was read to its end, else 0.
         compressed: the codec; empty for none.
         candidates: the ways to read it, the best first.
     """
@@ -113,14 +113,14 @@ class ProbedFile:
 
 
 def probe(path: str, copybook: str = "") -> list[ProbedFile]:
-    """Look at a file, or at each file of a directory or an object store.
+    """Examine a file, or each file of a directory or an object store.
 
     Args:
         path: the file, directory, pattern or URI.
         copybook: the path of a copybook.
 
     Raises:
-        DatasetError: a file cannot be read or is empty, or nothing fits it.
+        DatasetError: a file cannot be read or is empty, or no format fits it.
         LayoutError: the copybook is refused.
     """
     return [_probe(name, size, copybook) for name, size in list_files((path,))]
@@ -140,8 +140,8 @@ def _probe(path: str, size: int, copybook: str) -> ProbedFile:
     if not head:
         raise DatasetError(f"{path}: the file is empty: any format fits")
     data = np.frombuffer(head[:SAMPLE], np.uint8)
-    found = _Sample(data, tail, size, copybook)
-    candidates = sorted(found.candidates(), key=_rank)
+    sample = _Sample(data, tail, size, copybook)
+    candidates = sorted(sample.candidates(), key=_rank)
     if not candidates:
         raise DatasetError(
             f"{path}: no format fits its {size} bytes: no descriptor words or line ends, and no record length; give "
@@ -151,7 +151,7 @@ def _probe(path: str, size: int, copybook: str) -> ProbedFile:
 
 
 def _rank(candidate: Candidate) -> tuple[bool, int, float]:
-    """Those that fit the copybook first, then the more certain ones, then those that fit it better."""
+    """The sort key: candidates that fit the copybook, then the more certain ones, then those that fit it better."""
     sure = ("certain", "likely", "possible").index(candidate.framing.confidence)
     corrupt = candidate.corrupt or 0.0
     return corrupt > _FITS, sure, corrupt
@@ -173,7 +173,7 @@ class _Sample:
             given, cobrix = framing.options
             start, end = (int(given.get(f"file_{name}_offset", 0)) for name in ("start", "end"))
             data = self.data[start : len(self.data) - end if self.whole else None]
-            if start and given["record_format"] == "F":  # many places to begin are tried
+            if start and given["record_format"] == "F":  # many starting offsets are tried
                 data = data[: int(given["record_length"]) * _TRIED]
             frames = walked(data, {**given, "debug_ignore_file_size": "true"}, cobrix=cobrix, whole=False)
             if frames is None:
@@ -204,27 +204,27 @@ class _Sample:
         return Candidate(framing, findings, decoded.corrupt, decoded.misfit(), rows)
 
     def _encoding(self, given: Mapping[str, str]) -> Finding:
-        """EBCDIC or ASCII; where there is little text, EBCDIC, as a mainframe has it."""
+        """EBCDIC or ASCII; where there is little text, EBCDIC, because files come from a mainframe."""
         lines = given.get("line_separator")
         in_ascii = lines in ("lf", "crlf") or (lines is None and self.ebcdic is False)
         sure: Confidence = "possible" if self.ebcdic is None else "certain"
-        words = "there is little text" if self.ebcdic is None else "most letters, digits and blanks are of it"
+        words = "there is little text" if self.ebcdic is None else "most letters, digits and blanks are in it"
         name = "ascii" if in_ascii else "ebcdic"
         return Finding("encoding", name.upper(), sure, words, {"encoding": name})
 
 
 def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
-    """Header and trailer that the framing leaves aside."""
+    """The header and trailer that the framing excludes."""
     for what, option in (("header", "file_start_offset"), ("trailer", "file_end_offset")):
         if option in given:
-            yield Finding(what, f"{given[option]} bytes", "likely", "the records that fit leave them over", {})
+            yield Finding(what, f"{given[option]} bytes", "likely", "these bytes remain outside the records", {})
 
 
 # code pages -----------------------------------------------------------------------------------------------------------
 
 
 def _texts(frames: Frames, *, ebcdic: bool) -> bytes:
-    """The text in the records: words, with single other characters between them that are no sign of a zoned number."""
+    """The text in the records: words, and single other characters between them that are not signs of zoned numbers."""
     data = frames.data[: int(frames.starts[-1] + frames.lengths[-1])].tobytes()
     return b" ".join(_WORDS.findall(_SIGNED.sub(b"\xf0", data))) if ebcdic else data
 
@@ -244,7 +244,7 @@ def _field_texts(layout: Layout, frames: Frames) -> bytes:
 
 
 def _code_page(text: bytes, *, ascii_text: bool) -> Finding:
-    """The code page under which text reads best, and those that give the same characters for it."""
+    """The code page under which the text is most plausible, and the pages that give the same characters for it."""
     if ascii_text:
         return _ascii_page(text)
     counts = Counter(text)
@@ -268,7 +268,7 @@ def _character(page: str, byte: int) -> str:
 
 
 def _score(shown: Mapping[int, str], counts: Mapping[int, int], own: str) -> float:
-    """How much bytes look like text by a page: its language's letters count for it, other odd characters against it."""
+    """How much bytes look like text under a page: letters of its language count for it, odd characters against it."""
     score = 0.0
     for byte, count in counts.items():
         character = shown[byte]
@@ -290,13 +290,13 @@ def _ascii_page(text: bytes) -> Finding:
         text.decode("utf-8")
     except UnicodeDecodeError:
         return Finding(
-            "code page", "latin-1", "likely", "bytes beyond ASCII that are no UTF-8", {"ascii_charset": "latin-1"}
+            "code page", "latin-1", "likely", "some bytes beyond ASCII are not UTF-8", {"ascii_charset": "latin-1"}
         )
     return Finding("code page", "utf-8", "likely", "all bytes beyond ASCII are UTF-8", {"ascii_charset": "utf-8"})
 
 
 def _plain(data: bytes, page: str) -> str:
-    """Text for people; what is no character is a dot."""
+    """Text for display; bytes that are not characters become dots."""
     text = data.decode("utf-8", "replace") if page == "utf-8" else "".join(_character(page, byte) for byte in data)
     return "".join(each if each.isprintable() and each != "\ufffd" else "." for each in text)
 
@@ -307,7 +307,7 @@ def _shown_texts(frames: Frames, page: str) -> Iterator[Mapping[str, Any]]:
 
 
 def _named_ends(frames: Frames, page: str) -> Iterator[Finding]:
-    """Header and trailer by the words with which they begin."""
+    """Header and trailer, identified by the words with which they begin."""
     for what, index, words in (("header", 0, _AHEAD), ("trailer", -1, _BEHIND)):
         start, length = int(frames.starts[index]), int(frames.lengths[index])
         text = _plain(frames.data[start : start + min(length, 16)].tobytes(), page).strip().upper()
@@ -319,7 +319,7 @@ def _named_ends(frames: Frames, page: str) -> Iterator[Finding]:
 
 
 class _Decoded:
-    """The first records of a file by a copybook."""
+    """The first records of a file, decoded with a copybook."""
 
     def __init__(self, options: QsamOptions, frames: Frames) -> None:
         assert options.layout is not None
@@ -348,7 +348,7 @@ class _Decoded:
         self.corrupt = float(inner.mean() / numbers + self.outside.mean())
 
     def _wrong_lengths(self) -> Mask:
-        """Which records have a length that the copybook's record cannot have."""
+        """Which records have a length that the copybook does not allow."""
         lengths = self.frames.lengths[: self.count]
         if self.options.recfm.fixed:
             wrong: Mask = lengths != self.layout.length
@@ -360,7 +360,7 @@ class _Decoded:
         return tuple(self.batch.drop_columns(["_corrupt_fields"]).slice(0, most).to_pylist())
 
     def misfit(self) -> str:
-        """The first field that is corrupt in most records, and what precedes it."""
+        """The first field that is corrupt in most records, and the length or fields before it."""
         corrupt = {item: self.corrupt_in[".".join(item.path)] for item in self.fields}
         wrong = [item for item, count in corrupt.items() if count > self.count * _MISFITS]
         if not wrong:
@@ -377,7 +377,7 @@ class _Decoded:
         )
 
     def ends(self, whole: bool) -> Iterator[Finding]:
-        """A header or trailer: a first or last record that does not fit while the others do."""
+        """A header or trailer: a first or last record that does not fit the copybook while the others do."""
         if self.count <= _ENDS or self.bad[1:-1].mean() > _FITS:
             return
         size = int(self.frames.lengths[0])
@@ -406,7 +406,7 @@ class _Decoded:
         return 0 if self.options.recfm.fixed or self.options.recfm.separator else 4
 
     def segments(self) -> Iterator[Finding]:
-        """A field before redefinitions whose few values go with their fields."""
+        """A field before redefinitions whose few values correspond to one redefinition each."""
         groups = [item for item in self.layout.walk() if item.redefines and item.is_group and item.occurs is None]
         if not groups:
             return
@@ -437,12 +437,12 @@ class _Decoded:
         ]
 
     def _map(self, values: Iterable[str], distinct: Iterable[str]) -> dict[str, str]:
-        """For each value the redefinition of which fewest fields are corrupt in its records."""
+        """For each value, the redefinition with the fewest corrupt fields in its records."""
         redefined = [item for item in self.layout.walk() if item.is_group and item.occurs is None]
         shared = {item.redefines for item in redefined if item.redefines}
         choices = [item for item in redefined if item.redefines or item.path in shared]
         known = list(values)
-        found: dict[str, str] = {}
+        segments: dict[str, str] = {}
         for number, value in enumerate(sorted(distinct)):
             rows = [index for index, each in enumerate(known) if each == value]
             bad = {item.path: self._share_without_value(item, rows[:_SOME]) for item in choices}
@@ -455,11 +455,11 @@ class _Decoded:
                     -sum(child.is_numeric for child in item.walk()),
                 ),
             )
-            found[f"redefine_segment_id_map:{number}"] = f"{best.name} => {value}"
-        return found
+            segments[f"redefine_segment_id_map:{number}"] = f"{best.name} => {value}"
+        return segments
 
     def _share_without_value(self, group: Field, rows: list[int]) -> float:
-        """The share of a group's numbers that have no value in some records."""
+        """The share of the numbers in a group that have no valid value, in some records."""
         numbers = [item for item in group.walk() if item.is_numeric and item.occurs is None]
         missing = 0
         for row in rows:

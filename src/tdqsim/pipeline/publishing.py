@@ -1,6 +1,7 @@
-"""Files that take their name when they are whole: a task that is killed, or run twice, leaves no half of one.
+"""Publish files only when they are complete: a task that is killed, or run twice, leaves no partial file.
 
-A place may be in an object store, by any scheme that fsspec knows: there an object is whole as soon as it is there.
+A place may be in an object store, with any scheme that fsspec supports; there an object appears only when it is
+complete.
 """
 
 from __future__ import annotations
@@ -34,10 +35,10 @@ __all__ = [
 
 
 def place(path: str | Path) -> Path:
-    """A directory or file: a path, or what has the methods of one and is in an object store.
+    """A directory or file: a path, or an object with the same methods for a place in an object store.
 
     Raises:
-        DatasetError: the scheme is not known, or what knows it is not installed.
+        DatasetError: the scheme is unknown, or the package for it is not installed.
     """
     text = str(path)
     if "://" not in text or text.startswith("file://"):
@@ -45,19 +46,19 @@ def place(path: str | Path) -> Path:
     from upath import UPath  # noqa: PLC0415 - an extra
 
     try:
-        found: Any = UPath(text)
-        found.fs  # noqa: B018 - made when it is asked for
+        target: Any = UPath(text)
+        target.fs  # noqa: B018 - made when it is asked for
     except (ImportError, OSError, ValueError) as error:
         raise DatasetError(f"{text}: no such place can be reached: {error}") from error
-    return found  # type: ignore[no-any-return]
+    return target  # type: ignore[no-any-return]
 
 
 @contextmanager
 def reached(path: object) -> Iterator[None]:
-    """Report errors of an object store like errors of files, whatever its library raises.
+    """Report errors of an object store as errors of files, whatever its library raises.
 
     Raises:
-        DatasetError: the store could not be reached, or refused.
+        DatasetError: the store could not be reached, or refused access.
     """
     try:
         yield
@@ -70,36 +71,36 @@ def reached(path: object) -> Iterator[None]:
 
 
 def is_local(path: object) -> bool:
-    """Whether a place is a path of this machine's own."""
+    """Whether a place is a local path of this machine."""
     return isinstance(path, Path)
 
 
 def stamp(path: str | Path) -> tuple[str, int, str]:
     """The identity of a file and its version: its name, and its :func:`state`."""
-    found = place(path)
-    return str(found.resolve() if is_local(found) else path), *state(found)
+    target = place(path)
+    return str(target.resolve() if is_local(target) else path), *state(target)
 
 
-def state(found: Any) -> tuple[int, str]:
-    """The version of a file, without reading it: size, times of change.
+def state(target: Any) -> tuple[int, str]:
+    """The version of a file, determined without reading it: its size and times of change.
 
-    Of a local file also the change time, which cannot be set: a copy that keeps the time of its original is another
-    file. In an object store the tag of the content, where there is one.
+    For a local file this includes the change time, which cannot be set: a copy that preserves the modification time of
+    its original is another file. In an object store it is the tag of the content, where there is one.
     """
-    if is_local(found):
-        status = found.stat()
+    if is_local(target):
+        status = target.stat()
         return status.st_size, f"{status.st_mtime_ns} {status.st_ctime_ns}"
-    info = found.fs.info(found.path)
+    info = target.fs.info(target.path)
     changed = next((info[name] for name in ("ETag", "etag", "LastModified", "mtime", "created") if name in info), "")
     return int(info["size"]), str(changed)
 
 
 @contextmanager
 def published(path: Path) -> Iterator[Path]:
-    """A name to write to; at the end of the block the file takes its real name, whole or not at all.
+    """Give a temporary name to write to; at the end of the block the complete file takes its real name.
 
     Raises:
-        DatasetError: there is no room for it; or what the block raised as one, by the file's real name.
+        DatasetError: the disk is full; or an error of the block, reported with the real name of the file.
     """
     if not is_local(path):
         yield from _uploaded(path)
@@ -107,7 +108,7 @@ def published(path: Path) -> Iterator[Path]:
     fresh = path.with_name(f".{path.name}.{socket.gethostname()}.{os.getpid()}.{threading.get_ident()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh.unlink(missing_ok=True)  # a link of that name would be written through
+        fresh.unlink(missing_ok=True)  # writing to an existing link of that name would change its target
         yield fresh
         fresh.replace(path)
     except OSError as error:
@@ -130,26 +131,26 @@ def _uploaded(path: Any) -> Iterator[Path]:
 
 
 def no_room(path: Path, error: OSError) -> DatasetError | None:
-    """The error that says what to do when a disk is full; None when it was something else."""
+    """The error for a full disk, which says what to do; None when the cause was something else."""
     if error.errno not in (errno.ENOSPC, errno.EDQUOT):
         return None
-    return DatasetError(f"{path}: there is no room for it; make some and run it again: what is finished is kept")
+    return DatasetError(f"{path}: there is no room for it; make some and run it again: finished parts are kept")
 
 
 def publish_json(path: Path, value: object) -> None:
-    """Write JSON under a name, whole or not at all."""
+    """Write JSON to a file that appears only when it is complete."""
     with published(path) as fresh:
         fresh.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
 
 
 def seed_line(key: bytes | None, data: bytes, *, as_json: bool) -> str:
-    """A line as ``tdq seed --hex`` takes it, or as JSON, with a key if there is one, as ``tdq dtaq seed`` does."""
+    """A line for ``tdq seed --hex``; or as JSON, with a key if there is one, for ``tdq dtaq seed``."""
     digits = data.hex().upper()
     return f"{json.dumps({'data': digits} | ({'key': key.hex().upper()} if key else {})) if as_json else digits}\n"
 
 
 def left_behind(name: str) -> bool:
-    """Whether a hidden file is one of :func:`published`'s, of this machine, and of a process that is gone."""
+    """Whether a hidden file was left by :func:`published` in a process of this machine that has ended."""
     head, _, rest = name.rpartition(f".{socket.gethostname()}.")
     pid = rest.partition(".")[0]
     return bool(head) and pid.isdecimal() and not alive(int(pid))

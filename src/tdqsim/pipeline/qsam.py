@@ -3,9 +3,9 @@
     spark.read.format("qsam").option("copybook", "dalytran.cpy").load("DALYTRAN.PS")
     frame.write.format("qsam").option("copybook", "dalytran.cpy").mode("overwrite").save("OUT.PS")
 
-Options are those of the table in :mod:`tdqsim.pipeline.options`. ``cobol`` is ``qsam`` with Cobrix's defaults. No part
-of it knows whether the session is local, a cluster's or Connect's: files are opened where they are read and written, so
-a cluster needs them on shared storage.
+The options are those of :mod:`tdqsim.pipeline.options`. ``cobol`` is ``qsam`` with Cobrix's defaults. Everything works
+the same in a local session, on a cluster and with Spark Connect: tasks open the files that they read and write, so a
+cluster needs them on shared storage.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from tdqsim.pipeline.shape import Column, columns_of
 
 __all__ = ["CobolDataSource", "PartMessage", "QsamDataSource", "parts_in", "register", "task_numbers", "with_metadata"]
 
-quieten()  # where Spark plans with it
+quieten()  # in the process in which Spark plans
 
 COLUMNS = "columns"
-"""The option that Spark's reader of columns it does not want does without: it asks a data source for all there are."""
+"""The option that names the columns to read; without it Spark reads all columns and drops those not needed."""
 
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("qsam")`` and ``format("cobol")`` known to a session; doing it again changes nothing."""
+    """Register ``format("qsam")`` and ``format("cobol")`` with a session; calling it again changes nothing."""
     spark.dataSource.register(QsamDataSource)
     spark.dataSource.register(CobolDataSource)
 
@@ -68,23 +68,23 @@ class QsamDataSource(DataSource):
         return read_options(given, cobrix=self.cobrix)
 
     def schema(self) -> StructType:
-        """The columns that copybook and options give, or those of them that ``columns`` names."""
+        """The columns that copybook and options define, or those of them that ``columns`` names."""
         options = self._checked()
         given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
         names = None if given is None else [name for name in given.split(",") if name.strip()]
         return with_metadata(from_arrow_schema(SplitReader(options, chosen_columns(options, names)).schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns of ``schema``, which may be fewer than there are."""
+        """A reader of the columns of ``schema``, which may be only some of them."""
         return QsamReader(self._checked(), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
-        """A writer of one data set, or of a part for each partition."""
+        """A writer of one data set, or of one part for each partition."""
         return QsamWriter(self._checked(), schema, overwrite)
 
 
 class CobolDataSource(QsamDataSource):
-    """The same with Cobrix's defaults."""
+    """The data source with Cobrix's defaults."""
 
     cobrix = True
 
@@ -95,7 +95,7 @@ class CobolDataSource(QsamDataSource):
 
 
 class QsamReader(DataSourceReader):
-    """Plans parts, and reads each in a task."""
+    """Plans the parts, and reads each part in a task."""
 
     def __init__(self, options: QsamOptions, schema: StructType) -> None:
         self.options = options
@@ -118,7 +118,7 @@ class QsamReader(DataSourceReader):
 
 
 class PartMessage(WriterCommitMessage):
-    """The message of a task to the commit: the part that it wrote."""
+    """The message of a task to the commit: the part that the task wrote."""
 
     def __init__(self, part: object) -> None:
         self.part = part
@@ -130,7 +130,7 @@ def parts_in(messages: Iterable[Any]) -> list[Any]:
 
 
 def task_numbers() -> tuple[int, int]:
-    """The number of the task that this is called in, among the tasks of its job, and that of its attempt."""
+    """The number of the current task within its job, and the number of its attempt."""
     from pyspark import TaskContext  # noqa: PLC0415 - there is one in a task only
 
     context = TaskContext.get()
@@ -138,7 +138,7 @@ def task_numbers() -> tuple[int, int]:
 
 
 class QsamWriter(DataSourceArrowWriter):
-    """Writes a part in each task; the commit makes the data set of them."""
+    """Writes a part in each task; the commit joins the parts to the data set."""
 
     def __init__(self, options: QsamOptions, schema: StructType, overwrite: bool) -> None:
         self.options = options
@@ -150,11 +150,11 @@ class QsamWriter(DataSourceArrowWriter):
         return PartMessage(self.parts.write(iterator, *task_numbers()))
 
     def commit(self, messages: list[Any]) -> None:
-        """Make the data set of the parts, in partition order."""
+        """Join the parts to the data set, in partition order."""
         commit_parts(self.options, parts_in(messages), overwrite=self.overwrite)
 
     def abort(self, messages: list[Any]) -> None:
-        """Remove the parts; the data set is as it was."""
+        """Remove the parts; the data set stays unchanged."""
         discard_parts(parts_in(messages))
 
 
@@ -167,7 +167,7 @@ SEGMENT_ID_LENGTH, TIME_LENGTH = 50, 15
 
 
 def with_metadata(schema: StructType, options: QsamOptions) -> StructType:
-    """The schema of a read with metadata: ``basic`` or ``extended`` as the options say, or none."""
+    """The schema of a read with metadata, ``basic`` or ``extended`` as the options say, or without."""
     columns = {} if options.layout is None or options.shape.flat else _named(columns_of(options.layout, options.shape))
     groups = {column.name: column for top in columns.values() for column in _groups(top)}
     known = _Known(options, groups)
@@ -193,7 +193,7 @@ def _groups(column: Column) -> Iterator[Column]:
 
 
 class _Known:
-    """The columns of a layout; a table of child segments has the fields of the segment's group, wherever that is."""
+    """The columns of a layout; a table of child segments has the fields of its segment's group, wherever that is."""
 
     def __init__(self, options: QsamOptions, groups: dict[str, Column]) -> None:
         self.options, self.groups = options, groups

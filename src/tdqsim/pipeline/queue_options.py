@@ -16,7 +16,7 @@ __all__ = ["QueueOptions", "read_queue_options"]
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """Options of one read or write, checked. The attributes are named after the options; see the table."""
+    """Checked options of one read or write. The attributes have the names of the options; see the table."""
 
     kind: Kind
     uses: Mapping[str, str]
@@ -40,10 +40,10 @@ class QueueOptions:
     sink: str
 
     def check_use(self, use: str) -> None:
-        """Refuse options that are for something else than this: ``batch``, ``stream`` or ``write``.
+        """Refuse options that do not apply to this use: ``batch``, ``stream`` or ``write``.
 
         Raises:
-            DatasetError: one is; names it.
+            DatasetError: an option does not apply; the message names it.
         """
         for name, uses in self.uses.items():
             if use not in uses.split() and uses != "all":
@@ -57,7 +57,7 @@ class QueueOptions:
 
     @property
     def store(self) -> Path:
-        """The store's directory, or of a seed: where its files go."""
+        """The store's directory; when writing seeds, the directory of their files."""
         return Path(self.path)
 
 
@@ -65,7 +65,7 @@ def read_queue_options(kind: Kind, options: Mapping[str, object]) -> QueueOption
     """Check the options of a read or write.
 
     Raises:
-        DatasetError: one is unknown, or its value is not allowed; names both, and what is.
+        DatasetError: an option is unknown, or its value is not allowed; the message names both, and what is allowed.
     """
     place = f"format({kind!r}): "
     declared = declared_options("queue_options").items()

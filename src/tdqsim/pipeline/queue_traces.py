@@ -1,7 +1,7 @@
-"""Histories and journals as tables: the events of queues, beside their contents.
+"""Histories and journals as tables: the events of queues, as opposed to their contents.
 
-A history is a file of JSON lines that the test kit wrote, one array an event; it is read in pieces, so that a large one
-is the work of several tasks. Journals are those of an IBM i system's store.
+A history is a file that the test kit writes: JSON lines, one array for each event. A large history is read in pieces by
+several tasks. Journals are read from the store of an IBM i system.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ _VALUES: Final[Mapping[Kind, tuple[str, ...]]] = {
     ),
     "dtaq": ("kind", "job", "queue", "data", "time_us", "key", "message", "info"),
 }  # fmt: skip
-"""The values of an event in their order, by column; its time is in nanoseconds there, bytes are hexadecimal digits."""
+"""The values of an event in order, with their columns; times are in nanoseconds, bytes in hexadecimal digits."""
 _SHORTEST: Final = 5
 _LARGEST: Final = 2**31
 
 
 class Piece(NamedTuple):
-    """The lines of a file that begin at ``start`` or behind it, and before ``stop``."""
+    """The lines of a file that begin at ``start`` or after it, and before ``stop``."""
 
     file: str
     start: int
@@ -70,18 +70,19 @@ def history_pieces(path: str, piece: int = _PIECE) -> list[Piece]:
     """The parts that a reader of histories reads, in order.
 
     Args:
-        path: a file, a directory (all its files but hidden ones), a pattern, or several of these with commas between.
-        piece: a larger file is read in pieces of about so many bytes.
+        path: a file, a directory (all its files except hidden ones), a pattern, or several of these, separated by
+            commas.
+        piece: a larger file is read in pieces of about this many bytes.
 
     Raises:
         DatasetError: there is no such file.
     """
     files: list[Path] = []
     for name in (part.strip() for part in path.split(",") if part.strip()):
-        found = [Path(name)] if Path(name).exists() else [Path(each) for each in sorted(glob.glob(name))]  # noqa: PTH207
-        if not found:
+        matches = [Path(name)] if Path(name).exists() else [Path(each) for each in sorted(glob.glob(name))]  # noqa: PTH207
+        if not matches:
             raise DatasetError(f"{name}: there is no such history; give a file, a directory or a pattern")
-        for each in found:
+        for each in matches:
             inside = sorted(each.iterdir()) if each.is_dir() else [each]
             files += [file for file in inside if file.is_file() and not (each.is_dir() and file.name.startswith("."))]
     return [
@@ -97,14 +98,15 @@ def read_history(
     """The events of a piece.
 
     Args:
-        piece: where.
-        kind: whose history it is.
-        columns: those of :data:`HISTORY` that are wanted, in their order.
-        mode: the treatment of a line that is no event: ``permissive``, ``dropmalformed`` or ``failfast``.
+        piece: the lines to read.
+        kind: the kind of owner: a region or a system.
+        columns: the columns of :data:`HISTORY` that are wanted, in their order.
+        mode: how to treat a line that is not an event: ``permissive``, ``dropmalformed`` or ``failfast``.
         queues: only events of these; all by default.
 
     Raises:
-        DatasetError: a line is no event under ``failfast``, or the file cannot be read; names file and offset.
+        DatasetError: a line is not an event under ``failfast``, or the file cannot be read; the message names file and
+            offset.
     """
     wanted = pa.schema([HISTORY[kind].field(name) for name in columns])
     rows = (row for row in _events(piece, kind, mode) if not queues or row["queue"] in queues)
@@ -132,7 +134,7 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
         with Path(piece.file).open("rb") as file:
             offset = max(0, piece.start - 1)
             file.seek(offset)
-            if piece.start:  # the line that this piece's start lies in is that of the piece before
+            if piece.start:  # the line that contains this piece's start belongs to the piece before
                 offset += len(file.readline(_LONGEST_LINE))
             while offset < piece.stop and (line := file.readline(_LONGEST_LINE)):
                 if line.strip():
@@ -143,7 +145,7 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
 
 
 def _values(line: bytes, kind: Kind) -> list[Any]:
-    """The values of an event, those that are left out at its end filled in."""
+    """The values of an event, with defaults for those that are left out at its end."""
     values = json.loads(line)
     rest = _REST[kind]
     if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(rest):
@@ -151,52 +153,53 @@ def _values(line: bytes, kind: Kind) -> list[Any]:
     whole = [*values, *rest[len(values) :]]
     for value, usual in zip(whole, rest, strict=True):
         if type(value) is not type(usual) or (type(value) is int and not -(2**63) <= value < 2**63):
-            raise ValueError(f"{value!r:.40} stands where there must be something like {usual!r}")
+            raise ValueError(f"{value!r:.40} is not a value like {usual!r}")
     return whole
 
 
 def _event(values: list[Any], kind: Kind) -> dict[str, Any]:
     """The columns of an event."""
-    found = dict(zip(_VALUES[kind], values, strict=True))
+    columns = dict(zip(_VALUES[kind], values, strict=True))
     for name in ("resp2", "length"):
-        if not -_LARGEST <= found.get(name, 0) < _LARGEST:
-            raise ValueError(f"{name} {found[name]} is not valid")
+        if not -_LARGEST <= columns.get(name, 0) < _LARGEST:
+            raise ValueError(f"{name} {columns[name]} is not valid")
     for name in ("data", "key"):
-        if name in found:
-            found[name] = bytes.fromhex(found[name])
-    return found | {"time_us": found["time_us"] // 1000, "info": json.dumps(found["info"]) if found["info"] else None}
+        if name in columns:
+            columns[name] = bytes.fromhex(columns[name])
+    info = json.dumps(columns["info"]) if columns["info"] else None
+    return columns | {"time_us": columns["time_us"] // 1000, "info": info}
 
 
 # journals ------------------------------------------------------------------------------------------------------------
 
 
 def journals(path: Path, names: Sequence[str] = ()) -> dict[str, tuple[int, int]]:
-    """The journals of a system's store, with how many entries each has and the number of its last one.
+    """The journals of a system's store, each with its number of entries and the number of its last entry.
 
     Raises:
         DatasetError: there is no store, or no such journal.
     """
     with opened(path, "dtaq"):
-        pass  # says what is wrong with the store, if anything is
+        pass  # opening it reports what is wrong with the store, if anything is
     with System(path=path, create=False, readonly=True) as system:
-        found: dict[str, Any] = {
+        journals_by_name: dict[str, Any] = {
             one.qualified: one.entries  # type: ignore[attr-defined]
             for library in system.libraries.values()
             for one in library.objects.values()
             if one.type == "*JRN"
         }
-        wanted = [name if name in found else name.upper() for name in names] or sorted(found)
+        wanted = [name if name in journals_by_name else name.upper() for name in names] or sorted(journals_by_name)
         for name in wanted:
-            if name not in found:
-                there = ", ".join(sorted(found)) or "none"
+            if name not in journals_by_name:
+                there = ", ".join(sorted(journals_by_name)) or "none"
                 raise DatasetError(f"{path}: there is no journal {name}; there are {there}")
-        return {name: (found[name].count, found[name].now.last) for name in wanted}
+        return {name: (journals_by_name[name].count, journals_by_name[name].now.last) for name in wanted}
 
 
 def read_journal(
     path: Path, name: str, columns: Sequence[str], after: int = 0, upto: int | None = None, queues: Sequence[str] = ()
 ) -> Iterator[pa.RecordBatch]:
-    """The entries of a journal with numbers above ``after`` and not above ``upto``, oldest first."""
+    """The entries of a journal with numbers above ``after`` and up to ``upto``, oldest first."""
     wanted = pa.schema([JOURNAL.field(each) for each in columns])
     library, _, object_name = name.partition("/")
     with System(path=path, create=False, readonly=True) as system:

@@ -1,16 +1,17 @@
-"""Putting records on the queues of a store, or into seed files: staged by tasks, put on by one commit.
+"""Put records on the queues of a store, or into seed files: tasks stage them, one commit puts them on.
 
-A task writes its rows to a file beside the store and tells the commit of it; the commit, for which no other process may
-have the store, puts them on in the order of the tasks. What does not fit is refused before anything is changed.
+A task writes its rows to a file next to the store and reports the file to the commit. The commit puts the rows on in
+the order of the tasks; it needs the store for itself. It refuses records that do not fit before it changes anything.
 
-A stream's batch is put on once, whatever happens and however often Spark tries it again:
+A stream's batch is put on exactly once, however often Spark retries it:
 
-- its files are decided upon first, by a list that takes its name by a rename; an attempt that finds such a list uses
-  the files in it, so that every attempt puts the same records on in the same order;
-- in each half of the store a mark says which batch is being put on and where each queue stood before it, in the same
-  transaction as its records: a killed commit goes on behind the last of them, and a batch that was put on is not put on
-  again;
-- marks go by the identity of the query's checkpoint, as numbers of batches begin anew with a new one.
+- First the files of the batch are fixed: a list of them is published by a rename. An attempt that finds such a list
+  uses the files in it, so that every attempt puts the same records on in the same order.
+- In each half of the store a mark, written in the same transaction as the records, says which batch is being put on and
+  where each queue stood before it. After a killed commit the next attempt continues behind the last record, and a batch
+  that is complete is not put on again.
+- The key of a mark is the identity of the query's checkpoint, because a new checkpoint numbers its batches from 0
+  again.
 """
 
 from __future__ import annotations
@@ -46,18 +47,18 @@ _NAMES: Final = {
     "tdqueue": re.compile(r"[^/\s\x00-\x1f.]{1,4}"),
     "dtaq": re.compile(r"[^/\s\x00-\x1f.]{1,10}/[^/\s\x00-\x1f]{1,10}"),
 }
-"""Queue names that can be the name of a seed file."""
+"""Queue names that can also be names of seed files."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueuePart:
-    """The rows of one task, staged.
+    """The staged rows of one task.
 
     Attributes:
-        file: where.
+        file: the file that holds them.
         number: the task's place among the tasks.
-        rows: how many.
-        queues: where they go.
+        rows: how many rows there are.
+        queues: the queues that they go to.
     """
 
     file: str
@@ -67,7 +68,7 @@ class QueuePart:
 
 
 def _staging(options: QueueOptions) -> Path:
-    """The directory of staged files: beside the store, so that a machine that sees the one sees the other."""
+    """The directory of staged files: next to the store, so that a machine that sees the store sees the files."""
     return options.store.absolute().with_name(f".{options.store.absolute().name}.incoming")
 
 
@@ -75,9 +76,9 @@ class QueuePartWriter:
     """Stages the rows of tasks.
 
     Args:
-        options: of the write.
-        schema: the rows' columns: ``data`` (binary, or text in the code page), ``queue`` unless the option says where
-            all go, ``key`` of keyed data queues; others that a read gives are not looked at.
+        options: the options of the write.
+        schema: the rows' columns: ``data`` (binary, or text in the code page), ``queue`` unless an option names one
+            queue for all rows, ``key`` for keyed data queues; other columns that a read gives are ignored.
         folder: name of the directory of this write's files.
 
     Raises:
@@ -99,7 +100,7 @@ class QueuePartWriter:
                 raise DatasetError(
                     f"format({kind!r}): there is no column {field.name} in a queue; there are {', '.join(known)}"
                 )
-            if field.name in _STAGED.names and not _is_bytes(field.type, text=field.name != "queue"):
+            if field.name in _STAGED.names and not _is_allowed(field.type, binary=field.name != "queue"):
                 raise DatasetError(f"format({kind!r}): column {field.name} is {field.type}; it must be binary or text")
         if "data" not in schema.names:
             raise DatasetError(f"format({kind!r}): a column data is needed; there are {', '.join(schema.names)}")
@@ -110,7 +111,7 @@ class QueuePartWriter:
         """Stage the rows of one task.
 
         Raises:
-            DatasetError: a row has no data or no queue, or its text is not in the code page; names the row.
+            DatasetError: a row has no data or no queue, or its text is not in the code page; the message names the row.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"part-{number:05d}-{uuid4().hex}.arrow"
@@ -148,27 +149,28 @@ class QueuePartWriter:
         return values.cast(pa.binary())
 
 
-def _is_bytes(kind: pa.DataType, *, text: bool) -> bool:
-    found = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return found or (text and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)))
+def _is_allowed(kind: pa.DataType, *, binary: bool) -> bool:
+    """Whether a column may have this type: text or, with ``binary``, bytes."""
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return is_text or (binary and (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)))
 
 
 def _encoded(values: pa.Array, page: CodePage, before: int) -> pa.Array:
-    found: list[bytes | None] = []
+    encoded: list[bytes | None] = []
     for text in values.to_pylist():
         try:
-            found.append(None if text is None else page.encode(text))
+            encoded.append(None if text is None else page.encode(text))
         except ConversionError as error:
-            raise DatasetError(f"row {before + len(found) + 1} of a task: {error}") from None
-    return pa.array(found, pa.binary())
+            raise DatasetError(f"row {before + len(encoded) + 1} of a task: {error}") from None
+    return pa.array(encoded, pa.binary())
 
 
 def discard(parts: Iterable[QueuePart]) -> None:
-    """Remove staged files, and their directory when it is empty."""
+    """Remove staged files, and their directory if it is then empty."""
     for part in parts:
         Path(part.file).unlink(missing_ok=True)
         for folder in (Path(part.file).parent, Path(part.file).parent.parent):
-            with suppress(OSError):  # other files are in it
+            with suppress(OSError):  # the directory contains other files
                 folder.rmdir()
 
 
@@ -191,10 +193,10 @@ def _records(parts: Sequence[QueuePart]) -> Iterator[Place]:
 
 
 def commit_batch(options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
-    """Put the rows of a batch write on, all or none; how many.
+    """Put the rows of a batch write on, all or none; returns their number.
 
     Raises:
-        StoreInUse: a process has the store; names it.
+        StoreInUse: a process has the store; the message names it.
         DatasetError: there is no such queue, or a record does not fit; nothing was changed.
     """
     ordered = sorted(parts, key=lambda part: part.number)
@@ -225,11 +227,11 @@ def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart], 
 
 
 def _names(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart]) -> dict[str, str]:
-    """The queues as the rows name them, and as they are called."""
+    """The names of the queues in the rows, with the queue that each stands for."""
     given = sorted({name for part in parts for name in part.queues})
-    found = {name: wanted(stored, (name,), options.store)[0].name for name in given}
-    stored.check_writable(frozenset(found.values()))
-    return found
+    actual = {name: wanted(stored, (name,), options.store)[0].name for name in given}
+    stored.check_writable(frozenset(actual.values()))
+    return actual
 
 
 def _renamed(parts: Sequence[QueuePart], names: Mapping[str, str]) -> Iterator[Place]:
@@ -237,7 +239,7 @@ def _renamed(parts: Sequence[QueuePart], names: Mapping[str, str]) -> Iterator[P
 
 
 def _checked(stored: Stored, places: Iterator[Place]) -> int:
-    """How many records there are."""
+    """Check all records; returns how many there are."""
     return stored.check((name, len(key), len(data)) for name, key, data in places)
 
 
@@ -245,7 +247,7 @@ def _checked(stored: Stored, places: Iterator[Place]) -> int:
 
 
 def sink_of(options: QueueOptions) -> str:
-    """The key of a stream's marks: the option ``sink``, or the identity of its checkpoint.
+    """The key of a stream's marks: the option ``sink``, or the identity of the query's checkpoint.
 
     Raises:
         DatasetError: there is neither.
@@ -256,22 +258,22 @@ def sink_of(options: QueueOptions) -> str:
         return f"sink-{options.sink}"
     path = Path(options.checkpoint.removeprefix("file://").removeprefix("file:")) / "metadata"
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return f"query-{found['id']}"
+        metadata = json.loads(path.read_text("utf-8"))
+        return f"query-{metadata['id']}"
     except (OSError, ValueError, KeyError, TypeError):
         raise DatasetError(
             f"format({options.kind!r}): a stream is written once by the identity of its checkpoint, which "
-            f"{path if options.checkpoint else 'the option checkpointLocation'} does not tell here; set "
+            f"{path if options.checkpoint else 'the option checkpointLocation'} does not give here; set "
             "checkpointLocation on the query to a directory seen here, or the option sink to a name of its own"
         ) from None
 
 
 def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> int:
-    """Put the rows of a stream's batch on, once; how many of them were not on yet.
+    """Put the rows of a stream's batch on, once; returns how many of them were not on yet.
 
     Raises:
-        StoreInUse: a process has the store; names it.
-        DatasetError: there is no such queue, or a record does not fit; the next attempt goes on from here.
+        StoreInUse: a process has the store; the message names it.
+        DatasetError: there is no such queue, or a record does not fit; the next attempt continues from here.
     """
     folder = _staging(options) / sink
     chosen = _decide(folder / f"batch-{batch}.json", sorted(parts, key=lambda part: part.number))
@@ -282,17 +284,17 @@ def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int,
             options.store, options.kind, readonly=False, dfhintra=options.dfhintra, wait=BOUNDS["store_wait_seconds"]
         ) as stored:
             written = _put_once(stored, options, chosen, batch, _MARK + sink.encode("ascii"))
-    shutil.rmtree(folder, ignore_errors=True)  # batches come one after another: all there is belongs to this one
+    shutil.rmtree(folder, ignore_errors=True)  # batches follow one another, so all files there belong to this one
     with suppress(OSError):
         folder.parent.rmdir()
     return written
 
 
 def _decide(path: Path, parts: Sequence[QueuePart]) -> list[QueuePart]:
-    """The parts of the first attempt that came so far."""
+    """The parts of the first attempt that reached this point."""
     try:
-        found = json.loads(path.read_text("utf-8"))
-        return [QueuePart(file, number, rows, tuple(queues)) for file, number, rows, queues in found]
+        staged = json.loads(path.read_text("utf-8"))
+        return [QueuePart(file, number, rows, tuple(queues)) for file, number, rows, queues in staged]
     except FileNotFoundError:
         if parts:
             publish_json(path, [[part.file, part.number, part.rows, part.queues] for part in parts])
@@ -300,7 +302,7 @@ def _decide(path: Path, parts: Sequence[QueuePart]) -> list[QueuePart]:
 
 
 def abandon_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> None:
-    """An attempt has failed: remove its files, unless they are those that every attempt will put on."""
+    """Clean up after a failed attempt: remove its files, unless every attempt will put these on."""
     path = _staging(options) / sink / f"batch-{batch}.json"
     kept = {part.file for part in _decide(path, ())}
     discard(part for part in parts if part.file not in kept)
@@ -327,9 +329,10 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart],
 
 
 def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: int) -> dict[str, int]:
-    """How many of the batch's records are on each of the queues in a half; the mark shows which halves can have none.
+    """How many of the batch's records are already on each of the queues in a half.
 
-    The mark has the last number of each queue before the batch, and is committed with whatever is put on after it.
+    The mark holds the last number of each queue before the batch, and is committed with the records put on after it; it
+    shows which halves cannot have any.
     """
     mark: dict[str, Any] = json.loads(stored.mark(half, key) or b'{"batch": -1}')
     if mark["batch"] > batch or (mark["batch"] == batch and mark.get("complete")):
@@ -342,7 +345,7 @@ def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: i
 
 
 def _left(parts: Sequence[QueuePart], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
-    """The records that are not on yet; those that are were the first of their queue."""
+    """The records that are not on yet; those that are on are the first of each queue."""
     skip = dict(done)
     for place in _renamed(parts, names):
         if skip[place[0]] > 0:
@@ -355,7 +358,7 @@ def _left(parts: Sequence[QueuePart], names: Mapping[str, str], done: Mapping[st
 
 
 def _seeds(options: QueueOptions, parts: Sequence[QueuePart], suffix: str, *, append: bool) -> int:
-    """Write a file for each queue, each whole or not at all; how many records."""
+    """Write a file for each queue, each complete or not at all; returns the number of records."""
     written = 0
     for queue in sorted({name for part in parts for name in part.queues}):
         ending = "hex" if options.kind == "tdqueue" else "jsonl"

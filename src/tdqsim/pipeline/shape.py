@@ -1,6 +1,6 @@
 """The names and Arrow types of the columns of a layout.
 
-Names, types and the treatment of FILLERs follow Cobrix, so that queries can move: ``-`` becomes ``_``; up to 9
+Names, types and the treatment of FILLERs follow Cobrix, so that queries can be moved: ``-`` becomes ``_``; up to 9
 digits are an int, up to 18 a long, more a decimal; implied decimals and trailing P are decimals; elementary FILLERs are
 dropped.
 """
@@ -35,7 +35,7 @@ TRIM_POLICIES = ("both", "none", "left", "right", "keep_all")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a layout becomes columns; the attributes are named as the options of ``format("qsam")``.
+    """How a layout becomes columns; the attributes have the names of the options of ``format("qsam")``.
 
     Attributes:
         schema_retention_policy: ``collapse_root`` or ``keep_original`` (the level 01 group is a column; so are all
@@ -45,14 +45,14 @@ class Shape:
         filler_naming_policy: ``sequence_numbers`` (FILLER_1) or ``previous_field_name`` (FILLER_AFTER_X; the first in a
             group is named after the group).
         string_trimming_policy: both, left, right, none, or keep_all (none, and control characters of ASCII stay).
-        ascii_charset: how text in ASCII is read: empty for the characters of its code page alone; else, without its
-            control characters, as ``ascii`` (a byte beyond it is a blank), as ``utf-8``, or by a code page (what is no
-            character there is U+FFFD).
+        ascii_charset: how text in ASCII is read: empty for its code page; otherwise control characters are removed and
+            the text is read as ``ascii`` (a byte beyond ASCII becomes a blank), as ``utf-8``, or in a code page (a byte
+            without a character there becomes U+FFFD).
         strict_integral_precision: whole numbers are decimals of the digits in their PICTURE.
-        display_pic_always_string: whole DISPLAY numbers are text: their digits, and their sign before them.
+        display_pic_always_string: whole DISPLAY numbers are text: their sign, then their digits.
         binary_as_hex: binary columns become hexadecimal text.
-        debug: ``hex``, ``raw`` or ``string``: behind each elementary column its bytes, in hexadecimal, as they are, or
-            as text in ASCII, as NAME_debug.
+        debug: ``hex``, ``raw`` or ``string``: after each elementary column a column NAME_debug with its bytes, in
+            hexadecimal, unchanged, or as text in ASCII.
         flat: groups and tables are dissolved: ``GROUP_FIELD``, ``TABLE_1_FIELD``.
     """
 
@@ -83,7 +83,7 @@ class Shape:
 
 
 def list_of(kind: pa.DataType) -> pa.ListType:
-    """A list type whose elements are called as Spark calls them: it compares names."""
+    """A list type whose elements have the name that Spark gives them, because Spark compares names."""
     return pa.list_(pa.field("element", kind))
 
 
@@ -91,7 +91,7 @@ def list_of(kind: pa.DataType) -> pa.ListType:
 class Column:
     """One column: a leaf with its field, or a group with the columns inside.
 
-    ``type`` is that of one occurrence; ``is_debug`` says that it is the bytes of the column before it.
+    ``type`` is the type of one occurrence; ``is_debug`` marks a column with the bytes of the column before it.
     """
 
     name: str
@@ -110,7 +110,7 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
     """The columns of a layout, in field order.
 
     Raises:
-        LayoutError: a number has more than 38 digits with its P positions, or two columns get one name.
+        LayoutError: a number has more than 38 digits with its P positions, or two columns have the same name.
     """
     columns = tuple(_columns(layout.fields, shape, _name(layout.root)))
     dissolved = {field.path for field in dissolved_groups(layout, shape)}
@@ -118,7 +118,7 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
         shown = [column.children if column.field.path in dissolved else (column,) for column in columns]
         columns = tuple(chain.from_iterable(shown))
     elif shape.schema_retention_policy == "keep_original" and layout.root:
-        # The group is not a field of the layout, so it is made here; it begins where the record begins.
+        # The group at the root is not a field of the layout, so this makes one; it begins where the record begins.
         group = Field(layout.root, layout.root, (), 1, FieldType.GROUP, 0, layout.length, children=layout.fields)
         columns = (Column(_name(layout.root), group, _struct(columns), columns),)
     _refuse_doubles(columns, layout.name)
@@ -126,9 +126,9 @@ def columns_of(layout: Layout, shape: Shape) -> tuple[Column, ...]:
 
 
 def dissolved_groups(layout: Layout, shape: Shape) -> tuple[Field, ...]:
-    """The groups of a layout that are no columns under ``collapse_root``, but what is in them is.
+    """The groups of a layout that are dissolved under ``collapse_root``: their fields are columns, they are not.
 
-    Where there is no level 01 they are those at the root, as long as there is nothing else; tables stay.
+    Without a level 01 these are the groups at the root, if there is nothing else; tables are kept.
     """
     whole = layout.root or not all(field.is_group for field in layout.fields)
     if whole or shape.schema_retention_policy != "collapse_root":
@@ -137,14 +137,14 @@ def dissolved_groups(layout: Layout, shape: Shape) -> tuple[Field, ...]:
 
 
 def charset_of(field: Field, rules: Rules, shape: Shape) -> str:
-    """How a text in ASCII is read: by its own code page, else by that of all text; empty for others."""
+    """How an ASCII text field is read: by its own code page, else by that of all text; empty for other fields."""
     if field.type not in (FieldType.TEXT, FieldType.EDITED) or rules.page(field).kind != "ASCII":
         return ""
     return field.code_page if field.code_page and shape.ascii_charset else shape.ascii_charset
 
 
 def column_name(field: Field) -> str:
-    """The name of a field's column, but for FILLERs under ``previous_field_name``."""
+    """The name of a field's column, except for FILLERs under ``previous_field_name``."""
     return _name(field.key)
 
 
@@ -177,10 +177,10 @@ def _column_name(field: Field, shape: Shape, previous: str) -> str:
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """Only FILLERs behind others that are left out need more than their name."""
+    """A name that is not taken; only FILLERs that follow other left-out fields need more than their own name."""
     if name not in taken or not name.startswith("FILLER"):
         return name
-    return next(found for found in (f"{name}_{number}" for number in range(2, len(taken) + 3)) if found not in taken)
+    return next(free for free in (f"{name}_{number}" for number in range(2, len(taken) + 3)) if free not in taken)
 
 
 def _column(field: Field, shape: Shape, name: str) -> Column | None:
@@ -195,11 +195,11 @@ def _column(field: Field, shape: Shape, name: str) -> Column | None:
 
 
 def _refuse_doubles(columns: tuple[Column, ...], where: str) -> None:
-    seen: set[str] = set()
+    names: set[str] = set()
     for column in columns:
-        if column.name.lower() in seen:
+        if column.name.lower() in names:
             raise LayoutError(f"layout {where}: two columns are called {column.name}")
-        seen.add(column.name.lower())
+        names.add(column.name.lower())
         _refuse_doubles(column.children, f"{where}.{column.name}")
 
 

@@ -41,12 +41,12 @@ __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 CORRUPT_COLUMN = "_corrupt_fields"
 BATCH_BYTES = 16 << 20
 BATCH_VALUES = 1 << 21
-"""What is made of a value takes some hundred bytes meanwhile, and more where it is corrupt, however short the field."""
+"""Bytes of memory used temporarily for each value, and more for a corrupt one, however short the field."""
 LARGE_PIECE = 31 << 20
 
 
 class _Batch:
-    """Some records of a walk: where they are in its bytes, and what is known of them besides."""
+    """Some records of a walk: their places in its bytes, and other facts about them."""
 
     def __init__(self, frames: Frames, base: int, first: int, rows: slice, options: QsamOptions) -> None:
         self.data = frames.data
@@ -60,7 +60,7 @@ class _Batch:
         self.ids: list[pa.Array] = []
 
     def keep(self, mask: Mask) -> None:
-        """Leave the other records out."""
+        """Drop the other records."""
         self.starts, self.lengths, self._places = self.starts[mask], self.lengths[mask], self._places[mask]
         self._kept = np.flatnonzero(mask) if self._kept is None else self._kept[mask]
         self.ids = [array.filter(pa.array(mask)) for array in self.ids]
@@ -95,7 +95,7 @@ class SplitReader:
 
     Raises:
         LayoutError: a column cannot be made.
-        DatasetError: an unknown column is wanted.
+        DatasetError: a wanted column does not exist.
     """
 
     def __init__(self, options: QsamOptions, columns: Sequence[str] | None = None) -> None:
@@ -134,8 +134,8 @@ class SplitReader:
         if options.generate_corrupt_fields:
             kind = corrupt_type(as_hex=options.shape.binary_as_hex, offset=not options.cobrix)
             fields.append(pa.field(CORRUPT_COLUMN, kind))
-        seen = Counter(field.name.lower() for field in fields)
-        doubles = sorted(name for name, count in seen.items() if count > 1)
+        names = Counter(field.name.lower() for field in fields)
+        doubles = sorted(name for name, count in names.items() if count > 1)
         if doubles:
             raise DatasetError(
                 f"two columns are called {doubles[0]}; rename one of them or leave the generated one out"
@@ -144,13 +144,13 @@ class SplitReader:
 
     @cached_property
     def _column_paths(self) -> dict[str, tuple[str, bool]]:
-        """Path of each field to the name of its column, and whether the column is a table."""
+        """The path of each field, with the name of its column and whether the column is a table."""
         layout = self.options.layout
         fields = layout.walk() if layout is not None else ()
         return {".".join(item.path): (column_name(item), item.occurs is not None) for item in fields}
 
     def _plan(self, names: list[str]) -> None:
-        """Decoders: of the columns wanted, and of segments' own."""
+        """Make the decoders: for the columns wanted, and for segments."""
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
         self._rules: RedefineRules | None = None
@@ -186,8 +186,8 @@ class SplitReader:
         """The record batches of one part.
 
         Raises:
-            DatasetError: the file cannot be read or its descriptor words lie; names file and offset.
-            ConversionError: under ``failfast`` a field is corrupt; names file, record, offset and bytes.
+            DatasetError: the file cannot be read or its descriptor words are wrong; the message names file and offset.
+            ConversionError: a field is corrupt under ``failfast``; the message names file, record, offset and bytes.
         """
         _keep_memory()
         opened = open_file(split.place)
@@ -259,14 +259,14 @@ class SplitReader:
     def _families(
         self, family: Family, batch: _Batch, split: Split, segments: npt.NDArray[np.object_]
     ) -> pa.RecordBatch | None:
-        """A row for each root, of the records up to the next one, whose number it has, as in Cobrix."""
+        """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
             return None
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * len(roots), pa.struct([])))
-        found = family.decode(batch.data, batch.starts, batch.lengths, segments)
-        arrays = {name: found.column(name) for name in found.schema.names}
+        rows = family.decode(batch.data, batch.starts, batch.lengths, segments)
+        arrays = {name: rows.column(name) for name in rows.schema.names}
         self._generate(batch, split, arrays, roots)
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
@@ -274,8 +274,8 @@ class SplitReader:
         assert self._segment is not None
         encoded = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0).dictionary_encode()
         names = [None if value is None else str(value) for value in encoded.dictionary.to_pylist()]
-        found: npt.NDArray[np.object_] = np.array([*names, None], object)[np.asarray(encoded.indices.fill_null(-1))]
-        return found
+        segments: npt.NDArray[np.object_] = np.array([*names, None], object)[np.asarray(encoded.indices.fill_null(-1))]
+        return segments
 
     def _made(self, batch: _Batch, split: Split, segments: npt.NDArray[np.object_] | None) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
@@ -308,7 +308,7 @@ class SplitReader:
         return decoder.decode(batch.data, batch.starts, batch.lengths, ids)
 
     def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
-        """Under ``dropmalformed`` the records to keep; under ``failfast`` nothing may be corrupt."""
+        """The records to keep under ``dropmalformed``; under ``failfast`` a corrupt field raises an error."""
         mode = self.options.mode
         if mode == "permissive" or not len(entries.flatten()):
             return None
@@ -325,7 +325,7 @@ class SplitReader:
         )
 
     def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array], roots: Ints | None = None) -> None:
-        """The columns that say where a record is; of ``roots`` alone, each with the records up to the next."""
+        """The columns that locate a record; for ``roots``, each includes the records up to the next root."""
         options = self.options
         rows = len(batch) if roots is None else len(roots)
         if options.generate_record_id:
@@ -347,17 +347,18 @@ class SplitReader:
 
 @cache
 def _keep_memory() -> None:
-    """Let this process keep the memory of one batch for the next.
+    """Make this process keep the memory of one batch for the next.
 
-    The C library gives memory back to the system as soon as more lies free than twice the largest piece that was ever
-    given back to it. With batches of some megabytes that is after each of them, and the system clears every page again
-    for the next, a sixth of the time of decoding. After one large piece, which is never touched, it keeps them.
+    The C library returns memory to the system as soon as the free memory exceeds twice the size of the largest piece
+    freed so far. With batches of some megabytes that happens after each batch, and the system clears every page again
+    for the next one, which takes a sixth of the time of decoding. After one large piece, which is never touched, the
+    library keeps the memory.
     """
     np.empty(LARGE_PIECE, np.uint8)
 
 
 def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
-    """The whole records as they lie in the file, without descriptor words."""
+    """The whole records as stored in the file, without descriptor words."""
     starts = batch.starts - options.record_start_offset
     ends = batch.starts + batch.lengths + options.record_end_offset
     low, high = int(starts[0]), int(ends[-1])
@@ -365,7 +366,7 @@ def _raw(batch: _Batch, options: QsamOptions) -> pa.Array:
 
 
 def _corrupt_column(entries: pa.Array, names: Mapping[str, tuple[str, bool]], kind: pa.DataType) -> pa.Array:
-    """Corrupt fields by their columns' names, their bytes as they are or in hexadecimal."""
+    """Corrupt fields, with the names of their columns, and with their bytes unchanged or in hexadecimal."""
 
     def column_of(field: str) -> str:
         path, _, indexes = field.partition("(")
@@ -382,7 +383,7 @@ def _corrupt_column(entries: pa.Array, names: Mapping[str, tuple[str, bool]], ki
 
 
 def _values_in(item: Field) -> int:
-    """How many values a field of a record has, with all its occurrences."""
+    """How many values a field has in a record, counting all its occurrences."""
     return item.count * max(sum(map(_values_in, item.children)), 1)
 
 

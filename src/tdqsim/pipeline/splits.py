@@ -1,14 +1,14 @@
-"""Cutting files into parts that tasks can read on their own.
+"""Divide files into parts that tasks can read independently.
 
-Files are cut by arithmetic, so that planning needs the size of a file and its first bytes. Where records have one
-length, the cuts are where records begin. Where descriptor words or separators lead from record to record, each task
-searches for the first boundary after its cut (:mod:`tdqsim.pipeline.boundaries`), and reads up to the one that is found
-after the next cut; both neighbours of a cut make the same search. A cut for which none is found does not count: the
-task before it reads on, and its own task is empty. A task whose records do not end where the next task begins fails.
+Files are cut by arithmetic, so planning needs only the size of a file and its first bytes. If all records have the same
+length, the cuts are where records begin. If descriptor words or separators lead from record to record, each task
+searches for the first boundary after its cut (:mod:`tdqsim.pipeline.boundaries`), and reads up to the boundary after
+the next cut; both neighbours of a cut make the same search. If a search fails, the cut is ignored: the task before it
+reads on, and the task after it is empty. A task fails if its records do not end where the next task begins.
 
-A pass over the file finds the cuts, and counts the records before each, where record numbers or segment ids are asked
-for, where parts have a number of records, and where only the data of a record tell its length. Compressed files are not
-cut, nor read before their task does. Several files are planned at the same time.
+A pass over the file determines the cuts, and counts the records before each cut, in these cases: record numbers or
+segment ids are requested; parts have a number of records; or only the data of a record give its length. Compressed
+files are not cut, and are not read before their task runs. Several files are planned at the same time.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 15
-# Each column of a batch costs some fifty microseconds whatever its rows: wide records want large chunks.
+# Each column of a batch costs some fifty microseconds whatever its rows: wide records need large chunks.
 CHUNK = 16 << 20
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
@@ -73,7 +73,7 @@ WALK_HINT: Final = (
 EXACT: Final = -1
 PACKED: Final = -2
 WHOLE: Final = 1 << 62
-"""The end of data whose size is not known before they are read."""
+"""The end of data whose size is unknown before it is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +82,14 @@ class Split:
 
     Attributes:
         file_id: the number of the file in the read.
-        path: the file, as the options name it; a relative path begins in ``folder``, as a task may have another current
-            directory.
-        start, end: where it begins and ends; boundaries, or cuts from which boundaries are searched for.
+        path: the file, as the options name it; a relative path starts at ``folder``, because a task may have another
+            current directory.
+        start, end: where the part begins and ends: boundaries, or cuts from which to search for boundaries.
         first_record: the number of its first record; -1 where records were not counted.
-        segments: the segments before it, where their ids are asked for.
+        segments: the state of the segments before it, if their ids are wanted.
         folder: the current directory of the plan.
-        data_end: where the data of the file end, if ``start`` and ``end`` are cuts; else EXACT, or PACKED for a
-            compressed file, whose ``end`` is its size as it is stored.
+        data_end: where the data of the file ends, if ``start`` and ``end`` are cuts; else EXACT, or PACKED for a
+            compressed file, whose ``end`` is its compressed size.
     """
 
     file_id: int
@@ -108,17 +108,17 @@ class Split:
 
 
 class Opened(Protocol):
-    """A file that can be read at any place."""
+    """A file that can be read at any offset."""
 
     def read_at(self, size: int, offset: int) -> bytes:
-        """Some bytes from a place in the file; fewer at its end."""
+        """Some bytes from an offset in the file; fewer at its end."""
 
     def close(self) -> None:
         """Close it."""
 
 
 class _Local:
-    """A local file by its descriptor: four-byte reads cost a microsecond."""
+    """A local file, read through its descriptor, so that four-byte reads cost a microsecond."""
 
     def __init__(self, path: str) -> None:
         self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
@@ -131,10 +131,10 @@ class _Local:
 
 
 class _Unpacked:
-    """The content of a compressed file, to be read forwards: going back begins at the beginning.
+    """The content of a compressed file, for reading forwards: going back restarts at the beginning.
 
     Attributes:
-        held_back: so many bytes at its end are not read.
+        held_back: this many bytes at its end are not read.
     """
 
     def __init__(self, path: str, codec: str) -> None:
@@ -162,7 +162,7 @@ class _Unpacked:
         return self.kept[: max(min(size, len(self.kept) - self.held_back), 0)]
 
     def size(self) -> int:
-        """How many bytes can be read; reads all of them."""
+        """How many bytes can be read; decompresses all of them."""
         total = -self.held_back
         while chunk := self.stream.read(CHUNK):
             total += len(chunk)
@@ -182,53 +182,53 @@ def _stream(path: str) -> pa.NativeFile:
 
 
 def compression(path: str) -> str:
-    """The codec by which a file is compressed, by the end of its name; empty for none.
+    """The codec of a compressed file, from the suffix of its name; empty for none.
 
     Raises:
-        DatasetError: it is compressed in a way that is not known here.
+        DatasetError: the suffix is that of an unsupported compression.
     """
-    ending = PurePosixPath(path).suffix.lower()  # of a URI too
+    ending = PurePosixPath(path).suffix.lower()  # works for URIs too
     if ending in NOT_UNPACKED:
         raise DatasetError(f"{path}: {ending} files are not decompressed here, only {', '.join(CODECS)}")
     return CODECS.get(ending, "")
 
 
 def open_file(path: str) -> Opened:
-    """Open a path or URI for reading; what is compressed is read as if it were not.
+    """Open a path or URI for reading; compressed files are decompressed.
 
     Raises:
-        DatasetError: it cannot be opened, or is compressed in a way that is not known here.
+        DatasetError: it cannot be opened, or its compression is not supported.
     """
     codec = compression(path)
     try:
         with reached(path):
-            found: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
-    except FileNotFoundError as error:  # it was there when it was listed, perhaps on another machine
+            opened: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
+    except FileNotFoundError as error:  # it existed when the files were listed, perhaps on another machine
         raise DatasetError(
             f"{path}: cannot be read: there is no such file on {socket.gethostname()}: the tasks and the process that "
             "plans them need the same files; share them, or put them in an object store"
         ) from error
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
-    return found
+    return opened
 
 
 def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
-    """Files and their sizes, in order of name: those that globs match; of directories all that are not hidden.
+    """Files and their sizes, sorted by name: the matches of patterns, and all files of directories that are not hidden.
 
     Args:
         paths: files, directories, patterns, or such places in an object store.
-        deep: of directories also what is in those in them.
+        deep: whether to include the files in subdirectories.
 
     Raises:
-        DatasetError: a path does not exist or is no regular file, or nothing was found.
+        DatasetError: a path does not exist or is not a regular file, or there is no file at all.
     """
     if not paths:
         raise DatasetError("no path was given: load(path), or the option data_paths")
-    found = [entry for path in paths for entry in _expand(path, deep=deep)]
-    if not found:
+    files = [entry for path in paths for entry in _expand(path, deep=deep)]
+    if not files:
         raise DatasetError(f"{', '.join(paths)}: there is no file")
-    return found
+    return files
 
 
 def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
@@ -262,26 +262,26 @@ def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
 
 
 def _size(path: Path) -> int:
-    """Bytes of a regular file; a pipe would be waited for, and a device has no size."""
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        raise DatasetError(f"{path}: is not a regular file; a data set is one")
-    return found.st_size
+    """The size of a regular file; other kinds are refused, as a pipe would block and a device has no size."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise DatasetError(f"{path}: is not a regular file; a data set must be one")
+    return status.st_size
 
 
 def file_system(uri: str) -> tuple[Any, str]:
-    """Arrow's file system for a URI and the name in it: Arrow's own for S3, else fsspec's.
+    """Arrow's file system for a URI, and the name in it: Arrow's own for S3, else one made from fsspec.
 
-    Arrow's own for the other stores retries for a quarter of an hour where access is denied, or ends the process.
+    Arrow's own file systems for other stores retry for a quarter of an hour when access is denied, or end the process.
 
     Raises:
-        DatasetError: the scheme is not known, or what knows it is not installed.
+        DatasetError: the scheme is unknown, or the package for it is not installed.
         OSError, ValueError: the store cannot be reached, or the URI names none.
     """
     if uri.startswith("s3://"):
         return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
-    found: Any = place(uri)
-    return fs.PyFileSystem(fs.FSSpecHandler(found.fs)), found.path
+    target: Any = place(uri)
+    return fs.PyFileSystem(fs.FSSpecHandler(target.fs)), target.path
 
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
@@ -292,7 +292,7 @@ def _remote(path: str) -> Iterator[tuple[str, int]]:
             entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
     except (OSError, ValueError) as error:
         raise DatasetError(f"{path}: cannot be read: {error}") from error
-    whole, inside = path.rstrip("/"), len(name.strip("/"))  # what stands before it is written in many ways
+    whole, inside = path.rstrip("/"), len(name.strip("/"))  # the part before it can be spelled in several ways
     for entry in sorted(entries, key=lambda entry: str(entry.path)):
         if entry.is_file and not entry.base_name.startswith(HIDDEN):
             yield whole + entry.path.strip("/")[inside:], entry.size
@@ -303,19 +303,21 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
 
     Args:
         options: those of the read.
-        count: number the records (costs a pass where arithmetic does not tell); None: when the options ask for it.
+        count: whether to number the records, which costs a pass where arithmetic is not enough; None: if the options
+            need it.
 
     Raises:
-        DatasetError: a file is missing or cannot be read, or its descriptor words lie.
+        DatasetError: a file is missing or cannot be read, or its descriptor words are wrong.
     """
     files = list_files(options.paths)
     (extractor_of if options.extracted else walk_for)(
         options
-    )  # what the format needs and was not given shows here, not in a task
+    )  # this reports a missing option of the format now and not in a task
     wanted = options.generate_record_id if count is None else count
     numbered = list(enumerate(files))
     workers = min(len(files), os.cpu_count() or 1)
-    each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))  # handing over costs more than a small file does
+    # passing a small file to another thread costs more than planning it
+    each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))
     folder = str(Path.cwd())
 
     def some(at: int) -> list[Split]:
@@ -355,7 +357,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
 
 
 def _check_head(opened: Opened, start: int, end: int, options: QsamOptions) -> None:
-    """Refuse a file whose first bytes show another format."""
+    """Refuse a file whose first bytes show a different format."""
     if options.check_words and not (options.self_sized or options.extracted):
         head = opened.read_at(min(HEAD, end - start), start)
         refuse_other_format(head, start, options, whole=start + len(head) == end or len(head) < HEAD)
@@ -390,7 +392,7 @@ def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bo
 
 
 def _can_search(opened: Opened, start: int, end: int, options: QsamOptions) -> bool:
-    """Whether boundaries can be searched for: by the words at the head of the file, and by a first search."""
+    """Whether boundaries can be searched for, judging by the words at the head of the file and by a first search."""
     if options.recfm.separator:
         return True
     data = np.frombuffer(opened.read_at(min(HEAD, end - start), start), np.uint8)
@@ -405,7 +407,7 @@ def _can_search(opened: Opened, start: int, end: int, options: QsamOptions) -> b
 
 
 def _unit(options: QsamOptions) -> int:
-    """Bytes of every record, where arithmetic tells where each is; else 0."""
+    """Bytes of every record, if arithmetic gives the place of each; else 0."""
     if options.self_sized or options.blocked:
         return 0
     if options.recfm is RecordFormat.U:
@@ -414,13 +416,14 @@ def _unit(options: QsamOptions) -> int:
 
 
 def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> tuple[list[int], list[int]]:
-    """Cuts by one pass over the file, after so many bytes or records, and how many records are before each."""
-    cuts, counts, seen = [start], [0], 0
+    """Cuts by one pass over the file, after a number of bytes or records, and how many records precede each."""
+    cuts, counts, counted = [start], [0], 0
     size, records = (1, options.split_records) if options.split_records else (options.split_bytes, 1)
-    side: Any = "left" if options.self_sized or options.recfm.separator else "right"  # of the places of records
+    # where in the sorted places a head that is equal to a record's place belongs
+    side: Any = "left" if options.self_sized or options.recfm.separator else "right"
     for base, data, frames in _walked(opened, start, end, options):
         heads = _heads(data, frames, options)
-        numbers = np.searchsorted(frames.places, heads, side) + seen
+        numbers = np.searchsorted(frames.places, heads, side) + counted
         heads += base
         while True:
             after = np.searchsorted(heads, cuts[-1] + size), np.searchsorted(numbers, counts[-1] + records)
@@ -428,17 +431,17 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
                 break
             cuts.append(int(heads[at]))
             counts.append(int(numbers[at]))
-        seen += len(frames.starts)
+        counted += len(frames.starts)
     return cuts, counts
 
 
 def _heads(data: Bytes, frames: Frames, options: QsamOptions) -> Ints:
-    """Where a part may begin, in bytes that were walked: at records, lines, or blocks that do not begin in a record."""
+    """Where a part may begin in walked bytes: at records, at lines, or at blocks that do not begin inside a record."""
     if options.self_sized:
         return frames.places.copy()
     if separator := options.recfm.separator:
         places = frames.places
-        heads: Ints = places[(places == 0) | (data[places - 1] == separator[-1])]  # a line may be several records
+        heads: Ints = places[(places == 0) | (data[places - 1] == separator[-1])]  # a line may contain several records
         return heads
     if not options.blocked:
         return frames.places - DESCRIPTOR
@@ -453,7 +456,8 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
     """Where the first record of a part begins, and where the last one ends.
 
     Raises:
-        FramingError: the file is compressed, and its first bytes show another format; or boundaries are out of order.
+        FramingError: the file is compressed, and its first bytes show a different format; or boundaries are out of
+            order.
     """
     if split.data_end == EXACT:
         return split.start, split.end
@@ -465,17 +469,17 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
         _check_head(opened, split.start, end, options)
         return split.start, end
 
-    def found(cut: int) -> int | None:
+    def boundary_after(cut: int) -> int | None:
         return boundary(opened.read_at, cut, split.data_end, options)
 
-    start = split.start if split.first_record == 0 else found(split.start)
+    start = split.start if split.first_record == 0 else boundary_after(split.start)
     if start is None:
         return split.end, split.end
-    after = (found(cut) for cut in range(split.end, split.data_end, split.end - split.start))
+    after = (boundary_after(cut) for cut in range(split.end, split.data_end, split.end - split.start))
     end = next((place for place in after if place is not None), split.data_end)
     if end < start:
         raise FramingError(
-            f"a record is found to begin here, but {start} is the first place found after an earlier one; {WALK_HINT}",
+            f"the search found a record here, but found {start} as the first place after an earlier one; {WALK_HINT}",
             end,
         )
     return start, end
@@ -489,13 +493,14 @@ def framing_error(
     Args:
         opened: the file.
         path: its name.
-        error: what was met.
-        options: of the read.
-        searched: the end of the part, if a search has found it.
+        error: the error of the walk.
+        options: the options of the read.
+        searched: the end of the part, if it was determined by a search.
     """
     try:
         number = records_before(opened, error.offset, options) + 1
-    except FramingError as earlier:  # blocks are looked at together, so that it was not the first to be met
+    # blocks are checked together, so the error reported first may not be the first in the file
+    except FramingError as earlier:
         return framing_error(opened, path, earlier, options)
     problem = error.problem
     if searched >= 0 and isinstance(error, CutShort):
@@ -508,7 +513,7 @@ def framing_error(
 
 
 def _hint(opened: Opened, options: QsamOptions) -> str:
-    """A hint for the message: another way in which the file's descriptor words are consistent; empty for none."""
+    """A hint for the message: another format that fits the file's descriptor words; empty for none."""
     if options.self_sized or options.extracted or not (options.recfm.variable or options.recfm is RecordFormat.RDW):
         return ""
     start = options.file_start_offset
@@ -517,7 +522,7 @@ def _hint(opened: Opened, options: QsamOptions) -> str:
 
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
-    """How many records there are before a place in a file where one begins, or one that cannot be read."""
+    """How many records precede a place in a file at which a record, or the error in one, begins."""
     if options.extracted:
         return _extracted_before(opened, end, options)
     count, used = 0, options.file_start_offset
@@ -532,12 +537,12 @@ def _extracted_before(opened: Opened, end: int, options: QsamOptions) -> int:
         for base, frames in extracted(opened.read_at, options.file_start_offset, end, options):
             count += int(np.count_nonzero(frames.places + base < end))
     except FramingError:
-        pass  # what is wrong is what this is counted for
+        pass  # this is the error for which records are counted
     return count
 
 
 def _in_block(data: bytes, options: QsamOptions) -> int:
-    """Whole records at the beginning of a block that goes on where ``data`` ends."""
+    """How many whole records are at the beginning of a block that continues beyond ``data``."""
     if options.fixed_blocks:
         return max(len(data) - 4, 0) // options.length
     position, count = 4, 0
@@ -554,12 +559,12 @@ def _in_block(data: bytes, options: QsamOptions) -> int:
 def walk_part(
     opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
 ) -> Iterator[tuple[int, Frames]]:
-    """The records of a part, some megabytes at a time, each with the file offset its bytes begin at.
+    """The records of a part in frames of some megabytes, each with the file offset of its bytes.
 
-    Where ``whole`` is not said, what the part ends with may be the beginning of a record.
+    Unless ``whole``, the part may end inside a record.
 
     Raises:
-        FramingError: a descriptor word lies; its offset is that in the file.
+        FramingError: a descriptor word is wrong; the offset in the error is that in the file.
     """
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
@@ -572,11 +577,12 @@ def walk_part(
 def _walked(
     opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
 ) -> Iterator[tuple[int, Bytes, Frames]]:
-    """The same, with the bytes that were walked."""
+    """As :func:`walk_part`, with the bytes that were walked."""
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
-        usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: what is read is decoded while the cache has it
+        # one batch, so that the bytes are decoded while they are in the cache
+        usual = min(CHUNK, BATCH_ROWS * options.length)
     size, position = usual, start
     while position < end:
         data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)

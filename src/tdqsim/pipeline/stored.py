@@ -1,9 +1,9 @@
-"""The queues of a store by their names, whichever kind of store it is: looked at, written to, cut off behind a number.
+"""The queues of a store by name, for both kinds of store: read them, write to them, and remove records up to a number.
 
-A store of a region is opened without the region (:mod:`tdqsim.cics.queues.stored`); that of an IBM i system with the
-system, whose sends obey every rule of QSNDDTAQ. Reading is harmless while another process has the store; everything
-else needs the store for itself, and says which process has it. No other module of the queue sources knows how a store
-keeps queues.
+A region's store is opened without the region (:mod:`tdqsim.cics.queues.stored`); an IBM i system's store together with
+the system, so that sends obey every rule of QSNDDTAQ. Reading is safe while another process has the store; everything
+else needs the store for itself, and the error names the process that has it. No other module of the queue sources
+depends on how a store keeps queues.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ Place = tuple[str, bytes, bytes]
 
 
 class Queue(NamedTuple):
-    """Where a queue stands.
+    """The current state of a queue.
 
     Attributes:
-        name: of a region's queue as it is called, of a system's LIBRARY/NAME.
-        first: the lowest number on it; of an empty queue the one after the last. Of a keyed queue 1: it lies by keys,
-            so that its lowest number would take a walk to find.
-        last: the last number ever given; a number is never given to another record while the queue lives.
-        records: how many are on it.
+        name: the name of a region's queue; LIBRARY/NAME of a system's queue.
+        first: the lowest number on it; for an empty queue, the number after the last. For a keyed queue it is 1,
+            because finding the lowest number would need a pass over its keys.
+        last: the last number given; a number is never given to another record while the queue exists.
+        records: how many records are on it.
         size: their bytes.
         order: FIFO, LIFO or KEYED.
         key_length: bytes of a key.
-        recoverable: whether its records outlive a crash whatever happens.
-        incarnation: another number when the queue was deleted or made anew, or is in another store; 0 before it is
-            stored.
+        recoverable: whether its records survive every crash.
+        incarnation: a number that changes when the queue is deleted or created again, and that differs between stores;
+            0 before it is stored.
     """
 
     name: str
@@ -66,8 +66,8 @@ class Numbered(NamedTuple):
 
     Attributes:
         seq: its number.
-        time_ns: when it was put, of an IBM i queue.
-        key, sender, data: what it is.
+        time_ns: when it was put, for an IBM i queue.
+        key, sender, data: its contents.
     """
 
     seq: int
@@ -78,7 +78,7 @@ class Numbered(NamedTuple):
 
 
 def _identity(store: Store, number: int) -> int:
-    """A number that tells a queue from any other; 0 as long as nothing of it is stored."""
+    """A number that identifies a queue among all others; 0 as long as nothing of it is stored."""
     return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
 
 
@@ -97,28 +97,28 @@ class _Region:
 
     @property
     def names(self) -> Collection[str]:
-        """The queues that there are."""
+        """The names of the queues."""
         return self._region.queues.keys()
 
     def queue(self, name: str) -> Queue:
-        """Where a queue stands now."""
-        found = self._region.queues[name]
-        now = found.now
+        """The current state of a queue."""
+        queue = self._region.queues[name]
+        now = queue.now
         return Queue(
-            name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, found.order.name,
-            found.key_length, self._region.recoverable(name), _identity(self._region.store, now.number),
+            name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, queue.order.name,
+            queue.key_length, self._region.recoverable(name), _identity(self._region.store, now.number),
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
-        """Its entries by number, whatever order it hands them out in: above ``after``, to ``upto``."""
-        found = self._region.queues[name]
-        first = max(found.now.first, after + 1)
+        """The entries with numbers above ``after`` and up to ``upto``, by number, whatever the order of the queue."""
+        queue = self._region.queues[name]
+        first = max(queue.now.first, after + 1)
         limit = None if upto is None else max(0, upto - first + 1)
-        for seq, entry in enumerate(found.entries(skip=first - found.now.first, limit=limit), first):
+        for seq, entry in enumerate(queue.entries(skip=first - queue.now.first, limit=limit), first):
             yield Numbered(seq, entry.time_ns, entry.key, entry.sender, entry.data)
 
     def half(self, name: str) -> str:
-        """The half of the store that a queue's records are in: each has marks of its own, committed with records."""
+        """The half of the store that holds a queue's records; each half has marks, committed with the records."""
         return "durable" if self._region.recoverable(name) else "volatile"
 
     def mark(self, half: str, key: bytes) -> bytes | None:
@@ -127,13 +127,13 @@ class _Region:
         return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
 
     def check_writable(self, names: frozenset[str]) -> None:
-        """Refuse queues that nothing can be put on now."""
+        """Refuse queues that currently accept no records."""
         self._check_settled(names)
         for name in sorted(names):
             if not self._region.sound and not self._region.recoverable(name):
                 raise DatasetError(
                     f"{self._path}: the region did not end normally: queue {name}, which is not recoverable, will be "
-                    "emptied by its next start, with what is written now; start and end the region first"
+                    "emptied by its next start, and so would records written now; start and end the region first"
                 )
 
     def _check_settled(self, names: frozenset[str]) -> None:
@@ -144,7 +144,7 @@ class _Region:
             )
 
     def check(self, records: Iterator[tuple[str, int, int]]) -> int:
-        """Refuse records, by queue and lengths of key and data, that do not all fit; how many they are."""
+        """Refuse records, given by queue and lengths of key and data, if not all fit; returns how many there are."""
         sizes: dict[str, array[int]] = {}
         number = 0
         try:
@@ -161,41 +161,41 @@ class _Region:
         return number
 
     def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        """Put something down with the next commit."""
+        """Store a value under a key, with the next commit."""
         self._region.note(half, key, value)
 
     def commit(self) -> None:
-        """Make all changes permanent; marks before records, where they cannot be one commit."""
+        """Make all changes permanent; marks before records, where one commit cannot contain both."""
         self._region.commit()
 
     def forget(self) -> None:
-        """Give up what was not committed."""
+        """Discard what was not committed."""
         self._region.forget()
 
     def _refused(self, condition: Condition, which: str) -> DatasetError:
         return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
 
     def put(self, record: Place) -> None:
-        """Put one record on, with the next commit at the latest."""
+        """Put one record on; it becomes permanent with the next commit at the latest."""
         self._region.put(record[0], record[2])
 
     def put_since(self, name: str, before: int) -> int:
-        """How many records were put on after the one with a number, by writes that were cut off."""
+        """How many records interrupted writes put on after the record with the number ``before``."""
         return max(0, self._region.queues[name].now.last - before)
 
     def take_through(self, name: str, seq: int) -> int:
-        """Take off what has a number not above ``seq``, with the next commit at the latest; how many went."""
+        """Take off the records with numbers up to ``seq``, with the next commit at the latest; returns how many."""
         self._check_settled(frozenset((name,)))
         return self._region.take_through(name, seq)
 
 
 class _System:
-    """A system's store; what is put is sent by a job. The number of an entry is the moment of its enqueue."""
+    """A system's store; a job sends the records. The number of an entry is the time of its enqueue."""
 
     def __init__(self, path: Path, *, readonly: bool) -> None:
         self._system = System(path=path, create=False, readonly=readonly)
         self._path = path
-        self._found = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
+        self._queues = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
         self._places: list[Place] = []
         self._marks: dict[bytes, bytes | None] = {}
@@ -210,25 +210,25 @@ class _System:
 
     @property
     def names(self) -> Collection[str]:
-        return self._found.keys()
+        return self._queues.keys()
 
     def queue(self, name: str) -> Queue:
-        found = self._found[name]
-        held = found.stored
-        keyed = found.keyed
-        last = max((entry.time_ns for entry in held.entries()), default=0) if keyed else found.stamp
+        queue = self._queues[name]
+        held = queue.stored
+        keyed = queue.keyed
+        last = max((entry.time_ns for entry in held.entries()), default=0) if keyed else queue.stamp
         first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), last + 1)
         return Queue(
-            name, first, last, held.count, held.text_bytes, found.attributes.seq.removeprefix("*"),
-            found.key_length, found.attributes.force, _identity(self._system.store, found.number),
+            name, first, last, held.count, held.text_bytes, queue.attributes.seq.removeprefix("*"),
+            queue.key_length, queue.attributes.force, _identity(self._system.store, queue.number),
         )  # fmt: skip
 
     def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
-        found = self._found[name]
-        if found.keyed:
-            walk = iter(sorted(found.stored.entries(), key=lambda entry: entry.time_ns))
+        queue = self._queues[name]
+        if queue.keyed:
+            walk = iter(sorted(queue.stored.entries(), key=lambda entry: entry.time_ns))
         else:
-            walk = found.stored.entries(reverse=found.attributes.seq == "*LIFO")
+            walk = queue.stored.entries(reverse=queue.attributes.seq == "*LIFO")
         for entry in walk:
             if entry.time_ns <= after:
                 continue
@@ -237,7 +237,7 @@ class _System:
             yield Numbered(entry.time_ns, entry.time_ns, entry.key, entry.sender, entry.data)
 
     def half(self, name: str) -> str:
-        return "durable" if self._found[name].attributes.force else "volatile"
+        return "durable" if self._queues[name].attributes.force else "volatile"
 
     def mark(self, half: str, key: bytes) -> bytes | None:
         return self._system.store.durable.get_meta(key + b"@" + half.encode())
@@ -246,13 +246,13 @@ class _System:
         self._marks[key + b"@" + half.encode()] = value
 
     def check_writable(self, names: frozenset[str]) -> None:
-        """Every queue takes entries; what does not fit is refused by the check."""
+        """Nothing to refuse: every queue accepts entries, and :meth:`check` refuses those that do not fit."""
 
     def check(self, records: Iterator[tuple[str, int, int]]) -> int:
         more: Counter[str] = Counter()
         number = 0
         for number, (name, key_size, size) in enumerate(records, 1):
-            queue = self._found[name]
+            queue = self._queues[name]
             self._check(queue, key_size, size, number)
             more[name] += 1
             if more[name] > queue.maximum - queue.stored.count:
@@ -279,7 +279,7 @@ class _System:
     def take_through(self, name: str, seq: int) -> int:
         assert self._job is not None
         entries = [Entry(one.data, one.key, one.sender, one.seq) for one in self.entries(name, 0, seq)]
-        return take_entries(self._job, self._found[name], entries)
+        return take_entries(self._job, self._queues[name], entries)
 
     def put_since(self, name: str, before: int) -> int:
         return sum(1 for _ in self.entries(name, before))
@@ -289,7 +289,7 @@ class _System:
         if self._marks:
             self._system.store.durable.commit((), self._marks)
         for name, key, data in self._places:
-            queue = self._found[name]
+            queue = self._queues[name]
             try:
                 self._job.qsnddtaq(queue.name, queue.library, data, key or None)
             except EscapeMessage as message:
@@ -301,7 +301,7 @@ class _System:
 
 
 Stored = _Region | _System
-"""What the pipeline does with the queues of a store, whichever kind it is."""
+"""What the pipeline does with the queues of a store, for both kinds of store."""
 
 
 def opened(
@@ -312,13 +312,13 @@ def opened(
     Args:
         path: the store's directory.
         kind: the kind of owner.
-        readonly: only look.
-        dfhintra: of a region: its DFHINTRA, where it is not the usual one.
-        wait: so many seconds for a process that has the store; streams have it for moments only.
+        readonly: only read.
+        dfhintra: for a region: its DFHINTRA, if it is not at the usual place.
+        wait: how many seconds to wait while a process has the store; streams have it only briefly.
 
     Raises:
-        DatasetError: there is no store, or not of that kind.
-        StoreInUse: a process has it, and it is not only looked at.
+        DatasetError: there is no store of that kind.
+        StoreInUse: a process has the store, and ``readonly`` is false.
     """
     if not path.is_dir():
         raise DatasetError(f"{path}: there is no store; give the directory that --store named")
@@ -344,7 +344,7 @@ def _open(
 
 
 def wanted(stored: Stored, names: Iterable[str], path: Path) -> list[Queue]:
-    """The queues of these names, or all when there is none.
+    """The queues with these names, or all queues when no name is given.
 
     Raises:
         DatasetError: there is no such queue.
@@ -362,7 +362,7 @@ def check_free(path: Path, kind: Kind) -> None:
     """Refuse a store that a process is using.
 
     Raises:
-        StoreInUse: one is; names it.
+        StoreInUse: a process is using it; the message names it.
         DatasetError: there is no store.
     """
     with opened(path, kind, readonly=False):

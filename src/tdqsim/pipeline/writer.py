@@ -1,7 +1,7 @@
-"""Rows to data sets: each task writes a part beside the target, and the commit joins the parts in partition order.
+"""Write rows to data sets: each task writes a part next to the target, and the commit joins the parts in order.
 
-Joining whole blocks and records keeps every format valid: a part ends with a block that may be short, as a data set
-written with DISP=MOD has them too. The target changes in one rename, so that a failed job leaves it as it was.
+Joining whole blocks and records keeps every format valid: a part may end with a short block, as in data sets extended
+with DISP=MOD. The target changes in one rename, so that a failed job leaves it unchanged.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PartWriter:
         """Write the rows of one partition.
 
         Raises:
-            ConversionError: a value does not fit its field; names the record.
+            ConversionError: a value does not fit its field; the message names the record.
             DatasetError: a record does not fit the format, or the disk is full.
         """
         folder = self.target.parent
@@ -79,10 +79,10 @@ class PartWriter:
 
 
 def records_of(batches: Iterable[pa.RecordBatch], options: QsamOptions) -> Iterator[bytes]:
-    """The records of rows, by the layout, or as the one binary column has them.
+    """The records of rows: encoded by the layout, or the values of the one binary column.
 
     Raises:
-        ConversionError: a value does not fit its field; names the record, counted from 1 in these batches.
+        ConversionError: a value does not fit its field; the message names the record, counted from 1 in these batches.
     """
     number = 0
     encoder = None if options.layout is None else RecordEncoder(options)
@@ -99,7 +99,7 @@ def _raw_records(batch: pa.RecordBatch, before: int) -> Iterator[bytes]:
 
 
 def _check_columns(columns: tuple[Column, ...], schema: pa.Schema, counters: frozenset[tuple[str, ...]]) -> None:
-    """Every field has a column but for redefinitions and numbers of occurrences, which are counted."""
+    """Check that every field has a column, except redefinitions and numbers of occurrences, which are counted."""
     names = {name.lower() for name in schema.names}
     for column in columns:
         needed = not column.field.redefines and column.field.path not in counters
@@ -126,14 +126,12 @@ def _target(options: QsamOptions) -> Path:
     if "://" in path:
         raise DatasetError(f"{path}: only paths of a file system are written; mount it, or copy the file there")
     if compression(path):
-        raise DatasetError(
-            f"{path}: what is written is not compressed; a name that ends so would be read as if it were"
-        )
+        raise DatasetError(f"{path}: writes are not compressed, but a file with this name would be read as compressed")
     return Path(path) / "part" if options.output == "directory" else Path(path)
 
 
 def _refuse_format(options: QsamOptions) -> None:
-    """Refuse options that would write data in another way than it would be read."""
+    """Refuse options that would write data in a different way than it would be read."""
     recfm = options.recfm
     if options.cobrix and recfm not in (RecordFormat.F, RecordFormat.RDW):
         raise DatasetError("format cobol writes record_format F and V; format qsam writes the others")
@@ -156,10 +154,10 @@ def _dcb(options: QsamOptions) -> Dcb:
 
 
 def commit_parts(options: QsamOptions, parts: Iterable[DataSetPart], *, overwrite: bool) -> None:
-    """Make the data set of its parts: the old one is replaced, or (append) extended as DISP=MOD does.
+    """Join the parts to the data set: the old one is replaced or, for append, extended like DISP=MOD.
 
     Raises:
-        DatasetError: the target cannot be written; the parts are removed and the target is as it was.
+        DatasetError: the target cannot be written; the parts are removed and the target is unchanged.
     """
     ordered = sorted(parts, key=lambda part: part.number)
     target = _target(options)

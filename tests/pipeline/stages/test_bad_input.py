@@ -131,7 +131,7 @@ def test_half_a_replay_is_no_result(
         "reconcile": ["--expected", str(tmp_path / "x.parquet"), "--engine", "local"],
     }[command]  # fmt: skip
     assert main(["pipeline", command, "--run", str(done), *more]) == 2
-    assert f"{done}: replay was not done to its end there" in capsys.readouterr().err
+    assert f"{done}: replay was not completed there" in capsys.readouterr().err
     run_replay(done, other, "local")
     assert main(["pipeline", command, "--run", str(done), *more]) == (1 if command == "reconcile" else 0)
 
@@ -191,7 +191,7 @@ def test_a_command_waits_for_another_one_in_the_same_run(tmp_path: Path, region_
     with holding(run):
         other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert other.stderr is not None
-        assert "another command is writing there; this one goes on after it" in other.stderr.readline()
+        assert "another command is writing there; this one continues when it has ended" in other.stderr.readline()
         assert not (run / "replay").exists()
     other.communicate()
     assert other.returncode == 0
@@ -382,7 +382,7 @@ def test_masks_and_tolerances_are_for_fields_that_there_are(
 
 
 def test_a_mask_without_a_layout_is_refused(done: Path, tmp_path: Path) -> None:
-    with pytest.raises(NotAllowed, match="--mask ID: fields have names by a layout; give it with --copybook"):
+    with pytest.raises(NotAllowed, match="--mask ID: only a layout gives fields names; name one with --copybook"):
         run_reconcile(done, [tmp_path / "x.parquet"], {"KEEP": Match(masks=("ID",))}, "local")
 
 

@@ -297,8 +297,8 @@ def test_a_capture_is_cut_at_blocks_and_its_fields_are_columns(
     ("column", "text"),
     [
         ({"region": "{NOWHERE}"}, "the copybook has no such elementary field; it has WHERE, OP, WHAT"),
-        ({"data": "A{WHAT}"}, "allowed are one field in braces alone"),
-        ({"command": "{OP:W}"}, "after the colon stand VALUE=TEXT"),
+        ({"data": "A{WHAT}"}, "must be one field in braces"),
+        ({"command": "{OP:W}"}, "after the colon, give VALUE=TEXT"),
     ],
 )
 def test_fields_that_cannot_be(
@@ -322,7 +322,7 @@ def test_an_unreadable_file_among_many_is_named(tmp_path: Path, capsys: pytest.C
         )
     (folder / "23.parquet").write_bytes(b"PAR1 and then rubbish")
     assert main(["pipeline", "ingest", str(folder), "--run", str(tmp_path / "run"), "--json"]) == 2
-    assert "23.parquet: not to be read as Parquet" in capsys.readouterr().err
+    assert "23.parquet: cannot be read as Parquet" in capsys.readouterr().err
 
 
 def test_a_file_without_access_is_named_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

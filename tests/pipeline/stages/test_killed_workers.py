@@ -87,7 +87,7 @@ def test_a_worker_killed_in_every_stage(
     outcome = run(tmp_path / "killed", region_directory, name="spark", more={"spark": spark, "say": said.append})
     assert outcome == alone
     assert {text for text in said if "worker died" in text} == {
-        f"{stage}: a worker died; what is left is tried again" for stage in FUNCTIONS
+        f"{stage}: a worker died; the rest is tried again" for stage in FUNCTIONS
     }
     assert {path.name for path in tmp_path.glob("*.killed")} == {f"{stage}.killed" for stage in FUNCTIONS}
 
@@ -120,7 +120,7 @@ def test_a_worker_killed_while_sql_computes_what_must_come_out(tmp_path: Path, s
     said: list[str] = []
     result = run_job(RunRequest(directory, tmp_path / "run", "spark", 2, records=60), spark=spark, say=said.append)
     assert (result.ok, result.independent_result, (directory / "killed").exists()) == (True, "Spark SQL", True)
-    assert "expected: a worker died; what is left is tried again" in said
+    assert "expected: a worker died; the rest is tried again" in said
 
 
 def test_a_worker_killed_while_a_data_set_is_decoded(
@@ -136,7 +136,7 @@ def test_a_worker_killed_while_a_data_set_is_decoded(
         tmp_path / "data", tmp_path / "stage", engine=StageEngine("spark", spark=spark, say=said.append), **options
     )
     assert (tmp_path / "killed").exists()
-    assert said == ["decode: a worker died; what is left is tried again"]
+    assert said == ["decode: a worker died; the rest is tried again"]
     ids = [
         row["ID"] for number in range(len(found.files)) for batch in found.batches(number) for row in batch.to_pylist()
     ]

@@ -178,7 +178,7 @@ def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
     engine = Dying("spark", say=said.append)
     (receipt,) = run_stage(engine, "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
     assert (receipt.inputs, engine.tries) == ("x", 3)
-    assert said == ["stage: a worker died; what is left is tried again"] * 2
+    assert said == ["stage: a worker died; the rest is tried again"] * 2
 
 
 def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) -> None:

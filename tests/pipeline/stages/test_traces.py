@@ -42,13 +42,13 @@ def file(tmp_path: Path, name: str, content: bytes) -> Path:
     ("bad", "text"),
     [
         (b"7,\xff\xfe", "it is not UTF-8: invalid start byte at byte 2"),
-        (b'7,"never closed', "a quote is opened and never closed"),
+        (b'7,"never closed', "a quote is not closed"),
         (b'7,"closed" early', "',' expected after '\"'"),
         (b"7,a,b,c", r"more fields than the first line has names: \['b', 'c'\]"),
         (b"7," + b"x" * LONG, "it is longer than 1,048,576 bytes"),
         (b"seven,x", "seq is 'seven'; it must be a whole number"),
         (b"9" * 20 + b",x", ".*it must be a whole number of 64 bits"),
-        ("7,日".encode(), "data has '日' at character 1, which code page 037 has not"),
+        ("7,日".encode(), "data has '日' at character 1, which is not in code page 037"),
     ],
 )
 def test_a_poisoned_csv_record_costs_no_other(tmp_path: Path, bad: bytes, text: str) -> None:
@@ -73,12 +73,12 @@ def test_a_poisoned_csv_record_costs_no_other(tmp_path: Path, bad: bytes, text: 
     [
         (b'{"data": "' + b"x" * 3 * LONG + b'"}', "it is longer than 1,048,576 bytes"),
         (b'{"data": \xff}', "it is not UTF-8"),
-        (b'{"data": ', "it is no JSON: Expecting value at character 11; each line must be one JSON object"),
+        (b'{"data": ', "it is not JSON: Expecting value at character 11; each line must be one JSON object"),
         (b"[" * 100_000, "it cannot be read as JSON"),
         (b'["data"]', "a line must be one JSON object"),
         (b'{"region": ["A"]}', r"region is \['A'\]; it must be text"),
         (b'{"queue": true}', "queue is True; it must be text"),
-        (b'{"queue": "\\ud800"}', r"queue is .*it has half a character"),
+        (b'{"queue": "\\ud800"}', r"queue is .*it has half a surrogate pair"),
         (b'{"seq": [1]}', r"seq is \[1\]; it must be a whole number"),
         (b'{"seq": 1.5}', "seq is 1.5; it must be a whole number"),
         (b'{"time_us": 1e999}', "time_us is inf; it must be a whole number"),
@@ -157,7 +157,7 @@ def test_values_of_any_kind_are_events_or_named(given_: dict[str, Any]) -> None:
         pytest.param(
             b",".join(b"%x" % n for n in range(150_000)) + b",7\n", "the first line has the column '7' twice", id="many"
         ),
-        ("seq,data\n".encode("utf-16"), "the first line, which names the columns, is no CSV in UTF-8"),
+        ("seq,data\n".encode("utf-16"), "the first line, which names the columns, is not CSV in UTF-8"),
         (b"\x00" * 2 * LONG, "the first line, .* it is longer than 1,048,576 bytes"),
         (b"seq,data\n1,x\n", "record 1 at offset 9: no region; give the file such a column, .* it has seq, data"),
     ],

@@ -1,11 +1,11 @@
 """The stages of the data pipeline: ingest, load, replay, reconcile, report, and all of them as one run.
 
-A stage is a plan, a plain function of a task, and a manifest. The function reads and writes files itself and gives one
-row; tests call it without Spark. :mod:`~tdqsim.pipeline.stages.engine` runs it over many tasks, in this process or as
-Spark tasks, with the same results: nothing in a task's output depends on which process made it, on how many there were,
-or on the order in which they ran.
+A stage is a plan, a plain function of a task, and a manifest. The function reads and writes files itself and returns
+one row; tests call it without Spark. :mod:`~tdqsim.pipeline.stages.engine` runs it over many tasks, in this process or
+as Spark tasks, with the same results: a task's output does not depend on the process, on the number of processes, or on
+the order of the tasks.
 
-What a program or a test of a stage needs is named here, and loaded when it is first used.
+The names that a program or a test of a stage needs can be imported from here; each is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ __all__ = [
     "write_report",
 ]
 
-# No __dir__: freezegun looks at every name that a module lists, and would import pandas or FastAPI with time frozen.
+# There is no __dir__ here: freezegun inspects every name that a module lists, and would import pandas or FastAPI with
+# time frozen.
 __getattr__, _ = load_late(
     __name__,
     {

@@ -1,4 +1,4 @@
-"""The commands replay and reconcile: single stages of a run, over what ingest brought."""
+"""The commands replay and reconcile: single stages of a run, applied to the result of ingest."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run_replay(
     """Replay the events of a run's exchange.
 
     Returns:
-        How many regions, events and responses otherwise than expected; causes; the digest of everything that came out.
+        The number of regions, events and unexpected responses; the causes of failed regions; the digest of all output.
 
     Raises:
         DatasetError: ingest was not run.
@@ -88,7 +88,7 @@ def _replayed(
 
 
 def _inputs(run: Path) -> str:
-    """A digest of the exchange: of the receipts that ingest gave for it."""
+    """A digest of the exchange, made from the receipts of ingest for it."""
     files = sorted((run / "manifest" / "split.exchange").glob("*.json"))
     return digest_of([json.loads(path.read_text("utf-8"))["inputs"] for path in files])
 
@@ -102,22 +102,22 @@ def run_reconcile(
     spark: SparkSession | None = None,
     say: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Compare what replay left with events that say what must be there.
+    """Compare the records that replay left with the expected ones, given as events.
 
     Args:
         run: the run's directory.
         expected: Parquet files with EXPECT events.
-        matches: how each queue is compared; those that are expected and not named here are paired by position.
+        matches: how each queue is compared; expected queues that are not named here are paired by position.
         engine: local, spark or auto.
-        spark: a session that there is already.
-        say: called with what happens, for people.
+        spark: an existing session.
+        say: called with progress messages.
 
     Returns:
-        How many records were compared; the differences by queue and kind; queues of ``matches`` that neither side has.
+        The number of records compared; the differences by queue and kind; queues in ``matches`` that neither side has.
 
     Raises:
-        DatasetError: a stage before it was not run, a file is no event table, or nothing is expected.
-        NotAllowed: a mask or tolerance is for no field.
+        DatasetError: an earlier stage was not run, a file is not an event table, or nothing is expected.
+        NotAllowed: a mask or tolerance names no field.
     """
     with holding(run, say):
         return _reconciled(run, expected, matches, engine, spark, say)
@@ -133,7 +133,9 @@ def _reconciled(
         raise DatasetError(f"{', '.join(map(str, expected))}: no Parquet files there")
     for path in paths:
         if not path.is_file():
-            raise DatasetError(f"--expected {path}: there is no such file; name Parquet files, or folders of them")
+            raise DatasetError(
+                f"--expected {path}: there is no such file; name Parquet files, or folders with Parquet files"
+            )
     pieces = parquet_pieces(paths)
     queues = _expected_queues(paths)
     if not queues and not matches:
@@ -154,8 +156,8 @@ def _reconciled(
 
 
 def _expected_queues(paths: Sequence[Path]) -> list[str]:
-    """The queues of which records are expected."""
-    found: set[str] = set()
+    """The queues with expected records."""
+    names: set[str] = set()
     needed = ["command", "queue"]
     for path in paths:
         have = pq.read_schema(path).names
@@ -166,8 +168,8 @@ def _expected_queues(paths: Sequence[Path]) -> list[str]:
         with pq.ParquetFile(path, read_dictionary=needed) as file:
             for batch in file.iter_batches(columns=needed):
                 right = pc.equal(batch.column("command"), "EXPECT")
-                found |= set(batch.column("queue").filter(right).unique().to_pylist())
-    return sorted(name for name in found if name)
+                names |= set(batch.column("queue").filter(right).unique().to_pylist())
+    return sorted(name for name in names if name)
 
 
 def _compare(
@@ -189,7 +191,7 @@ def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Ma
     """A ``--match`` argument: ``QUEUE:key=0-16:order=262-278``.
 
     Raises:
-        NotAllowed: it is not one; says what is allowed.
+        NotAllowed: the text is not a valid argument; the message says what is allowed.
     """
     queue, *parts = text.split(":")
     match = Match(copybook=copybook, masks=masks, tolerances=_tolerances(tolerances))
@@ -199,18 +201,18 @@ def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Ma
         digits = span.isascii() and first.isdigit() and last.isdigit()
         if name not in ("key", "order") or not digits or int(first) >= int(last):
             raise NotAllowed(f"--match {text}: {part!r} must be key=A-B or order=A-B, bytes from 0, B not included")
-        found = slice(int(first), int(last))
-        match = replace(match, key=found) if name == "key" else replace(match, order=found)
+        part_span = slice(int(first), int(last))
+        match = replace(match, key=part_span) if name == "key" else replace(match, order=part_span)
     return queue, match
 
 
 def _tolerances(given: Mapping[str, str]) -> dict[str, Decimal]:
-    found = {}
+    limits = {}
     for name, text in given.items():
         try:
-            found[name] = Decimal(text)
+            limits[name] = Decimal(text)
         except InvalidOperation:
-            found[name] = Decimal("NaN")
-        if not found[name].is_finite() or found[name] < 0:
+            limits[name] = Decimal("NaN")
+        if not limits[name].is_finite() or limits[name] < 0:
             raise NotAllowed(f"--tolerance {name}={text}: must be a number, 0 or more")
-    return found
+    return limits

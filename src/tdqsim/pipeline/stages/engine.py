@@ -1,8 +1,7 @@
-"""Running a stage's function over its tasks: in this process, or as Spark tasks; the results are the same.
+"""Run a stage's function over its tasks: in this process, or as Spark tasks; the results are the same.
 
-Tasks that run programs of the user's, which may end the process that they are in, are done by one of their own.
-
-Below a size, starting Spark and its workers costs more than it saves; ``auto`` then stays in this process and logs it.
+Tasks that run the user's programs, which may end the process in which they run, get a separate process. Below a certain
+size, starting Spark and its workers costs more than it saves; ``auto`` then stays in this process and logs that.
 """
 
 from __future__ import annotations
@@ -40,20 +39,20 @@ __all__ = ["EngineName", "StageEngine", "StageFailed", "TaskError", "choose", "i
 
 EngineName = Literal["local", "spark", "auto"]
 ROUNDS = 4
-"""How often what is left of a stage is tried again when a worker process died."""
+"""How often the unfinished rest of a stage is retried when a worker process died."""
 LOCAL_ROUNDS = 64
-"""The same where one process does it all: each death is of one region, which is a row after two of them."""
+"""The same when one process runs all tasks: each death is due to one region, which becomes a row after its second."""
 
 _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
-"""More lines are the frames of an error."""
+"""A longer report is reduced: the other lines are the frames of an error."""
 _TASK_ERROR = re.compile(r'\{"message": ".*", "ours": (?:true|false)\}')
 ENGINES = ("local", "spark", "auto")
 _ROW = schema("bucket int32, body string")
 
 
 class StageFailed(DatasetError):
-    """A stage could not be finished; the message names it, its buckets, and what the last attempt said."""
+    """A stage could not be finished; the message names it, its buckets, and the error of the last attempt."""
 
 
 T = TypeVar("T", bound=StageTask)
@@ -65,9 +64,9 @@ class StageEngine:
 
     Attributes:
         name: ``local`` or ``spark``.
-        why: why it was chosen, in a sentence for people.
-        spark: the session, made when the first stage needs it.
-        say: called with what happens, for people.
+        why: why it was chosen, as a sentence.
+        spark: the session, made when a stage first needs it.
+        say: called with progress messages.
     """
 
     name: Literal["local", "spark"]
@@ -76,32 +75,33 @@ class StageEngine:
     say: Callable[[str], None] = field(default=lambda _: None)
 
     def session(self) -> SparkSession:
-        """The Spark session; a local one is made when none was handed in."""
+        """The Spark session; if none was passed in, a local one is made."""
         if self.spark is None:
-            self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data never is Java's work
+            self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data is never processed in Java
         return self.spark
 
     def map(self, tasks: Sequence[T], function: Callable[[T], Receipt], *, apart: bool = False) -> list[Receipt]:
         """The function's receipt for each task, in the order of the tasks.
 
         Raises:
-            TaskError: a task raised something in another process; the tasks that have not begun do not begin.
+            TaskError: a task raised an exception in another process; tasks that have not started are not started.
         """
         if self.name == "local":
             if not (apart and _may_fork()):
                 return [function(task) for task in tasks]
             with warnings.catch_warnings(), _pool() as pool:
-                warnings.simplefilter("ignore", DeprecationWarning)  # threads of Arrow's and numpy's provide for it
+                # the threads of Arrow and numpy are safe across a fork
+                warnings.simplefilter("ignore", DeprecationWarning)
                 return list(pool.map(partial(_done, function), tasks))
         rows = run_tasks(self.session(), tasks, partial(_row, function), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
 
 
 def insist(engine: StageEngine, stage: str, work: Callable[[], None]) -> None:
-    """Do what Spark does of a stage by itself, again when a worker process died.
+    """Run work with retries, as Spark does for its tasks, when a worker process died.
 
     Raises:
-        StageFailed: it could not be done; the message has what Spark said.
+        StageFailed: it could not be done; the message contains what Spark reported.
         DatasetError, TdqError: the input is wrong.
     """
     for attempt in range(1, ROUNDS + 1):
@@ -112,19 +112,20 @@ def insist(engine: StageEngine, stage: str, work: Callable[[], None]) -> None:
 
 @contextmanager
 def _dying(engine: StageEngine, stage: str, left: str, *, last: bool) -> Iterator[None]:
-    """An attempt, which goes by when a worker process dies in it, unless it is the last."""
+    """One attempt; the death of a worker process in it is ignored unless it is the last attempt."""
     try:
         yield
     except Exception as error:
         if last or not _died(error):
             raise _stage_error(stage, left, error) from error
-        engine.say(f"{stage}: a worker died; what is left is tried again")
+        engine.say(f"{stage}: a worker died; the rest is tried again")
 
 
 class TaskError(Exception):
-    """An exception of a task on its way to the process that started the stage: one line of JSON, whatever Spark adds.
+    """An exception of a task, as one line of JSON, on its way to the process that started the stage.
 
-    The error's text is under ``message``; ``ours`` says that it is for the user as it is.
+    Spark may add text before and after the line. The key ``message`` has the error's text; ``ours`` says that the user
+    can be shown this text unchanged.
     """
 
 
@@ -139,22 +140,23 @@ def _row(function: Callable[[T], Receipt], task: T) -> list[dict[str, object]]:
     try:
         return [{"bucket": task.bucket, "body": json.dumps(_done(function, task).as_json())}]
     finally:
-        pa.default_memory_pool().release_unused()  # the next task may be long in coming, and others work meanwhile
+        # the next task may come much later, and other processes need memory meanwhile
+        pa.default_memory_pool().release_unused()
 
 
 def _may_fork() -> bool:
-    """Whether a copy of this process can be made: one with other threads may wait for ever for what they held."""
+    """Whether this process can be forked: with other threads, a fork may wait for ever for their locks."""
     waits = signal.getsignal(signal.SIGCHLD) is not signal.SIG_IGN
     return sys.platform == "linux" and waits and threading.active_count() == 1
 
 
 def _pool() -> ProcessPoolExecutor:
-    """One process for all tasks, a copy of this one: programs of the user's may end it, and nothing else."""
+    """One process for all tasks, forked from this one, so that the user's programs can end only that process."""
     return ProcessPoolExecutor(1, multiprocessing.get_context("fork"), _end_with_parent)
 
 
 def _end_with_parent() -> None:
-    """End this process when the one that started it has ended: no one waits for its results."""
+    """End this process when its parent has ended, because no one waits for its results."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 
@@ -184,7 +186,7 @@ def choose(
     """The engine for a run.
 
     Raises:
-        NotAllowed: there is no such engine.
+        NotAllowed: the engine is unknown.
     """
     talk = say or (lambda _: None)
     one_of("--engine", wanted, ENGINES)
@@ -193,7 +195,7 @@ def choose(
     if records >= BOUNDS["spark_pays_records"] or size >= BOUNDS["spark_pays_bytes"]:
         return StageEngine("spark", f"{records:,} records, {size:,} bytes: enough for Spark to pay", spark, talk)
     why = (
-        f"{records:,} records, {size:,} bytes: Spark pays from {BOUNDS['spark_pays_records']:,} records or "
+        f"{records:,} records, {size:,} bytes: using Spark pays from {BOUNDS['spark_pays_records']:,} records or "
         f"{BOUNDS['spark_pays_bytes']:,} bytes; the same functions run in this process (--engine spark insists)"
     )
     return StageEngine("local", why, None, talk)
@@ -204,32 +206,32 @@ def run_stage(
     *,
     apart: bool = False,
 ) -> list[Receipt]:  # fmt: skip
-    """Do what is not done yet of a stage, heaviest first, then publish its manifest.
+    """Do the unfinished tasks of a stage, the heaviest first, then publish its manifest.
 
-    A worker process that dies takes its Spark job with it: the rest is tried again, a few times.
+    A worker process that dies ends its Spark job; the rest is retried a few times.
 
     Args:
         engine: where tasks run.
         stage: its name.
         run: the run's directory.
         tasks: all its tasks, done or not.
-        function: does one of them.
-        folder: the folder of the run's directory that is this stage's own: what an earlier run with other arguments
-            left there goes, before the manifest is published.
-        apart: the function may end the process that it is in.
+        function: does one task.
+        folder: the folder in the run's directory that belongs to this stage alone; files that an earlier run with other
+            arguments left there are removed before the manifest is published.
+        apart: whether the function may end the process that it is in.
 
     Raises:
         StageFailed: it could not be finished.
-        DatasetError: what tasks wrote is not seen here.
+        DatasetError: this process does not see the files that tasks wrote.
         TdqError: raised by the function in this process.
     """
-    # Long, because a stage's attempts and its end are one story: what is done is never forgotten between them.
+    # The function is long because a stage's attempts and its end share one record of what is done.
     receipts = Receipts(run, stage)
     done: dict[int, Receipt] = {}
 
     def look() -> list[T]:
-        """Take up the receipts there are; what is left, heaviest first."""
-        done.update((t.bucket, found) for t in tasks if (found := receipts.get(t.bucket, t.inputs)) is not None)
+        """Read the existing receipts; returns the tasks that are left, heaviest first."""
+        done.update((t.bucket, receipt) for t in tasks if (receipt := receipts.get(t.bucket, t.inputs)) is not None)
         return sorted((t for t in tasks if t.bucket not in done), key=lambda t: (-t.weight, t.bucket))
 
     rounds = LOCAL_ROUNDS if engine.name == "local" and apart else ROUNDS
@@ -239,7 +241,7 @@ def run_stage(
         if not left:
             break
         outdate(run, stage)
-        for task in left:  # a receipt for other inputs must not outlive the files it is for
+        for task in left:  # a receipt for other inputs must not outlive the files that it describes
             receipts.forget(task.bucket)
         if done and attempt == 1:
             engine.say(f"{stage}: {len(done)} of {len(tasks)} buckets were done before; {len(left)} are left")
@@ -256,18 +258,18 @@ def run_stage(
 
 
 def _check_seen(run: Path, receipts: Sequence[Receipt]) -> None:
-    """Make sure that this process sees what tasks wrote."""
+    """Check that this process sees the files that tasks wrote."""
     for each in receipts:
         for name in each.files:
             if not (run / name).is_file():
                 raise DatasetError(
-                    f"{run / name}: a task wrote it, and it is not seen here: tasks and this process need the same "
-                    "directory; give one that is shared, or a place in an object store where that can be"
+                    f"{run / name}: a task wrote it, but it is not visible here: tasks and this process need the same "
+                    "directory; name a shared one, or a place in an object store where that can be"
                 )
 
 
 def _died(error: Exception) -> bool:
-    """Whether a worker process went away, which another attempt may survive; not an error of the task's own."""
+    """Whether a worker process died, which another attempt may survive; not an error of the task itself."""
     text = str(error)
     if isinstance(error, TdqError) or _TASK_ERROR.search(text):
         return False
@@ -276,26 +278,26 @@ def _died(error: Exception) -> bool:
 
 
 def _stage_error(stage: str, left: str, error: Exception) -> Exception:
-    """An error of ours as it is; one that came through Spark by what the worker said at its end."""
+    """Our own errors unchanged; for an error that came through Spark, one with the last output of the worker."""
     if isinstance(error, TdqError):
         return error
-    if found := _TASK_ERROR.search(str(error)):
-        raised = json.loads(found[0])
+    if match := _TASK_ERROR.search(str(error)):
+        raised = json.loads(match[0])
         if raised["ours"]:
             return DatasetError(raised["message"])
         text = str(raised["message"])
-    elif (text := _said(error)).startswith(_OURS):
+    elif (text := _relevant_text(error)).startswith(_OURS):
         return DatasetError(text.removeprefix(_OURS))
-    return StageFailed(f"{stage}: {left}; run it again to go on there. {text}")
+    return StageFailed(f"{stage}: {left}; run it again to continue there. {text}")
 
 
-def _said(error: Exception) -> str:
-    """The relevant part of an error that may be one of Spark's, with the frames of two languages."""
+def _relevant_text(error: Exception) -> str:
+    """The relevant part of an error, which may come from Spark with the stack frames of two languages."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    said = [line for line in lines if line.startswith("tdqsim.")]
-    if said:
-        return said[-1]
+    ours = [line for line in lines if line.startswith("tdqsim.")]
+    if ours:
+        return ours[-1]
     if len(lines) < _FEW_LINES:
         return _text_of(error)
-    said = list(takewhile(lambda line: not line.startswith("at "), lines))
-    return " ".join(dict.fromkeys((lines[0], said[-1])))  # Python says what was raised last, and Java first
+    before_frames = list(takewhile(lambda line: not line.startswith("at "), lines))
+    return " ".join(dict.fromkeys((lines[0], before_frames[-1])))  # Python prints the exception last, Java first

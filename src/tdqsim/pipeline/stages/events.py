@@ -1,13 +1,13 @@
-"""The event table: everything that is to happen in many regions, one row an event.
+"""The event table: everything that is to happen in many regions, one row for each event.
 
-``command`` says what an event is. Of CICS: WRITEQ TD, READQ TD, DELETEQ TD; SYNCPOINT, SYNCPOINT ROLLBACK, RETURN and
-ABEND of the task named in ``task``; START of the transaction in ``tran``; any other command as text in ``data`` under
-EXEC CICS. Of IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE sends the
-entry-specific data of a journal entry. Before a region starts: DD, a record of the data set of the DD name in
-``queue``; SEED, a record on a queue. EXPECT is a record that must come out of the queue or DD name; replay passes over
-it, reconcile looks for it.
+The column ``command`` says what an event is. For CICS: WRITEQ TD, READQ TD, DELETEQ TD; SYNCPOINT, SYNCPOINT ROLLBACK,
+RETURN and ABEND of the task named in ``task``; START of the transaction in ``tran``; any other command as text in
+``data`` under EXEC CICS. For IBM i: QSNDDTAQ, QRCVDTAQ, QCLRDTAQ, with LIBRARY/QUEUE in ``queue``; QSNDDTAQ JE sends
+the entry-specific data of a journal entry. Before a region starts: DD, a record of the data set of the DD name in
+``queue``; SEED, a record on a queue. EXPECT is a record that must be in the queue or data set at the end; replay
+ignores it, reconcile looks for it.
 
-The events of a region are taken in the order of their numbers, from all pieces that have some, in bounded memory.
+The events of a region are read in the order of their numbers, from all pieces that contain some, in bounded memory.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ COLUMNS = {
     "tran": "transaction id of the task, or the one to start",
     "command": "what happens; see the module",
     "queue": "queue, DD name, or LIBRARY/QUEUE",
-    "key": "key of a keyed data queue; of EXPECT: by what records are found",
+    "key": "key of a keyed data queue; of EXPECT: the key that identifies records",
     "data": "the record",
     "resp": "the response that is expected, by name; null for any",
     "resp2": "the RESP2 that is expected; null for any",
@@ -67,12 +67,12 @@ _NEEDED = ("region", "seq", "command")
 
 
 def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
-    """A table as an event table: columns in order, those that are left out null; others are dropped.
+    """Convert a table to an event table: columns in order, missing ones null, others dropped.
 
-    Messages name the file, and count its records from the ``first`` of these on.
+    Messages name the file, and count its records from ``first``.
 
     Raises:
-        DatasetError: a column that is needed is missing, or has values of another kind; names the column.
+        DatasetError: a required column is missing, or has values of another type; the message names the column.
     """
     columns = []
     for field in EVENTS:
@@ -90,10 +90,10 @@ def conform(given: pa.Table, where: str, first: int = 0) -> pa.Table:
 
 
 def no_nulls(column: pa.ChunkedArray, name: str, where: str, first: int) -> None:
-    """Make sure that every record has a value.
+    """Check that every record has a value.
 
     Raises:
-        DatasetError: one has none; names it.
+        DatasetError: one has none; the message names it.
     """
     if column.null_count:
         row = column.is_null().to_pylist().index(True)
@@ -104,7 +104,7 @@ def _cast(column: pa.ChunkedArray, field: pa.Field, where: str, first: int) -> p
     try:
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if pa.types.is_timestamp(column.type):  # whatever its unit
+        if pa.types.is_timestamp(column.type):  # whatever its unit is
             column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
         if field.type == pa.binary() and _is_text(column.type):
             column = _encoded(column)
@@ -122,7 +122,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:
-    """Text as bytes in code page 037, as in traces; each different text is looked at once."""
+    """Text as bytes in code page 037, as in traces; each different text is encoded once."""
     coded = column.combine_chunks().dictionary_encode()
     if isinstance(coded, pa.ChunkedArray):
         coded = coded.combine_chunks()
@@ -131,7 +131,7 @@ def _encoded(column: pa.ChunkedArray) -> pa.Array:
 
 
 def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:
-    """A matrix of bytes, a row a record, as a binary column without touching the bytes one by one."""
+    """A matrix of bytes, one row for each record, as a binary column, without handling single bytes."""
     rows, width = matrix.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
     data = np.ascontiguousarray(matrix)
@@ -141,7 +141,7 @@ def fixed_binary(matrix: npt.NDArray[np.uint8]) -> pa.Array:
 def event_table(
     regions: pa.Array, seq: Ints, command: str, queue: str, data: pa.Array, key: pa.Array | None = None
 ) -> pa.Table:
-    """Events that differ in region, sequence number and data only."""
+    """Events that differ only in region, sequence number and data."""
     rows = len(seq)
     columns = {
         "region": regions,
@@ -156,10 +156,10 @@ def event_table(
 
 
 class Pages:
-    """Mapped files. A page that was read is memory of this process, until it is given back.
+    """Memory-mapped files. A page that was read counts as memory of this process until it is released.
 
-    So a bucket, however large, takes some megabytes: pages go when that many were read since the last time. One that
-    is wanted again after all comes back from the system's cache.
+    Pages are released whenever some megabytes have been read since the last release, so that even a large bucket takes
+    only some megabytes. A released page that is needed again is read from the system's cache.
     """
 
     def __init__(self) -> None:
@@ -178,13 +178,13 @@ class Pages:
         return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()
 
     def read(self, size: int) -> None:
-        """So many bytes were read."""
+        """Note that ``size`` bytes were read."""
         self._read += size
         if self._read >= BOUNDS["mapped_bytes"]:
             self.forget()
 
     def forget(self) -> None:
-        """Let all pages go, and what Arrow keeps for later of the memory of what was made of them."""
+        """Release all pages, and the memory that Arrow keeps of what was made from them."""
         self._read = 0
         pa.default_memory_pool().release_unused()
         for mapped in self._files if hasattr(mmap, "MADV_DONTNEED") else ():
@@ -193,12 +193,12 @@ class Pages:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The events of one region in one piece: they stay on disk until they are asked for.
+    """The events of one region in one piece; they stay on disk until they are read.
 
     Attributes:
         table: the piece, memory-mapped.
         start, stop: its rows, in sequence order.
-        pages: where it is mapped; None for a table in memory.
+        pages: the mapping; None for a table in memory.
     """
 
     table: pa.Table
@@ -219,11 +219,11 @@ class Slice:
     @property
     def numbers(self) -> Ints:
         """The sequence numbers of its events."""
-        found: Ints = self.table.column("seq").slice(self.start, self.stop - self.start).to_numpy()
-        return found
+        numbers: Ints = self.table.column("seq").slice(self.start, self.stop - self.start).to_numpy()
+        return numbers
 
     def batches(self, rows: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Its events, so many at a time; by default as many as are some megabytes."""
+        """Its events in batches of ``rows`` events; by default batches of some megabytes."""
         size = rows or rows_at_once(self.table)
         for start in range(self.start, self.stop, size):
             part = self.table.slice(start, min(size, self.stop - start))
@@ -233,7 +233,7 @@ class Slice:
 
 
 def rows_at_once(table: pa.Table) -> int:
-    """How many rows of a table are taken at once: few when records are long."""
+    """How many rows of a table are read at once: few when records are long."""
     each: int = max(1, table.nbytes // max(1, table.num_rows))
     return max(1, min(BOUNDS["batch_rows"], BOUNDS["batch_bytes"] // each))
 
@@ -242,9 +242,9 @@ def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
     """The slices of each region in the pieces of a bucket, regions by name, slices by their first event.
 
     Raises:
-        DatasetError: a piece cannot be read; names it.
+        DatasetError: a piece cannot be read; the message names it.
     """
-    found: dict[str, list[Slice]] = {}
+    slices: dict[str, list[Slice]] = {}
     pages = Pages()
     for path in files:
         try:
@@ -254,13 +254,13 @@ def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
                 f"{path}: this piece of the exchange cannot be read: {error}; run ingest again"
             ) from error
         for name, start, stop in _runs(whole):
-            found.setdefault(name, []).append(Slice(whole, start, stop, pages))
+            slices.setdefault(name, []).append(Slice(whole, start, stop, pages))
         pages.read(whole.column("region").nbytes)
-    return {name: sorted(found[name], key=lambda each: each.first) for name in sorted(found)}
+    return {name: sorted(slices[name], key=lambda each: each.first) for name in sorted(slices)}
 
 
 def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
-    """Where each region's events are in a piece, which is sorted by region."""
+    """Where each region's events are in a piece; a piece is sorted by region."""
     if not whole.num_rows:
         return
     coded = whole.column("region").combine_chunks().dictionary_encode()
@@ -273,7 +273,7 @@ def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
 
 
 def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
-    """From where to where the same number stands in a row of numbers."""
+    """The ranges in which the same number is repeated."""
     cuts = np.concatenate(([0], np.flatnonzero(np.diff(codes)) + 1, [len(codes)])).tolist()
     return ((start, stop) for start, stop in pairwise(cuts) if stop > start)
 
@@ -284,11 +284,11 @@ def stretches(codes: Ints) -> Iterator[tuple[int, int]]:
 def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
     """Batches of a region's events by sequence number.
 
-    Pieces that follow each other, as those of a file do, are read one after another; others are merged, as far as they
-    lie beside each other.
+    Pieces that follow each other, such as those of one file, are read one after another; pieces whose ranges overlap
+    are merged where they do.
 
     Raises:
-        DatasetError: two events have the same number; names it.
+        DatasetError: two events have the same number; the message names it.
     """
     last: int | None = None
     for part in _merged(slices):
@@ -310,10 +310,10 @@ def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
 
 
 def _merged(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    """Slices merged: what is up to the earliest end of the heads of all that go on can be sorted and given away.
+    """Merge slices: events up to the earliest end of the current batches of all slices can be sorted and returned.
 
-    A slice is looked at only from where the others have come to its first event until its last. The heads together are
-    as long as what is taken of a single slice.
+    A slice takes part only from its first event to its last. All current batches together are as long as one batch of a
+    single slice.
     """
     waiting = sorted(slices, key=lambda each: each.first, reverse=True)
     open_: list[Slice] = []

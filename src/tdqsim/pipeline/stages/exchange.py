@@ -1,10 +1,10 @@
-"""The exchange: events from any number of inputs, laid down by bucket, so that one task has all of a region.
+"""The exchange: events from any number of inputs, stored by bucket, so that one task has all events of a region.
 
-Two passes over pieces of the input. The first counts events by region; from the counts the plan gives each region a
-bucket, the heaviest first to whichever bucket has least. The second writes each piece's events to a file for each
-bucket, sorted by region and sequence number. Nothing goes through Spark but counts and receipts.
+Two passes are made over pieces of the input. The first counts events by region; from the counts the plan assigns each
+region to a bucket, the heaviest region first, always to the bucket with the least. The second writes each piece's
+events to a file for each bucket, sorted by region and sequence number. Only counts and receipts go through Spark.
 
-A piece is a range of bytes of a data set of fixed-length records, or a Parquet file's row groups.
+A piece is a range of bytes of a data set of fixed-length records, or some row groups of a Parquet file.
 """
 
 from __future__ import annotations
@@ -43,21 +43,21 @@ __all__ = [
 
 _READ = 16 << 20
 DD_SHIFT = 40
-"""Sequence numbers of an input data set's records begin at its place among the inputs, shifted left by this."""
+"""The numbers of an input's records begin at its place among the inputs, shifted left by this number of bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedPiece:
-    """Some records of an input data set of a job, which says which region each goes to.
+    """Some records of an input data set of a job; the job assigns each record to a region.
 
     Attributes:
         path: the data set.
         dd: its DD name; ``place`` is its place among the job's inputs.
         length: bytes of a record.
-        first, count: its records, from 0.
+        first, count: the first record, counted from 0, and the number of records.
         directory: the region directory of the job.
         regions: how many regions there are.
-        inputs: the job's data sets by DD name; the job routes by some of them.
+        inputs: the job's data sets by DD name; the job assigns regions by some of them.
     """
 
     path: Path
@@ -71,7 +71,7 @@ class FixedPiece:
     inputs: tuple[tuple[str, Path], ...]
 
     def tables(self) -> Iterator[pa.Table]:
-        """Its events, some megabytes at a time."""
+        """Its events, in tables of some megabytes."""
         with loaded_job(self.directory) as job:
             route = job.router(dict(self.inputs), self.regions)
             names = pa.array([job.region_name(number, self.regions) for number in range(self.regions)])
@@ -114,44 +114,44 @@ class ParquetPiece:
     rows: int = 0
 
     def tables(self) -> Iterator[pa.Table]:
-        """Its events, some megabytes at a time."""
+        """Its events, in tables of some megabytes."""
         yield from (conform(part, str(self.path), first) for first, part in self.numbered_parts())
 
     def region_columns(self) -> Iterator[pa.ChunkedArray]:
-        """The regions of its events; nothing else is read."""
+        """The regions of its events; reads no other column."""
         for first, part in self.numbered_parts(["region"]):
             if "region" not in part.column_names:
-                conform(part, str(self.path), first)  # says what there is instead
+                conform(part, str(self.path), first)  # reports the columns that exist instead
             no_nulls(part.column("region"), "region", str(self.path), first)
             yield part.column("region").cast(pa.string())
 
     def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
-        """Its rows as they are, some megabytes at a time, with how many rows of the file come before them."""
+        """Its rows unchanged, in tables of some megabytes, each with the number of the file's rows before it."""
         try:
             file = pq.ParquetFile(self.path)
             have = file.schema_arrow.names
             wanted = have if columns is None else [name for name in columns if name in have]
             for group in self.groups:
-                found = file.metadata.row_group(group)
+                metadata = file.metadata.row_group(group)
                 done = sum(file.metadata.row_group(before).num_rows for before in range(group))
-                each = max(1, found.total_byte_size // max(1, found.num_rows))
+                each = max(1, metadata.total_byte_size // max(1, metadata.num_rows))
                 rows = max(1, min(BOUNDS["batch_rows"] * 4, BOUNDS["batch_bytes"] // each))
                 for batch in file.iter_batches(rows, row_groups=[group], columns=wanted or None):
                     yield done, pa.Table.from_batches([batch])
                     done += batch.num_rows
         except (OSError, pa.ArrowInvalid) as error:
-            said = " ".join(str(error).split())
-            raise DatasetError(f"{self.path}: cannot be read: {said}; copy it again, or leave it out") from error
+            reason = " ".join(str(error).split())
+            raise DatasetError(f"{self.path}: cannot be read: {reason}; copy it again, or leave it out") from error
 
 
 Piece = FixedPiece | ParquetPiece
 
 
 def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
-    """A data set of fixed-length records cut into pieces.
+    """Divide a data set of fixed-length records into pieces.
 
     Raises:
-        DatasetError: its size is no multiple of the record length.
+        DatasetError: its size is not a multiple of the record length.
     """
     total = path.stat().st_size
     if total % length:
@@ -173,30 +173,30 @@ class CountTask(StageTask):
 
 
 def count_piece(task: CountTask) -> Receipt:
-    """How many events each region has in a piece; in the receipt's details under ``counts``."""
-    begun = time.perf_counter()
+    """Count the events of each region in a piece; the counts are in the receipt's details under ``counts``."""
+    started = time.perf_counter()
     counts: dict[str, int] = {}
     for part in task.piece.region_columns():
         for row in part.value_counts().to_pylist():
             counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
-    return publish(task, task.stage, (), sum(counts.values()), begun, counts=dict(sorted(counts.items())))
+    return publish(task, task.stage, (), sum(counts.values()), started, counts=dict(sorted(counts.items())))
 
 
 def assign(counts: Mapping[str, int], buckets: int) -> dict[str, int]:
-    """A bucket for each region: heaviest region first, to the bucket that has least; the same for the same counts."""
+    """A bucket for each region: the heaviest region first, to the bucket with the least; deterministic."""
     loads = [(0, number) for number in range(max(1, min(buckets, len(counts))))]
     heapq.heapify(loads)
-    found = {}
+    assigned = {}
     for name in sorted(counts, key=lambda region: (-counts[region], region)):
         load, number = heapq.heappop(loads)
-        found[name] = number
+        assigned[name] = number
         heapq.heappush(loads, (load + counts[name], number))
-    return found
+    return assigned
 
 
 @dataclass(frozen=True, slots=True)
 class SplitTask(StageTask):
-    """Write the events of one piece by bucket, as ``plan`` has it for each region: ``FOLDER/BUCKET/PIECE.arrow``."""
+    """Write the events of one piece by bucket, according to ``plan``, to ``FOLDER/BUCKET/PIECE.arrow``."""
 
     piece: Piece
     plan: Mapping[str, int]
@@ -206,7 +206,7 @@ class SplitTask(StageTask):
 
 def split_piece(task: SplitTask) -> Receipt:
     """Write a piece's events by bucket, sorted by region and sequence number."""
-    begun = time.perf_counter()
+    started = time.perf_counter()
     names = sorted(task.plan)
     buckets = np.array([task.plan[name] for name in names], np.int64)
     parts: dict[int, list[pa.Table]] = {}
@@ -229,11 +229,11 @@ def split_piece(task: SplitTask) -> Receipt:
             put_down()
             held, spilled = 0, spilled + 1
     put_down()
-    return publish(task, task.stage, files, rows, begun)
+    return publish(task, task.stage, files, rows, started)
 
 
 def _by_bucket(part: pa.Table, names: list[str], buckets: Ints) -> Iterator[tuple[int, pa.Table]]:
-    """A table's events for each bucket, in order of region and sequence number."""
+    """A table's events for each bucket, sorted by region and sequence number."""
     codes = pc.index_in(part.column("region"), pa.array(names)).to_numpy()
     seq = part.column("seq").to_numpy()
     order = np.lexsort((seq, codes, buckets[codes]))
@@ -245,7 +245,7 @@ def _by_bucket(part: pa.Table, names: list[str], buckets: Ints) -> Iterator[tupl
 
 def _write(path: Path, tables: list[pa.Table]) -> None:
     whole = pa.concat_tables(tables)
-    if len(tables) > 1:  # each part is in order by itself
+    if len(tables) > 1:  # each part is sorted only within itself
         whole = whole.take(pc.sort_indices(whole, [("region", "ascending"), ("seq", "ascending")]))
     with published(path) as fresh, pa.OSFile(str(fresh), "wb") as sink, pa.ipc.new_file(sink, EVENTS) as writer:
         writer.write_table(whole, max_chunksize=BOUNDS["batch_rows"])

@@ -1,6 +1,6 @@
-"""Feeding one region, or one IBM i system, its events in order, and taking down every response.
+"""Feed the events of one region, or of one IBM i system, in order, and record every response.
 
-A batch of events is taken as columns, and its responses become columns: nothing is made of a single event but its
+A batch of events is read as columns, and its responses become columns: the only object made for a single event is its
 outcome.
 """
 
@@ -27,14 +27,14 @@ from tdqsim.pipeline.stages.tables import Rows
 __all__ = ["BEFORE", "IBMI_COMMANDS", "NORMAL", "CicsFeed", "IbmiFeed", "RecordedClock", "Taken"]
 
 BEFORE: Final = ("DD", "SEED", "EXPECT")
-"""Pseudo-commands: the contents before the start, and the expected contents at the end."""
+"""Pseudo-commands: the initial contents before the start, and the expected contents at the end."""
 
 IBMI_COMMANDS: Final = ("QSNDDTAQ", "QSNDDTAQ JE", "QRCVDTAQ", "QCLRDTAQ")
 FAILED: Final = "ERROR"
 
 
 class RecordedClock(Clock):
-    """A clock that only events and simulated waits move: the same run gives the same times."""
+    """A clock that only events and simulated waits advance, so that the same run gives the same times."""
 
     __slots__ = ("_start_ns",)
 
@@ -43,21 +43,21 @@ class RecordedClock(Clock):
         self._start_ns = start_ns
 
     def time_ns(self) -> int:
-        """The start, and the jumps made since."""
+        """The start time plus the jumps so far."""
         return self._start_ns + self._jumped_ns
 
     @property
     def jumped(self) -> int:
-        """The sum of the jumps: something cheap that changes when the time does."""
+        """The sum of the jumps; cheap to read, and it changes whenever the time does."""
         return self._jumped_ns
 
 
 Short = Callable[[str, bytes | None, bytes | None], bytes | None]
-"""A frequent command of no task: given queue, key and data, what it gives."""
+"""A frequent command outside a task: called with queue, key and data, it returns the outcome."""
 
 
 class _Feed:
-    """The base of both kinds: a batch of events in, responses as columns out."""
+    """The base of both kinds: takes batches of events, and gives their responses as columns."""
 
     def __init__(self, clock: RecordedClock, results: Rows, depths: Depths) -> None:
         self.clock = clock
@@ -84,7 +84,7 @@ class _Feed:
             self.unexpected += taken.unexpected
 
     def _work(self, taken: Taken) -> None:
-        """Issue the events: the one loop that is gone through for every one of them."""
+        """Issue the events; this is the only loop that runs for each event."""
         clock, depths, depth_of, short = self.clock, self.depths, self._depth, self._short
         jumped, now = clock.jumped, taken.moments[0][1]
         times, tasks, keys, deeps, seq = taken.time_us, taken.task, taken.key, taken.depth, taken.seq
@@ -120,11 +120,11 @@ class _Feed:
 
 
 def _only_commands(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The events of a batch without those that are no commands."""
-    found = batch.column("command")
-    if not set(found.unique().to_pylist()) & set(BEFORE):
+    """The events of a batch without pseudo-commands."""
+    commands = batch.column("command")
+    if not set(commands.unique().to_pylist()) & set(BEFORE):
         return batch
-    return batch.filter(pc.invert(pc.is_in(found, pa.array(BEFORE))))
+    return batch.filter(pc.invert(pc.is_in(commands, pa.array(BEFORE))))
 
 
 class FedEvent(NamedTuple):
@@ -146,7 +146,7 @@ def _event(taken: Taken, at: int) -> FedEvent:
 
 
 def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], bytes | None]:
-    """Response, RESP2 and cause of an event that did not end normally, and the record that came along."""
+    """Response, RESP2 and cause of an event that did not end normally, and the record that it returned."""
     if isinstance(error, Condition):
         return (error.resp.name, error.resp2, None), error.data or None
     if isinstance(error, Abend):
@@ -155,7 +155,7 @@ def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], b
         return (error.message_id, 0, error.text), None
     if isinstance(error, TdqError):
         return (FAILED, 0, str(error)), None
-    if isinstance(error, (TypeError, ValueError, KeyError)):  # a poisoned event: a row, and on with the next one
+    if isinstance(error, (TypeError, ValueError, KeyError)):  # a bad event becomes a row, and the next event follows
         return (FAILED, 0, f"event {seq}: {type(error).__name__}: {error}"), None
     raise error
 
@@ -207,11 +207,11 @@ class CicsFeed(_Feed):
             actor.execute(line)
 
     def _task(self, number: int, tran: str) -> Task:
-        found = self.tasks.get(number)
-        if found is None:
-            found = self.tasks[number] = self.region.task(transid=tran) if tran else self.region.task()
-            found.__enter__()
-        return found
+        open_task = self.tasks.get(number)
+        if open_task is None:
+            open_task = self.tasks[number] = self.region.task(transid=tran) if tran else self.region.task()
+            open_task.__enter__()
+        return open_task
 
     def _end(self, number: int, command: str) -> None:
         task = self.tasks[number]
@@ -226,7 +226,7 @@ class CicsFeed(_Feed):
         return numitems_of(self.region, queue)
 
     def finish(self) -> None:
-        """The events are over: tasks that are still on end normally, and whatever waits for time runs."""
+        """The events are finished: end open tasks normally, and run whatever waits for time."""
         for number in list(self.tasks):
             task = self.tasks.pop(number)
             task.__exit__(None, None, None)
@@ -246,12 +246,12 @@ class IbmiFeed(_Feed):
         self._short = {"QSNDDTAQ": self._send, "QRCVDTAQ": self._receive}
 
     def _name(self, queue: str) -> tuple[str, str]:
-        """Library and name of what is written as LIBRARY/QUEUE."""
-        found = self._names.get(queue)
-        if found is None:
+        """Library and name from LIBRARY/QUEUE."""
+        qualified = self._names.get(queue)
+        if qualified is None:
             library, _, name = queue.rpartition("/")
-            found = self._names[queue] = (library or "*LIBL", name)
-        return found
+            qualified = self._names[queue] = (library or "*LIBL", name)
+        return qualified
 
     def _send(self, queue: str, key: bytes | None, data: bytes | None) -> None:
         library, name = self._name(queue)
@@ -268,8 +268,8 @@ class IbmiFeed(_Feed):
             return self._short[command](queue, key, data)
         library, name = self._name(queue)
         if command == "QSNDDTAQ JE":
-            found, block = self._queues.get(queue), data or b""
-            key = None if found is None else sent_key(block, found.key_length) or None
+            known_queue, block = self._queues.get(queue), data or b""
+            key = None if known_queue is None else sent_key(block, known_queue.key_length) or None
             self.job.qsnddtaq(name, library, block, key, from_journal_entry=True)
             return None
         if command == "QCLRDTAQ":
@@ -278,11 +278,11 @@ class IbmiFeed(_Feed):
         raise TdqError(f"command {command!r}: an IBM i system knows {', '.join(IBMI_COMMANDS)}")
 
     def _depth(self, queue: str) -> int | None:
-        found = self._queues.get(queue)
-        return None if found is None or found.ddm else found.stored.count
+        known_queue = self._queues.get(queue)
+        return None if known_queue is None or known_queue.ddm else known_queue.stored.count
 
     def seed(self, name: str, records: Iterable[bytes]) -> int:
-        """Put entries on a data queue before anything happens."""
+        """Put entries on a data queue before the first event."""
         number = 0
         try:
             for record in records:
@@ -293,7 +293,7 @@ class IbmiFeed(_Feed):
         return number
 
     def finish(self) -> None:
-        """The events are over."""
+        """The events are finished."""
         self.system.run()
         self.job.end()
 
@@ -303,23 +303,23 @@ class IbmiFeed(_Feed):
 
 NORMAL: Final = "NORMAL"
 _FEW: Final = 64
-"""So few rows are put down one by one."""
+"""This many rows or fewer are written one by one."""
 
 
 class Taken:
-    """A batch of events that is being worked through.
+    """A batch of events that is being processed.
 
     Attributes:
-        rows: how many they are.
-        at: the event that is being worked on; those before it are done.
-        time_us, task, tran, command, queue, key, data: the columns as lists; None where every value is null, except
-            for command and queue.
+        rows: the number of events.
+        at: the current event; those before it are done.
+        time_us, task, tran, command, queue, key, data: the columns as lists; None where every value is null, except for
+            command and queue.
         seq: the sequence numbers.
         out: the response of each event.
-        depth: how deep its queue was afterwards.
+        depth: the depth of its queue afterwards.
         odd: response, RESP2 and cause of events that did not end normally, by place.
-        moments: places from which on another time holds, and that time in microseconds.
-        unexpected: how many responses were expected otherwise, of those that were put down.
+        moments: the places at which the time changes, and the new time in microseconds.
+        unexpected: the number of written responses that differ from the expected ones.
     """
 
     __slots__ = (
@@ -346,7 +346,7 @@ class Taken:
         self.unexpected = 0
 
     def put(self, results: Rows) -> None:
-        """Put down the events that are done and have not been put down yet."""
+        """Write the events that are done and not yet written."""
         first, last = self._done, self.at
         if first == last:
             return
@@ -392,7 +392,7 @@ class Taken:
         return pa.array(np.array(times, np.int64)[which])
 
     def _expected(self, first: int, resp: pa.Array, resp2: pa.Array) -> pa.Array:
-        """Whether responses are as expected; null where anything is."""
+        """Whether responses are as expected; null where any response is allowed."""
         rows = len(resp)
         wanted = self._batch.column("resp").slice(first, rows)
         wanted2 = self._batch.column("resp2").slice(first, rows)
@@ -401,9 +401,9 @@ class Taken:
         right = pc.fill_null(pc.equal(wanted, resp), fill_value=True)
         right2 = pc.fill_null(pc.equal(wanted2, resp2), fill_value=True)
         asked = pc.or_(pc.is_valid(wanted), pc.is_valid(wanted2))
-        found = pc.and_(right, right2)
-        self.unexpected += pc.sum(pc.and_(asked, pc.invert(found))).as_py() or 0
-        return pc.if_else(asked, found, pa.scalar(None, pa.bool_()))
+        as_expected = pc.and_(right, right2)
+        self.unexpected += pc.sum(pc.and_(asked, pc.invert(as_expected))).as_py() or 0
+        return pc.if_else(asked, as_expected, pa.scalar(None, pa.bool_()))
 
 
 def _numbers(column: pa.Array) -> list[Any] | None:
@@ -415,7 +415,7 @@ def _records(column: pa.Array) -> list[bytes | None] | None:
 
 
 def _names(column: pa.Array) -> list[str] | None:
-    """A column of few different texts: each text is made once."""
+    """A column with few different texts; each text is made once."""
     if column.null_count == len(column):
         return None
     coded = column.dictionary_encode()

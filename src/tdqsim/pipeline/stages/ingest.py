@@ -1,12 +1,12 @@
-"""Ingest: captures and traces of many kinds into the event table, bucketed by region, in sequence order.
+"""Ingest: convert captures and traces of many kinds to the event table, by region in buckets, in sequence order.
 
-The format decides what a record is; columns given beside it decide its meaning (``--column command="WRITEQ
-TD"``). A data set's records are ``data``, and its fields can be named in columns; CSV, JSON lines and Parquet bring
-columns of their own, of the event table's names; a history of tdqsim and an export of an IBM i journal are understood
-as they are.
+The format decides how a file is divided into records; the columns given with it decide their meaning (``--column
+command="WRITEQ TD"``). The records of a data set are ``data``, and columns can name its fields. CSV, JSON lines and
+Parquet bring their own columns, with the names of the event table. A history of tdqsim and an export of an IBM i
+journal need no columns.
 
-A large file is cut into several tasks where its records can be found without reading all before them: data sets as
-``format("qsam")`` cuts them, lines at their ends, Parquet between row groups.
+A large file is divided over several tasks if its records can be located without reading everything before them: data
+sets are cut like those of ``format("qsam")``, lines at their ends, Parquet between row groups.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class IngestRequest:
     Attributes:
         run: the run's directory.
         sources: files, directories or patterns.
-        form: one of :data:`FORMATS`, or empty: by the file's suffix, else qsam.
+        form: one of :data:`FORMATS`; empty to choose by the file's suffix, else qsam.
         columns: columns of the event table that every record has.
         options: those of ``format("qsam")``.
         engine: local, spark or auto.
-        buckets: at most so many.
-        mode: the treatment of a bad record: one of :data:`MODES`. ``permissive`` keeps it as an event that fails by
-            its name.
+        buckets: the maximum number of buckets.
+        mode: how to treat a bad record: one of :data:`MODES`. ``permissive`` keeps it as an event whose command is an
+            error.
     """
 
     run: Path
@@ -94,12 +94,12 @@ _GO_ON = "correct it, or choose --mode dropmalformed to go on without it"
 
 
 class _Bad(DatasetError):
-    """A record that is no event; ``mode`` says what becomes of it."""
+    """A record that is not an event; ``mode`` decides how it is treated."""
 
 
 def ingest_file(task: IngestTask) -> Receipt:
-    """Bring one file, or a part of it, into the event table, as Parquet."""
-    begun, name = time.perf_counter(), f"{STAGE}/events/{task.bucket:05d}.parquet"
+    """Convert one file, or a part of it, to an event table in Parquet."""
+    start_time, name = time.perf_counter(), f"{STAGE}/events/{task.bucket:05d}.parquet"
     rows = bad = 0
     with published(task.run / name) as fresh, parquet_writer(fresh, EVENTS) as writer:
         for part, wrong in events_of(task):
@@ -107,14 +107,14 @@ def ingest_file(task: IngestTask) -> Receipt:
             rows += part.num_rows
             if part.num_rows:
                 writer.write_table(part)
-    return publish(task, STAGE, (name,), rows, begun, bad=bad, file=task.path)
+    return publish(task, STAGE, (name,), rows, start_time, bad=bad, file=task.path)
 
 
 def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
-    """The events of a file, a part at a time, with how many bad records were met in it.
+    """The events of a file in tables, each with the number of bad records in it.
 
     Raises:
-        DatasetError: a record is bad and the mode is failfast; names file, record, and where it can, offset.
+        DatasetError: a record is bad and the mode is failfast; the message names file, record and, if known, offset.
     """
     if task.form == "parquet":
         yield from _parquet(task)
@@ -123,12 +123,12 @@ def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
         yield from ((conform(part, task.path), bad) for part, bad in records_of(task))
         return
     batch: list[Row] = []
-    begun = 0
+    first_offset = 0
     for row in _READERS[task.form](task):
         offset = row[1] or 0
-        if len(batch) == _ROWS_AT_ONCE or offset - begun > _BYTES_AT_ONCE:
+        if len(batch) == _ROWS_AT_ONCE or offset - first_offset > _BYTES_AT_ONCE:
             yield _table(task, batch)
-            batch, begun = [], offset
+            batch, first_offset = [], offset
         batch.append(row)
     yield _table(task, batch)
 
@@ -139,9 +139,9 @@ def events_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
 def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
     columns: dict[str, list[object]] = {each.name: [] for each in EVENTS}
     bad = 0
-    for number, offset, found in batch:
+    for number, offset, record in batch:
         try:
-            values = _event(task, number, offset, found)
+            values = _event(task, number, offset, record)
         except _Bad as error:
             if task.mode == "failfast":
                 raise
@@ -156,19 +156,19 @@ def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
 
 
 def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, object]:
-    """A row that says what is wrong; replay gives it the response ERROR."""
+    """A row that describes a bad record; replay gives it the response ERROR."""
     seq = number + task.first_seq
     region = task.columns.get("region", "BADINPUT")
     return {"region": region, "seq": seq, "command": "BAD RECORD", "data": text.encode()}
 
 
 def _event(
-    task: IngestTask, number: int, offset: int | None, found: Mapping[str, object] | Exception
+    task: IngestTask, number: int, offset: int | None, record: Mapping[str, object] | Exception
 ) -> dict[str, object] | None:
     place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
-    if isinstance(found, Exception):
-        raise _Bad(f"{place}: {found}; {_GO_ON}")
-    given = {**task.columns, **{name: value for name, value in found.items() if value not in (None, "")}}
+    if isinstance(record, Exception):
+        raise _Bad(f"{place}: {record}; {_GO_ON}")
+    given = {**task.columns, **{name: value for name, value in record.items() if value not in (None, "")}}
     if given.pop("skip", None):
         return None
     try:
@@ -179,7 +179,7 @@ def _event(
         values["seq"] = number + task.first_seq
     for name in ("region", "command"):
         if not values[name]:
-            there = ", ".join(str(each) for each in found if each) or "none"
+            there = ", ".join(str(each) for each in record if each) or "none"
             raise _Bad(f"{place}: no {name}; give the file such a column, or --column {name}=...; it has {there}")
     return values
 
@@ -189,15 +189,15 @@ def _jsonl(task: IngestTask) -> Iterator[Row]:
 
 
 def _history(task: IngestTask) -> Iterator[Row]:
-    """A history that tdqsim has written: only commands from outside. Trigger tasks will do theirs again."""
+    """A history written by tdqsim: only commands from outside, because trigger tasks will issue theirs again."""
     own: set[str] = set()
-    for number, offset, found in json_lines(task.path, task.part, list, "a list, as a history has them"):
-        if isinstance(found, Exception):
-            yield number, offset, found
-        elif len(found) < _SHORTEST_EVENT or not isinstance(found[4], int):
+    for number, offset, event in json_lines(task.path, task.part, list, "a list, as a history has them"):
+        if isinstance(event, Exception):
+            yield number, offset, event
+        elif len(event) < _SHORTEST_EVENT or not isinstance(event[4], int):
             yield number, offset, ValueError("an event is a command, task, queue, data, nanoseconds, and more")
         else:
-            yield number, offset, _history_event([*found[:9], *_EVENT_REST[len(found[:9]) - _SHORTEST_EVENT :]], own)
+            yield number, offset, _history_event([*event[:9], *_EVENT_REST[len(event[:9]) - _SHORTEST_EVENT :]], own)
 
 
 def _history_event(event: list[Any], own: set[str]) -> dict[str, object]:
@@ -214,10 +214,10 @@ def _history_event(event: list[Any], own: set[str]) -> dict[str, object]:
 
 
 def _journal(task: IngestTask) -> Iterator[Row]:
-    """Entries of data queues: an export of a journal by tdqsim, or what QSYS2.DISPLAY_JOURNAL gives."""
+    """Entries of data queues: a journal exported by tdqsim, or the rows of QSYS2.DISPLAY_JOURNAL."""
     rows = csv_rows(task.path) if _is_csv(task) else _jsonl(task)
-    for number, offset, found in rows:
-        yield number, offset, found if isinstance(found, Exception) else _journal_event(found)
+    for number, offset, entry in rows:
+        yield number, offset, entry if isinstance(entry, Exception) else _journal_event(entry)
 
 
 def _is_csv(task: IngestTask) -> bool:
@@ -226,23 +226,23 @@ def _is_csv(task: IngestTask) -> bool:
 
 def _journal_event(entry: Mapping[str, object]) -> Mapping[str, object] | Exception:
     """The columns of an event."""
-    found = {str(name).lower(): value for name, value in entry.items()}
-    kind = str(found.get("type") or found.get("journal_entry_type"))
+    by_name = {str(name).lower(): value for name, value in entry.items()}
+    kind = str(by_name.get("type") or by_name.get("journal_entry_type"))
     command = _JOURNAL_COMMANDS.get(kind)
     if command is None:
         return {"skip": True}
-    names = str(found.get("object") or "").split()  # DISPLAY_JOURNAL has object, library and member in one
-    library = found.get("library") or (names[1] if len(names) > 1 else "")
+    names = str(by_name.get("object") or "").split()  # DISPLAY_JOURNAL has object, library and member in one column
+    library = by_name.get("library") or (names[1] if len(names) > 1 else "")
     values: dict[str, object] = {
         "command": command,
         "queue": f"{library}/{names[0] if names else ''}",
-        "seq": found.get("sequence_number"),
+        "seq": by_name.get("sequence_number"),
     }
     try:
-        values["time_us"] = _moment(found.get("time") or found.get("entry_timestamp"))
+        values["time_us"] = _moment(by_name.get("time") or by_name.get("entry_timestamp"))
     except ValueError as error:
         return error
-    specific = found.get("entry_specific_data") or found.get("entry_data") or None
+    specific = by_name.get("entry_specific_data") or by_name.get("entry_data") or None
     if command == "QSNDDTAQ JE":
         values["data_hex"] = specific
     elif kind in ("QL", "QJ"):
@@ -251,7 +251,7 @@ def _journal_event(entry: Mapping[str, object]) -> Mapping[str, object] | Except
 
 
 def _moment(text: object) -> int | None:
-    """Microseconds since 1970 of an ISO time, or of one as SQL writes it (2026-01-02-03.04.05.000006)."""
+    """Microseconds since 1970 of a time in ISO format, or in the format of SQL (2026-01-02-03.04.05.000006)."""
     if not text:
         return None
     value = str(text)
@@ -266,7 +266,7 @@ def _moment(text: object) -> int | None:
 
 
 def _parquet(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
-    """The events of Parquet by columns; of a part in which something is wrong, record by record."""
+    """The events of a Parquet file, by columns; record by record in a part that contains an error."""
     piece = ParquetPiece(Path(task.path), task.part)
     for first, part in piece.numbered_parts():
         if _plain(part):
@@ -281,7 +281,7 @@ def _parquet(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
 
 
 def _plain(part: pa.Table) -> bool:
-    """Whether keys and data are bytes; as text they are in code page 037."""
+    """Encode keys and data that are text to bytes in code page 037."""
     kinds = [part.schema.field(name).type for name in (*BYTES, *_HEX) if name in part.column_names]
     return not any(map(pa.types.is_string, kinds)) and not any(map(pa.types.is_large_string, kinds))
 
@@ -293,7 +293,7 @@ def _by_record(task: IngestTask, part: pa.Table, first: int) -> Iterator[tuple[p
 
 
 def _moments(part: pa.Table) -> pa.Table:
-    """Times of whatever unit as microseconds."""
+    """Times of any unit as microseconds."""
     for at, field_ in enumerate(part.schema):
         if pa.types.is_timestamp(field_.type):
             moments = part.column(at).cast(pa.timestamp("us", field_.type.tz), safe=False).cast(pa.int64())
@@ -302,7 +302,7 @@ def _moments(part: pa.Table) -> pa.Table:
 
 
 def _with_columns(task: IngestTask, part: pa.Table, first: int) -> pa.Table:
-    """A part with the columns that every record has; what the file has itself stays."""
+    """A part with the columns given for every record; columns of the file win."""
     for name, value in task.columns.items():
         if name not in part.column_names:
             part = part.append_column(name, pa.repeat(pa.scalar(value), part.num_rows))
@@ -346,7 +346,7 @@ def _stamp(path: Path) -> tuple[str, int, str]:
         return stamp(path)
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise DatasetError(f"{path}: is no file of records; leave it out, or name the files in it")
+            raise DatasetError(f"{path}: is not a file of records; leave it out, or name the files in it")
         with path.open("rb"):
             pass
         return stamp(path)
@@ -355,9 +355,9 @@ def _stamp(path: Path) -> tuple[str, int, str]:
 
 
 def _left_out(request: IngestRequest, files: Iterable[Path]) -> list[str]:
-    """Columns of CSV and Parquet files that no event has: misspelt ones, perhaps."""
+    """Report columns of CSV and Parquet files that are not event columns; they may be misspelt."""
     known = {*COLUMNS, *_HEX}
-    found: set[str] = set()
+    unknown: set[str] = set()
     for path in files:
         form = _form(request, path)
         if form == "csv":
@@ -366,16 +366,16 @@ def _left_out(request: IngestRequest, files: Iterable[Path]) -> list[str]:
                 there = ", ".join(names)
                 raise DatasetError(
                     f"{path}: the first line names no column of the event table, which has {', '.join(COLUMNS)}; "
-                    f"it has {there!r:.80}. Columns stand between commas"
+                    f"it has {there!r:.80}. Columns are separated by commas"
                 )
-            found |= {*names} - known
+            unknown |= {*names} - known
         elif form == "parquet":
-            found |= {*pq.read_schema(path).names} - known
-    return sorted(found)
+            unknown |= {*pq.read_schema(path).names} - known
+    return sorted(unknown)
 
 
 def _parts(task: IngestTask, size: int) -> list[tuple[int, Any]]:
-    """How a file is cut: bytes and place of each part."""
+    """How a file is cut: bytes and range of each part."""
     if task.form == "qsam":
         return splits_of(task)
     if task.form == "parquet":
@@ -389,7 +389,7 @@ def _parts(task: IngestTask, size: int) -> list[tuple[int, Any]]:
 
 
 def _line_starts(path: Path, size: int, step: int) -> Iterator[int]:
-    """Where lines begin, about so far apart."""
+    """Places where lines begin, about ``step`` bytes apart."""
     with path.open("rb") as file:
         place = step
         while place < size:
@@ -403,10 +403,10 @@ def _line_starts(path: Path, size: int, step: int) -> Iterator[int]:
 def run_ingest(
     request: IngestRequest, *, spark: SparkSession | None = None, say: Callable[[str], None] | None = None
 ) -> dict[str, object]:
-    """Bring files in, and lay the events down by bucket.
+    """Read the input files, and store the events by bucket.
 
     Raises:
-        NotAllowed: an argument is not one of those that are.
+        NotAllowed: an argument is not allowed.
         DatasetError: a file cannot be read, or a record is bad and the mode is failfast.
     """
     one_of("--mode", request.mode, MODES)

@@ -1,10 +1,10 @@
-"""The job of a region directory in the pipeline: how it is spread over many regions, and its expected results.
+"""The job of a region directory in the pipeline: how it is divided over many regions, and its expected results.
 
-A region directory that can be spread has a file ``pipeline.yaml``::
+A region directory whose job can be divided has a file ``pipeline.yaml``::
 
     spread: card_pipeline:CardPosting
 
-The class is a :class:`SpreadJob`. Its module is found in the region directory, in every worker too.
+The class is a :class:`SpreadJob`. Every process, including workers, imports its module from the region directory.
 """
 
 from __future__ import annotations
@@ -31,19 +31,20 @@ __all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "loaded_job"]
 FILE: Final = "pipeline.yaml"
 
 Router = Callable[[str, npt.NDArray[np.uint8]], npt.NDArray[np.int64]]
-"""Given a DD name and records, a row each: the number of each record's region, from 0."""
+"""Called with a DD name and records, one row each; returns the number of each record's region, from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A data set that comes out of each region, and how its records are found again.
+    """A data set that each region writes, and how its records are identified.
 
     Attributes:
         length: bytes of a record.
-        key: the bytes by which a record is known.
-        order: the bytes that name what keeps its order (an account, say); None for records that have none.
-        copybook: the layout by which differences are named; empty for none.
-        masks: names of fields whose differences do not count.
+        key: the bytes that identify a record.
+        order: the bytes that identify the group (an account, say) within which records keep their order; None for no
+            order.
+        copybook: the layout for naming differences; empty for none.
+        masks: names of fields whose differences are ignored.
     """
 
     length: int
@@ -59,11 +60,11 @@ class SpreadRequest:
 
     Attributes:
         directory: the region directory.
-        folder: where input goes that is generated; it exists.
+        folder: an existing folder for generated input.
         dd: files given by the user, by DD name.
-        records: how many records to generate; None when the user did not say.
-        seed: the seed of what is generated.
-        progress: called with what is done, how much of it, and how much there is.
+        records: how many records to generate; None for the default.
+        seed: the seed of the generated input.
+        progress: called with the current activity, the amount done, and the total.
     """
 
     directory: Path
@@ -78,8 +79,8 @@ class SpreadJob(Protocol):
     """A job that many regions can share; one object is made, without arguments, in each process that needs it.
 
     Attributes:
-        inputs: bytes of a record of each input data set, by DD name; the first is the one that is counted.
-        outputs: the data sets that come out.
+        inputs: bytes of a record of each input data set, by DD name; records of the first are counted.
+        outputs: the data sets that each region writes.
     """
 
     inputs: Mapping[str, int]
@@ -92,20 +93,20 @@ class SpreadJob(Protocol):
         """The applid of a region."""
 
     def router(self, files: Mapping[str, Path], regions: int) -> Router:
-        """How records go to regions."""
+        """A function that assigns records to regions."""
 
     def expected(self, files: Mapping[str, Path], regions: int) -> Iterator[pa.Table]:
-        """The expected results, computed in this process without the programs: event tables with command EXPECT."""
+        """The expected results as event tables with command EXPECT, computed here without the programs."""
 
     def expected_sql(self, spark: SparkSession, files: Mapping[str, Path], regions: int) -> DataFrame:
-        """The same, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
+        """The expected results, computed by Spark SQL: a DataFrame with the columns region, queue, seq, key and data.
 
-        Data sets are best read by :func:`~tdqsim.pipeline.data_sets.read_data_set`, with the columns that matter alone:
-        for ``format("qsam")`` Spark has processes that plan, which stay.
+        It is best to read data sets with :func:`~tdqsim.pipeline.data_sets.read_data_set`, selecting only the columns
+        needed: for ``format("qsam")`` Spark starts planning processes that stay in memory.
         """
 
     def expected_figures(self, expected: Iterable[pa.Table]) -> dict[str, Any]:
-        """The job's figures, from the records that must come out: an iterable of event tables."""
+        """The job's figures, from the expected records: an iterable of event tables."""
 
     def add_figures(self, figures: dict[str, Any], more: Mapping[str, Any]) -> None:
         """Add one region's figures to those of others."""
@@ -114,11 +115,11 @@ class SpreadJob(Protocol):
 def _class_of(directory: Path) -> str:
     path = directory / FILE
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise DefinitionError([Problem(str(path), 0, "", "", "", f"cannot be read: {error}")]) from error
-    named = found.get("spread") if isinstance(found, dict) else None
-    if not isinstance(named, str) or named.count(":") != 1 or set(found) != {"spread"}:
+    named = content.get("spread") if isinstance(content, dict) else None
+    if not isinstance(named, str) or named.count(":") != 1 or set(content) != {"spread"}:
         text = "must have one line, such as spread: card_pipeline:CardPosting"
         raise DefinitionError([Problem(str(path), 1, "", "spread", str(named or ""), text)])
     return named
@@ -126,7 +127,7 @@ def _class_of(directory: Path) -> str:
 
 @contextmanager
 def loaded_job(directory: Path) -> Iterator[SpreadJob]:
-    """The job that a region directory's ``pipeline.yaml`` names; its modules can be imported meanwhile.
+    """The job that a region directory's ``pipeline.yaml`` names; during the block its modules can be imported.
 
     Raises:
         DefinitionError: there is no such file or class.

@@ -1,8 +1,8 @@
-"""Load: a table into data sets, seed files or data queue dumps, so that tdqsim and others can take it up.
+"""Load: write a table to data sets, seed files or data queue dumps, for tdqsim and other programs.
 
-``dataset`` writes a data set for each queue, its regions one after another in the order of their names: the same bytes
-whatever the buckets were. ``seed`` writes a file of hexadecimal lines for each region and queue, as ``tdq seed --hex``
-takes them. ``dtaq`` writes JSON lines for each system and data queue, as ``tdq dtaq`` takes them.
+``dataset`` writes a data set for each queue, with its regions in the order of their names: the bytes do not depend on
+the buckets. ``seed`` writes a file of hexadecimal lines for each region and queue, as ``tdq seed --hex`` takes them.
+``dtaq`` writes JSON lines for each system and data queue, as ``tdq dtaq`` takes them.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ class LoadRequest:
     Attributes:
         run: the run's directory.
         target: one of :data:`TARGETS`.
-        out: where it goes.
-        table: ``records``, what replay left, or ``events``, what ingest brought.
+        out: the output directory.
+        table: ``records``, the result of replay, or ``events``, the result of ingest.
         queues: only these; empty for all.
         recfm: record format of data sets.
-        lrecl: their record length; 0: of the first record, and for variable formats the longest there may be.
+        lrecl: their record length; 0 for that of the first record, and in variable formats for the maximum.
     """
 
     run: Path
@@ -60,12 +60,12 @@ class LoadRequest:
 
 
 def run_load(request: LoadRequest) -> dict[str, Any]:
-    """Make what is asked for; each file gets its name when it is whole.
+    """Write the requested files; each gets its name when it is complete.
 
     Raises:
         NotAllowed: an argument is not allowed.
-        DatasetError: there is no such table or queue, a record does not fit the data set, two files would have the
-            same name, or they cannot be written.
+        DatasetError: there is no such table or queue, a record does not fit the data set, two files would have the same
+            name, or they cannot be written.
     """
     one_of("load", request.target, TARGETS)
     one_of("--table", request.table, TABLES)
@@ -76,8 +76,8 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
         raise DatasetError(f"--out {request.out}: {error.strerror}; name a directory, or a place for one") from error
     names: dict[str, str] = {}
     make = _data_set if request.target == "dataset" else _lines
-    found = {queue: make(request, queue, names) for queue in queues}
-    return {"queues": found, "output": str(request.out)}
+    made = {queue: make(request, queue, names) for queue in queues}
+    return {"queues": made, "output": str(request.out)}
 
 
 def _queues(request: LoadRequest) -> list[str]:
@@ -97,7 +97,7 @@ def _queues(request: LoadRequest) -> list[str]:
 
 
 def _empty_queues(request: LoadRequest) -> set[str]:
-    """Queues that replay knows, with or without records."""
+    """Queues that replay reported, with or without records."""
     if request.table == "events":
         return set()
     return set(read_table(request.run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist())
@@ -115,15 +115,15 @@ def _files(request: LoadRequest) -> list[Path]:
 
 
 Parts = Iterator[tuple[list[bytes | None], list[bytes]]]
-"""Keys and records, some megabytes at a time."""
+"""Keys and records, in batches of some megabytes."""
 
 
 def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
     """The records of a queue, region by region in the order of their names."""
     if request.table == "events":
         slices = open_pieces(sorted((request.run / "exchange").glob("*/[0-9]*.arrow")))
-        for region, found in slices.items():
-            yield region, _wanted(in_order(found), queue)
+        for region, parts in slices.items():
+            yield region, _wanted(in_order(parts), queue)
         return
     places: dict[str, Path] = {}
     for path in _files(request):
@@ -131,18 +131,18 @@ def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
             places[name] = path
     for region in sorted(places):
         mine = (pc.field("region") == region) & (pc.field("queue") == queue)
-        found = ds.dataset(places[region], format="parquet").to_batches(
+        batches = ds.dataset(places[region], format="parquet").to_batches(
             columns=["queue", "key", "data"], filter=mine, batch_size=_ROWS, batch_readahead=1, use_threads=False
         )
-        yield region, _wanted(found, queue)
+        yield region, _wanted(batches, queue)
 
 
 def _wanted(batches: Iterator[pa.RecordBatch], queue: str) -> Parts:
     for batch in batches:
         mine = pc.and_(pc.equal(batch.column("queue"), queue), pc.is_valid(batch.column("data")))
-        found = batch.filter(mine)
-        if found.num_rows:
-            yield found.column("key").to_pylist(), found.column("data").to_pylist()
+        records = batch.filter(mine)
+        if records.num_rows:
+            yield records.column("key").to_pylist(), records.column("data").to_pylist()
 
 
 def _data_set(request: LoadRequest, queue: str, names: dict[str, str]) -> int:
@@ -169,7 +169,7 @@ def _data_set(request: LoadRequest, queue: str, names: dict[str, str]) -> int:
 
 
 def _disk_is_full(error: BaseException | None) -> bool:
-    """Whether an error comes from one of a full disk."""
+    """Whether a full disk caused an error."""
     while error is not None:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             return True
@@ -189,7 +189,7 @@ def _own_name(names: dict[str, str], what: str, *parts: str) -> str:
 
 
 def _file_name(*parts: str) -> str:
-    """A name for a file that stays in its folder, whatever regions and queues are called."""
+    """A name for a file that stays in its folder, whatever names regions and queues have."""
     return ".".join(_UNFIT.sub("_", part.replace("/", ".")).lstrip(".") or "_" for part in parts)
 
 

@@ -1,10 +1,10 @@
-"""Manifests: the finished parts of a stage, published last, so that a run can be killed anywhere and go on.
+"""Manifests: the finished parts of a stage, published last, so that a run can be killed at any time and continued.
 
-A task writes its files under other names, renames them when they are whole, and then publishes a *receipt* for its
-bucket, by a rename too. A bucket with a receipt of the same inputs is not done again; one without is done from the
-start. So a task may be killed, retried, or run twice at once: each time the same bytes come to be under the same names.
-When all buckets of a stage have receipts, the driver publishes the stage's manifest: a Parquet file that anyone can
-read, and the same as JSON. One command at a time works in a run's directory.
+A task writes its files under temporary names, renames them when they are complete, and then publishes a *receipt* for
+its bucket, also by a rename. A bucket with a receipt for the same inputs is not done again; a bucket without one is
+done from the start. So a task may be killed, retried, or run twice at the same time: the same bytes always end up under
+the same names. When all buckets of a stage have receipts, the driver publishes the stage's manifest: a Parquet file for
+any program, and the same as JSON. One command at a time works in a run's directory.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _AFTER = {
     "split.exchange": ("replay", "reconcile"),
     "replay": ("reconcile",),
 }
-"""The stages that go by what another one left."""
+"""For each stage, the stages that use its result."""
 _SAID = ("run.json", "report.html", "report.json", "junit.xml")
 MANIFEST = pa.schema(
     [
@@ -76,9 +76,9 @@ class StageTask:
 
     Attributes:
         run: the run's directory.
-        bucket: the number of what it makes.
-        inputs: digest of everything that its outcome depends on.
-        weight: how much work it is, in any unit: the heaviest go first.
+        bucket: the number of its bucket.
+        inputs: a digest of everything that its result depends on.
+        weight: the amount of work, in any unit: the heaviest tasks run first.
     """
 
     run: Path
@@ -91,8 +91,8 @@ class StageTask:
 class Receipt:
     """A task's record of its bucket: its files, relative to the run's directory, and figures of the stage.
 
-    ``state`` tells whether the files are what the task wrote; it and ``seconds``, how long the task took, are what
-    differs from run to run.
+    ``state`` identifies the versions of the files; ``seconds`` is how long the task took. Only these two differ from
+    run to run.
     """
 
     stage: str
@@ -106,7 +106,7 @@ class Receipt:
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """As it is kept in its file."""
+        """The receipt in the form of its file."""
         return asdict(self)
 
     @classmethod
@@ -125,18 +125,18 @@ class Receipts:
     def get(self, bucket: int, inputs: str) -> Receipt | None:
         """The receipt of a bucket, if it is for these inputs and its files are there, unchanged."""
         try:
-            found = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
-            there = found.inputs == inputs and whole(self.folder.parent.parent, found.files, found.state)
+            receipt = Receipt.from_json(json.loads(self._path(bucket).read_text("utf-8")))
+            there = receipt.inputs == inputs and whole(self.folder.parent.parent, receipt.files, receipt.state)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None  # none yet, or a damaged one: the bucket is done again
-        return found if there else None
+            return None  # there is none yet, or it is damaged: the bucket is done again
+        return receipt if there else None
 
     def put(self, receipt: Receipt) -> None:
         """Publish a receipt; the bucket is done."""
         publish_json(self._path(receipt.bucket), receipt.as_json())
 
     def forget(self, bucket: int) -> None:
-        """Take the receipt of a bucket back, if there is one."""
+        """Delete the receipt of a bucket, if there is one."""
         self._path(bucket).unlink(missing_ok=True)
 
     def _path(self, bucket: int) -> Path:
@@ -144,7 +144,7 @@ class Receipts:
 
 
 def whole(run: Path, files: Iterable[str], state: str) -> bool:
-    """Whether files of a run's directory are there as they were when that was their state; none of them is read."""
+    """Whether files of a run's directory exist in the given state; none of them is read."""
     try:
         return _state(run, files)[1] == state
     except OSError:
@@ -152,40 +152,40 @@ def whole(run: Path, files: Iterable[str], state: str) -> bool:
 
 
 def _state(run: Path, files: Iterable[str]) -> tuple[int, str]:
-    """The bytes of all the files, and a digest of what tells each from itself after a change."""
-    found = [state(run / name) for name in files]
-    return sum(size for size, _ in found), digest_of(found) if found else ""
+    """The total size of the files, and a digest that changes when one of them does."""
+    states = [state(run / name) for name in files]
+    return sum(size for size, _ in states), digest_of(states) if states else ""
 
 
-def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, begun: float, **details: Any) -> Receipt:
-    """Publish the receipt of a task whose files are whole, and which was begun at that reading of perf_counter."""
-    size, seen = _state(task.run, files)
-    seconds = round(time.perf_counter() - begun, 3)
-    receipt = Receipt(stage, task.bucket, task.inputs, tuple(files), rows, size, seen, seconds, details)
+def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, start_time: float, **details: Any) -> Receipt:
+    """Publish the receipt of a task whose files are complete; ``begun`` is the perf_counter value at its start."""
+    size, moment = _state(task.run, files)
+    seconds = round(time.perf_counter() - start_time, 3)
+    receipt = Receipt(stage, task.bucket, task.inputs, tuple(files), rows, size, moment, seconds, details)
     Receipts(task.run, stage).put(receipt)
     return receipt
 
 
 def digest_of(*parts: Any) -> str:
-    """A digest of plain values: the same values, the same digest, in any process."""
+    """A digest of plain values: equal values have the same digest in any process."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(f"{__version__}/{text}".encode()).hexdigest()[:32]
 
 
 def file_digest(path: Path) -> str:
     """A digest of a file's content."""
-    found = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
-    """Remove the files of a folder that no receipt names: those of an earlier run with other arguments.
+    """Remove the files of a folder that no receipt names; an earlier run with other arguments left them.
 
-    Files that are being written, by a task that is run twice, have hidden names and stay; those that a process of this
-    machine left when it was killed go.
+    Files that a second copy of a task is writing have hidden names and stay; hidden files left by killed processes of
+    this machine are removed.
     """
     named = {run / file for receipt in receipts for file in receipt.files}
     for path in (run / folder).rglob("*"):
@@ -200,7 +200,7 @@ def manifest_path(run: Path, stage: str) -> Path:
 
 
 def outdate(run: Path, stage: str) -> None:
-    """A stage is not finished any more: nor is what comes after it, and what was said of the whole run goes."""
+    """Mark a stage as unfinished, and with it the stages after it and the summary of the whole run."""
     for name in (stage, *_AFTER.get(stage, ())):
         manifest_path(run, name).unlink(missing_ok=True)
     for name in _SAID:
@@ -208,18 +208,18 @@ def outdate(run: Path, stage: str) -> None:
 
 
 def finished(run: Path, stage: str, command: str) -> None:
-    """Make sure that all of a stage is there, and that nothing before it has changed since.
+    """Check that a stage is complete, and that no earlier stage was done again since.
 
     Raises:
-        DatasetError: it was never done, was killed, or something before it was done again since.
+        DatasetError: it was not done, was killed, or an earlier stage was done again since.
     """
     if not manifest_path(run, stage).is_file():
-        text = f"{command} was not done to its end there, or what is before it was done again since"
-        raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: what is finished is kept")
+        text = f"{command} was not completed there, or an earlier stage was done again since"
+        raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: finished parts are kept")
 
 
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
-    """Publish a stage's manifest, in the order of its buckets; to be called when all of them are done."""
+    """Publish a stage's manifest, in the order of its buckets; call it when all of them are done."""
     rows = [
         {
             "stage": each.stage,
@@ -245,18 +245,18 @@ def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
 
 
 _LOCK: Final = ".lock"
-"""The name that ``tdq pipeline run`` locks, too."""
+"""The name of the lock, which ``tdq pipeline run`` uses too."""
 _PAUSE: Final = 0.1
 
 
 @contextmanager
 def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Have a run's directory to oneself while the block runs; another command there is waited for.
+    """Lock a run's directory while the block runs; wait if another command has the lock.
 
-    The lock goes with the process, however it ends.
+    The lock is released when the process ends, in whatever way.
 
     Raises:
-        DatasetError: there is no room even for an empty file.
+        DatasetError: the disk has no room even for an empty file.
     """
     if not run.is_dir():
         yield
@@ -269,7 +269,7 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
     with file:
         lock = FileLock(file.fileno(), path)
         if not lock.take():
-            (say or (lambda _: None))(f"{run}: another command is writing there; this one goes on after it")
+            (say or (lambda _: None))(f"{run}: another command is writing there; this one continues when it has ended")
             while not lock.take():
                 Event().wait(_PAUSE)
         try:
@@ -279,14 +279,14 @@ def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[Non
 
 
 class NotAllowed(DatasetError):
-    """An argument that a stage does not know; the message has its name, its value and what is allowed."""
+    """An argument is not allowed; the message has its name, its value and the allowed values."""
 
 
 def one_of(name: str, value: str, allowed: Iterable[str]) -> None:
-    """Look at an argument.
+    """Check an argument.
 
     Raises:
-        NotAllowed: it is not one of them.
+        NotAllowed: it is not one of the allowed values.
     """
     known = list(allowed)
     if value not in known:

@@ -1,4 +1,4 @@
-"""The outcome of a run: totals over its regions table, and the checks that must hold."""
+"""The outcome of a run: totals over its regions table, and the results of the checks."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ class RegionOutcomes:
 
     @classmethod
     def of(cls, run: Path) -> RegionOutcomes:
-        """Those of a run's directory.
+        """The outcomes in a run's directory.
 
         Raises:
-            DatasetError: replay was not run there, or not to its end.
+            DatasetError: replay was not run there, or was not completed.
         """
         return cls(read_table(run, "replay", "regions").to_pylist())
 
     @property
     def causes(self) -> dict[str, str]:
-        """Regions that did not end well, with their cause."""
+        """Regions that did not end well, each with the cause."""
         return {row["region"]: row["cause"] for row in self.rows if row["cause"]}
 
     @property
     def abends(self) -> Counter[str]:
         """How many tasks abended, by code."""
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for row in self.rows:
-            found.update(json.loads(row["abends"]))
-        return found
+            counts.update(json.loads(row["abends"]))
+        return counts
 
     @property
     def digest(self) -> str:
-        """A digest of everything that came out of every region: the same for the same input and seed."""
+        """A digest of the output of all regions, which is the same for the same input and seed."""
         return digest_of(sorted((row["region"], row["digest"]) for row in self.rows))
 
     def total(self, column: str) -> int:
@@ -54,11 +54,11 @@ class RegionOutcomes:
 
 
 class Checks:
-    """The checks, in order, with the observed values where one fails.
+    """The checks, in order, and the observed values of those that fail.
 
     Attributes:
-        holds: whether each does.
-        seen: of those that do not, what was seen.
+        holds: whether each check holds.
+        seen: for each failed check, the observed value.
     """
 
     def __init__(self) -> None:
@@ -66,31 +66,31 @@ class Checks:
         self.seen: dict[str, str] = {}
 
     def add(self, name: str, holds: bool, seen: str = "") -> None:
-        """Add one."""
+        """Add a check."""
         self.holds[name] = holds
         if not holds:
             self.seen[name] = seen
 
     def of_regions(self, regions: RegionOutcomes, causes: Mapping[str, str]) -> None:
-        """Add what must hold of every run's regions; ``causes`` are those of regions that did not end well."""
+        """Add the checks on the regions of a run; ``causes`` are those of regions that did not end well."""
         waiting = {row["region"]: row["waiting"] for row in regions.rows if row["waiting"]}
         self.add("every region ended well", not causes, few(causes))
         self.add("no task abended", not regions.abends, few(abends_of(regions.rows)))
         self.add("no task waits", not waiting, few(waiting))
 
     def of_differences(self, differences: Mapping[str, int]) -> None:
-        """Add that what came out is what must."""
+        """Add the check that the output is as expected."""
         shown = few({name: f"{count:,}" for name, count in differences.items()})
         self.add("every record as expected, in its order", not differences, shown)
 
 
-def few(found: Mapping[str, str], most: int = 3) -> str:
-    """The first few of what was found, and how many more there are."""
-    shown = "; ".join(f"{name}: {text}" for name, text in list(found.items())[:most])
-    return shown + (f"; and {len(found) - most} more" if len(found) > most else "")
+def few(findings: Mapping[str, str], most: int = 3) -> str:
+    """The first few findings, and the number of the others."""
+    shown = "; ".join(f"{name}: {text}" for name, text in list(findings.items())[:most])
+    return shown + (f"; and {len(findings) - most} more" if len(findings) > most else "")
 
 
 def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Of rows of the regions table: how many tasks of each region abended, by code."""
-    found = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
-    return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in found.items()}
+    """From rows of the regions table: how many tasks of each region abended, by code."""
+    abends = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
+    return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in abends.items()}

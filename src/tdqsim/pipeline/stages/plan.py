@@ -1,9 +1,9 @@
 """The plan of a run: which bucket each region is in, and the stages that work bucket by bucket.
 
-Every command on a run's directory takes the same way: events are spread over buckets, each bucket is replayed, expected
-events are spread over the same buckets, and each bucket is compared. A whole run does all of it, the single commands
-each a part. Here is what the tasks of these stages are; :mod:`~tdqsim.pipeline.stages.engine` executes them, in this
-process or on Spark.
+Every command on a run's directory follows the same steps: events are distributed over buckets, each bucket is replayed,
+expected events are distributed over the same buckets, and each bucket is compared. A whole run does all steps, a single
+command one of them. This module defines the tasks of these stages; :mod:`~tdqsim.pipeline.stages.engine` executes them,
+in this process or on Spark.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ __all__ = [
 
 
 class BucketPlan(NamedTuple):
-    """Where the regions of a run are.
+    """The assignment of regions to buckets.
 
     Attributes:
         regions: the bucket of each region.
@@ -59,7 +59,7 @@ class BucketPlan(NamedTuple):
     events: Mapping[str, int]
 
     def as_json(self) -> dict[str, Mapping[str, int]]:
-        """As it is kept in its file."""
+        """The plan in the form of its file."""
         return self._asdict()
 
 
@@ -67,7 +67,7 @@ def load_plan(run: Path) -> BucketPlan:
     """The plan that ingest made.
 
     Raises:
-        DatasetError: ingest was not run, or not to its end.
+        DatasetError: ingest was not run, or was not completed.
     """
     path = _plan_file(run, "exchange")
     if not path.is_file():
@@ -81,15 +81,15 @@ def _plan_file(run: Path, folder: str) -> Path:
 
 
 def sum_of(receipts: Iterable[Receipt], detail: str) -> Counter[str]:
-    """A detail of receipts that is counts by name, summed."""
-    found: Counter[str] = Counter()
+    """The sum of a detail of receipts that consists of counts by name."""
+    total: Counter[str] = Counter()
     for receipt in receipts:
-        found.update(receipt.details[detail])
-    return found
+        total.update(receipt.details[detail])
+    return total
 
 
 def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
-    """A digest of programs and definitions: other ones, another outcome.
+    """A digest of programs and definitions, because the outcome depends on them.
 
     Raises:
         DatasetError: there is no such definition file.
@@ -112,16 +112,16 @@ def spread_events(
     engine: StageEngine, run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str,
     plan: Mapping[str, int] | None = None,
 ) -> BucketPlan:  # fmt: skip
-    """Lay events down by bucket.
+    """Store events by bucket.
 
     Args:
         engine: where tasks run.
         run: the run's directory.
         pieces: the input.
         base: digest of the input.
-        buckets: how many there are at most.
-        folder: where, under the run's directory.
-        plan: the bucket of each region, when that is settled already; regions that are not in it are added.
+        buckets: the maximum number of buckets.
+        folder: the folder for the events, in the run's directory.
+        plan: an existing assignment of regions to buckets; other regions are added to it.
 
     Raises:
         DatasetError: there are no events, and there is no plan yet.
@@ -137,15 +137,15 @@ def spread_events(
     regions = dict(plan) if plan is not None else assign(counts, buckets)
     for name in sorted(set(counts) - set(regions)):
         regions[name] = len(regions) % max(1, min(buckets, len(regions) or 1))
-    found = BucketPlan(regions, dict(counts))
-    publish_json(_plan_file(run, folder), found.as_json())
+    made = BucketPlan(regions, dict(counts))
+    publish_json(_plan_file(run, folder), made.as_json())
     stage, inputs = f"split.{folder}", digest_of(base, folder, regions)
     split = [
         SplitTask(run, at, digest_of(inputs, at), _weight(piece), piece, regions, folder, stage)
         for at, piece in enumerate(pieces)
     ]
     run_stage(engine, stage, run, split, split_piece, folder)
-    return found
+    return made
 
 
 def _weight(piece: Piece) -> int:
@@ -153,18 +153,20 @@ def _weight(piece: Piece) -> int:
 
 
 def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
-    """Parquet files with events, cut between row groups where there is enough of them.
+    """Parquet files with events, divided between row groups if they are large enough.
 
     Raises:
-        DatasetError: a file cannot be read as Parquet; names it.
+        DatasetError: a file cannot be read as Parquet; the message names it.
     """
     pieces: list[ParquetPiece] = []
     for path in paths:
         try:
             metadata = pq.ParquetFile(path).metadata
         except (OSError, pa.ArrowInvalid) as error:
-            said = " ".join(str(error).split())
-            raise DatasetError(f"{path}: not to be read as Parquet: {said}; copy it again, or leave it out") from error
+            reason = " ".join(str(error).split())
+            raise DatasetError(
+                f"{path}: cannot be read as Parquet: {reason}; copy it again, or leave it out"
+            ) from error
         groups: list[int] = []
         size = rows = 0
         for number in range(metadata.num_row_groups):
@@ -190,8 +192,8 @@ def replay_exchange(engine: StageEngine, run: Path, plan: BucketPlan, spec: Repl
     """Replay every bucket of the exchange, the heaviest first.
 
     Raises:
-        DefinitionError: no region can be made of the spec.
-        StageFailed: some buckets are left.
+        DefinitionError: no region can be made from the spec.
+        StageFailed: some buckets could not be finished.
     """
     check_spec(spec)
     loads: Counter[int] = Counter()
@@ -211,7 +213,7 @@ def replay_exchange(engine: StageEngine, run: Path, plan: BucketPlan, spec: Repl
 def reconcile_exchange(
     engine: StageEngine, run: Path, plan: BucketPlan, matches: Mapping[str, Match], inputs: str
 ) -> list[Receipt]:
-    """Compare what replay left with the expected events, bucket by bucket."""
+    """Compare the result of replay with the expected events, bucket by bucket."""
     tasks = [
         ReconcileTask(
             run, bucket, digest_of(inputs, bucket), 1, _files_of(run, "expected", bucket),

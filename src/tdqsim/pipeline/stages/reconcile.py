@@ -1,15 +1,15 @@
-"""Reconcile: expected against actual records, by key and by order, exact on duplicates.
+"""Reconcile: compare expected with actual records, by key and by order; duplicates are compared exactly.
 
-Both sides lie in the same buckets, so a task compares its regions alone, and nothing is shuffled. Of each (region,
-queue) the records are first compared place by place, as bytes. Where every place has the key that it has on the other
-side, which is so of everything but records that were lost, added or moved, the places are the pairs: the nth record of
-a key with the nth. So much is done some megabytes at a time, and nothing of it is held. From the first place on that
-has another key, records are paired by sorting the keys of both sides together. Without a key the places are the pairs.
-No hash decides anything: bytes are compared with bytes.
+Both sides are in the same buckets, so each task compares only its own regions, and nothing is shuffled. The records of
+a (region, queue) are first compared place by place, as bytes. As long as both sides have the same key at each place,
+the pairs are the records at the same place: the nth record of a key with the nth. This holds for all records except
+lost, added or moved ones. It is done some megabytes at a time, without holding records in memory. From the first place
+with different keys on, records are paired by sorting the keys of both sides together. Without a key, records are always
+paired by place. No hashes are used: bytes are compared with bytes.
 
-A record without a partner is ``missing`` or ``extra``; a pair with other bytes is ``changed``, named field by field
-through the layout; pairs that stand in another order than expected within what keeps its order (an account, say) are
-``order``. All are counted; so many of each are written out.
+A record without a partner is ``missing`` or ``extra``. A pair with different bytes is ``changed``, and its fields are
+named through the layout. A pair is ``order`` if it stands in another order than expected, among the records that must
+keep their order (those of an account, say). All differences are counted; a limited number of each kind is written out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class ReconcileTask(StageTask):
         pieces: the expected records: events with command EXPECT, in the exchange.
         actual: the records table of replay for the bucket.
         matches: how each queue or DD name is compared; others are left out.
-        samples: at most so many differences of a kind of a queue of a region are written; all are counted.
+        samples: the maximum number of differences written for each kind, queue and region; all are counted.
     """
 
     pieces: tuple[Path, ...]
@@ -82,18 +82,18 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
     """Compare the regions of a bucket and publish their differences, sorted by region.
 
     Raises:
-        DatasetError: one of the sides cannot be read, or a queue of a region has more than 2 GB of records.
+        DatasetError: one side cannot be read, or a queue of a region has more than 2 GB of records.
     """
-    begun = time.perf_counter()
+    started = time.perf_counter()
     rows: dict[str, list[tuple[object, ...]]] = {}
     counts: Counter[str] = Counter()
     compared = 0
     for region, comparisons in _regions(task):
         rows[region] = []
         for queue, comparison in sorted(comparisons.items()):
-            found, samples = comparison.outcome()
+            numbers, samples = comparison.outcome()
             compared += comparison.compared
-            counts.update({f"{queue} {kind}": count for kind, count in found.items() if count})
+            counts.update({f"{queue} {kind}": count for kind, count in numbers.items() if count})
             rows[region] += [(region, queue, *sample) for sample in samples]
     name = f"{STAGE}/diffs/{task.bucket:05d}.parquet"
     written = [row for region in sorted(rows) for row in rows[region]]
@@ -101,11 +101,11 @@ def reconcile_bucket(task: ReconcileTask) -> Receipt:
     with published(task.run / name) as fresh:
         pq.write_table(pa.table(columns, schema=DIFFS), fresh, compression="zstd")
     differences = dict(sorted(counts.items()))
-    return publish(task, STAGE, (name,), len(written), begun, compared=compared, differences=differences)
+    return publish(task, STAGE, (name,), len(written), started, compared=compared, differences=differences)
 
 
 def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]:
-    """Each region with its queues; those that came out first, then those that are only expected."""
+    """Each region with its queues: queues with output first, then queues that are only expected."""
     pieces = open_pieces(list(task.pieces))
 
     def comparisons(region: str) -> dict[str, Comparison]:
@@ -139,7 +139,7 @@ def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Diff
 
 
 class Comparison:
-    """Compares the records of one queue of a region, as they come."""
+    """Compares the records of one queue of a region, batch by batch."""
 
     def __init__(self, expected: Iterator[pa.Array], match: Match, most: int | None = None, queue: str = "") -> None:
         self._expected = expected
@@ -153,7 +153,7 @@ class Comparison:
         self.compared = 0
 
     def add(self, actual: pa.Array) -> None:
-        """More of what came out: it is compared, and held from the first record on that is not where it is expected."""
+        """Compare more output; from the first record on that is not where it is expected, records are held."""
         while len(actual) and not self._held:
             if not len(self._wanted):
                 self._wanted = next((part for part in self._expected if len(part)), _NONE)
@@ -166,7 +166,7 @@ class Comparison:
             self._held.append(actual)
 
     def _compare(self, expected: pa.Array, actual: pa.Array) -> int:
-        """Compare records at the same places, as many as belong together; says how many."""
+        """Compare the records at the same places that belong together; returns how many these are."""
         left, right = RecordColumn(expected), RecordColumn(actual)
         differ = unequal(left, right)
         done = len(expected)
@@ -181,7 +181,7 @@ class Comparison:
         return done
 
     def outcome(self) -> tuple[dict[str, int], list[Difference]]:
-        """How many differences of each kind there are, and so many of each. To be asked for once, at the end.
+        """The number of differences of each kind, and a limited number of each kind; to be called once, at the end.
 
         Raises:
             DatasetError: more than 2 GB are held.
@@ -204,7 +204,7 @@ class Comparison:
         self, left: RecordColumn, right: RecordColumn, pairs: _Pairs, changes: _Changes,
         breaks: list[tuple[int, int, int]], done: int,
     ) -> Iterator[Difference]:  # fmt: skip
-        """So many differences of each kind; before these places so many were compared already."""
+        """A limited number of differences of each kind; ``done`` places were compared before these."""
         most, key = self._most, self._match.key
         for place in pairs.missing[:most].tolist():
             yield "missing", done + place + 1, _known(left, place, key), "", shown(left.record(place)), None
@@ -225,15 +225,16 @@ def _known(side: RecordColumn, place: int, key: slice | None) -> bytes | None:
 def _changed(
     left: RecordColumn, key: slice | None, changes: _Changes, done: int, most: int | None
 ) -> Iterator[Difference]:
-    """So many of the differences in pairs."""
+    """Up to ``most`` of the differences in pairs."""
     for place, name, old, new in islice(changes, most):
         yield "changed", done + place + 1, _known(left, place, key), name, old, new
 
 
 def _settled(left: RecordColumn, right: RecordColumn, differ: Ints, key: slice | None) -> int:
-    """How many places have the same key on both sides, before the first that has not.
+    """How many places at the beginning have the same key on both sides.
 
-    So far both sides have each key as often: what is paired there changes no count for what comes after.
+    Up to there both sides have each key equally often, so pairing these records does not affect the pairing of the
+    rest.
     """
     if key is not None and len(differ):
         moved = pc.index(pc.not_equal(left.part(key, differ), right.part(key, differ)), True).as_py()
@@ -257,18 +258,18 @@ class _Pairs:
     extra: Ints
 
     def unequal(self, left: RecordColumn, right: RecordColumn) -> tuple[Ints, Ints]:
-        """The places of pairs with other bytes, in expected order."""
+        """The places of pairs with different bytes, in expected order."""
         differ = unequal(left, right, (self.mine, self.theirs))
         return self.mine[differ], self.theirs[differ]
 
 
 def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pairs:
-    """Pair records whose places say nothing: the nth of a key with the nth of it; without a key there are no pairs."""
+    """Pair records whose places do not match: the nth of a key with the nth; without a key there are no pairs."""
     mine, theirs, none = np.arange(left.count), np.arange(right.count), np.empty(0, np.int64)
     if key is None or not len(mine) or not len(theirs):
         return _Pairs(none, none, mine, theirs)
     order, groups = ranked(pa.concat_arrays([left.part(key), right.part(key)]))
-    ours = order < len(mine)  # of each group those of the left side come first
+    ours = order < len(mine)  # in each group the records of the left side come first
     size = int(groups[-1]) + 1
     lefts = np.bincount(groups[ours], minlength=size)
     rights = np.bincount(groups[~ours], minlength=size)
@@ -285,7 +286,7 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
 
 
 class _Changes:
-    """Pairs with other bytes, and how many differences each of them is."""
+    """Pairs with different bytes, and the number of differences in each."""
 
     def __init__(self, left: RecordColumn, right: RecordColumn, pairs: tuple[Ints, Ints], naming: Naming) -> None:
         self._sides = left, right
@@ -296,12 +297,12 @@ class _Changes:
 
     def _counted(self, mine: Ints, theirs: Ints) -> Ints:
         left, right = self._sides
-        found = np.full(len(mine), -1)
+        counts = np.full(len(mine), -1)
         for which, before, after in matrices(left, right, mine, theirs):
-            found[which] = self._naming.counted(before, after)
-        for at in np.flatnonzero(found < 0).tolist():
-            found[at] = sum(1 for _ in self._naming.named(left.record(mine[at]), right.record(theirs[at])))
-        return found
+            counts[which] = self._naming.counted(before, after)
+        for at in np.flatnonzero(counts < 0).tolist():
+            counts[at] = sum(1 for _ in self._naming.named(left.record(mine[at]), right.record(theirs[at])))
+        return counts
 
     def __iter__(self) -> Iterator[tuple[int, str, str, str]]:
         left, right = self._sides
@@ -312,9 +313,9 @@ class _Changes:
 
 
 def _breaks(left: RecordColumn, pairs: _Pairs, part: slice) -> list[tuple[int, int, int]]:
-    """Pairs that come before one that should come before them, among those with the same name of what keeps order.
+    """Pairs that come before a pair that they should follow, within the records that must keep their order.
 
-    Pairs at the same places break no order, with each other or with those after them.
+    Pairs at the same places break no order, neither with each other nor with later pairs.
     """
     if bool((np.diff(pairs.theirs) > 0).all()):
         return []
@@ -334,10 +335,11 @@ class Match:
     """How the records of one queue are compared.
 
     Attributes:
-        key: the bytes by which a record is known; None pairs by position.
-        order: the bytes that name what keeps its order; None when order does not matter.
-        copybook: the layout that names differences; empty for none.
-        masks: fields whose differences do not count.
+        key: the bytes that identify a record; None pairs records by position.
+        order: the bytes that identify the group within which records must keep their order; None when order does not
+            matter.
+        copybook: the layout for naming differences; empty for none.
+        masks: fields whose differences are ignored.
         tolerances: how far numbers may differ, by field.
     """
 
@@ -349,7 +351,7 @@ class Match:
 
 
 _MUCH = 16
-"""So many bytes that are equal at the beginning of two records are left out."""
+"""When two records begin with this many equal bytes or more, these are left out."""
 _NO_NUMBERS = (FieldType.TEXT, FieldType.NATIONAL, FieldType.DBCS, FieldType.BYTES)
 
 
@@ -362,16 +364,16 @@ def _layout(copybook: str) -> tuple[Layout, tuple[tuple[Field, slice], ...]]:
 
 
 def checked(match: Match) -> Match:
-    """A match whose fields are there, by the names that the copybook gives them.
+    """Check the fields of a match; their names are changed to the spelling of the copybook.
 
     Raises:
         LayoutError: the copybook is wrong.
-        NotAllowed: a mask or a tolerance is for no field of it, or a tolerance for one that holds no number.
+        NotAllowed: a mask or a tolerance names no field of it, or a tolerance names a field that is not a number.
     """
     if not match.copybook:
         for option, given in (("--mask", match.masks), ("--tolerance", tuple(match.tolerances))):
             if given:
-                raise NotAllowed(f"{option} {given[0]}: fields have names by a layout; give it with --copybook")
+                raise NotAllowed(f"{option} {given[0]}: only a layout gives fields names; name one with --copybook")
         return match
     _, leaves = _layout(match.copybook)
     known = {item.name.upper(): item for item, _ in leaves}
@@ -389,13 +391,13 @@ def checked(match: Match) -> Match:
     for name, much in match.tolerances.items():
         item = field_of("--tolerance", name)
         if item.type in _NO_NUMBERS:
-            raise NotAllowed(f"--tolerance {name}: {item.name} holds {item.type.value}, no number")
+            raise NotAllowed(f"--tolerance {name}: {item.name} holds {item.type.value}, which is not a number")
         tolerances[item.name] = much
     return replace(match, masks=masks, tolerances=tolerances)
 
 
 class Naming:
-    """The differences of a pair, by a :class:`Match`.
+    """The differences of a pair, according to a :class:`Match`.
 
     Raises:
         LayoutError: the copybook is wrong.
@@ -410,11 +412,11 @@ class Naming:
 
     @property
     def plain(self) -> bool:
-        """Without a layout each pair that differs is one difference."""
+        """Whether there is no layout, so that each unequal pair is one difference."""
         return self._layout is None
 
     def named(self, before: bytes, after: bytes) -> Iterator[tuple[str, str, str]]:
-        """The differences of one pair: field, expected, actual; without a name when no elementary field has it."""
+        """The differences of a pair: field, expected, actual; the name is empty for bytes outside elementary fields."""
         if self._layout is None:
             yield _unlike(before, after)
             return
@@ -432,8 +434,8 @@ class Naming:
             yield (place if texts[0].startswith("...") else "", texts[0], texts[1])
 
     def counted(self, before: Bytes, after: Bytes) -> Ints:
-        """How many differences :meth:`named` finds in each of many pairs that differ, without writing them out."""
-        found = np.zeros(len(before), np.int64)
+        """How many differences :meth:`named` gives for each of many unequal pairs, without writing them out."""
+        counts = np.zeros(len(before), np.int64)
         nameless = np.ones(len(before), np.bool_)
         for item, span in self._leaves:
             differ = (before[:, span] != after[:, span]).any(axis=1)
@@ -444,16 +446,16 @@ class Naming:
                 for row in np.flatnonzero(differ).tolist():
                     old, new = (self._value(item.name, each[row].tobytes(), span) for each in (before, after))
                     differ[row] = not _tolerated(old, new, tolerance)
-            found += differ
-        return found + nameless
+            counts += differ
+        return counts + nameless
 
     def _value(self, name: str, record: bytes, span: slice) -> object:
         assert self._layout is not None
         try:
-            found = self._layout.value(record, name)
+            value = self._layout.value(record, name)
         except (ConversionError, ValueError, LookupError, ArithmeticError):
-            found = None
-        return shown(record[span]) if found is None else found  # what is no value is shown as it is
+            value = None
+        return shown(record[span]) if value is None else value  # invalid values are shown as bytes
 
 
 def _tolerated(old: object, new: object, tolerance: Decimal | None) -> bool:
@@ -467,7 +469,7 @@ def _is_number(value: object) -> TypeGuard[int | float | Decimal]:
 
 
 def _unlike(before: bytes, after: bytes) -> tuple[str, str, str]:
-    """From where on two records differ, and both; without what is equal at their beginnings when that is much."""
+    """The place of the first difference of two records, and both records; a long equal beginning is cut off."""
     both = zip(before, after, strict=False)
     place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
     first = place if place >= _MUCH else 0
@@ -475,6 +477,6 @@ def _unlike(before: bytes, after: bytes) -> tuple[str, str, str]:
 
 
 def shown(record: bytes, first: int = 0, most: int = 64) -> str:
-    """A record, or what it has from a byte on, as hexadecimal digits; dots where it is cut."""
+    """A record, or its bytes from ``first`` on, as hexadecimal digits; dots show where it is cut."""
     text = f"{'...' if first else ''}X'{record[first : first + most].hex().upper()}'"
     return text if len(record) <= first + most else f"{text}... of {len(record)} bytes"

@@ -1,4 +1,4 @@
-"""Columns of records for reconcile: taken from both sides, and compared by Arrow, exactly, some thousands at a time.
+"""Columns of records for reconcile: read from both sides, and compared exactly by Arrow, some thousands at a time.
 
 Neither side is held in memory: expected records stay in mapped files, and are taken some megabytes at a time, as are
 out.
@@ -38,16 +38,16 @@ class RecordColumn:
         return bytes(self.values[place].as_py())
 
     def part(self, span: slice, places: Ints | None = None) -> pa.Array:
-        """A part of the records at some places, or of all; short ones go on with X'00'."""
+        """A slice of the records at some places, or of all; short records are padded with X'00'."""
         values = self.values if places is None else self.values.take(pa.array(places))
-        found, width = pc.binary_slice(values, span.start, span.stop), span.stop - span.start
-        if len(found) and pc.min(pc.binary_length(found)).as_py() < width:
-            return pc.binary_slice(pc.binary_join_element_wise(found, bytes(width), b""), 0, width)
-        return found
+        slices, width = pc.binary_slice(values, span.start, span.stop), span.stop - span.start
+        if len(slices) and pc.min(pc.binary_length(slices)).as_py() < width:
+            return pc.binary_slice(pc.binary_join_element_wise(slices, bytes(width), b""), 0, width)
+        return slices
 
     @property
     def step(self) -> int:
-        """How many records are some megabytes."""
+        """How many records make some megabytes."""
         size: int = self.values.nbytes
         return max(1, _BYTES_AT_ONCE * self.count // max(1, size))
 
@@ -58,7 +58,7 @@ def unequal(left: RecordColumn, right: RecordColumn, pairs: tuple[Ints, Ints] | 
     Args:
         left: one column.
         right: the other column.
-        pairs: the places of the pairs in the one and in the other; None pairs the records at the same places.
+        pairs: the places of the pairs in both columns; None pairs the records at the same places.
 
     Returns:
         The numbers of the pairs, in order.
@@ -66,22 +66,22 @@ def unequal(left: RecordColumn, right: RecordColumn, pairs: tuple[Ints, Ints] | 
     size = min(left.count, right.count) if pairs is None else len(pairs[0])
     if pairs is None and left.values.slice(0, size).equals(right.values.slice(0, size)):
         return np.empty(0, np.int64)
-    found, step = [np.empty(0, np.int64)], min(left.step, right.step)
+    unequal_pairs, step = [np.empty(0, np.int64)], min(left.step, right.step)
     for at in range(0, size, step):
         if pairs is None:
             a, b = left.values.slice(at, min(step, size - at)), right.values.slice(at, min(step, size - at))
         else:
             mine, theirs = (pa.array(side[at : at + step]) for side in pairs)
             a, b = left.values.take(mine), right.values.take(theirs)
-        found.append(at + np.flatnonzero(pc.not_equal(a, b).to_numpy(zero_copy_only=False)))
-    return np.concatenate(found)
+        unequal_pairs.append(at + np.flatnonzero(pc.not_equal(a, b).to_numpy(zero_copy_only=False)))
+    return np.concatenate(unequal_pairs)
 
 
 def matrices(left: RecordColumn, right: RecordColumn, mine: Ints, theirs: Ints) -> Iterator[tuple[Ints, Bytes, Bytes]]:
-    """Pairs of records of one length as rows of bytes, some megabytes at a time; those of other lengths are left out.
+    """Pairs of records of equal length as rows of bytes, in parts of some megabytes; other pairs are left out.
 
     Yields:
-        which pairs they are, the records of the left side, and those of the right side.
+        the numbers of the pairs, the records of the left side, and those of the right side.
     """
     step = min(left.step, right.step)
     for at in range(0, len(mine), step):
@@ -99,10 +99,10 @@ def _matrix(values: pa.Array, which: Ints, length: int) -> Bytes:
 
 
 def ranked(values: pa.Array) -> tuple[Ints, Ints]:
-    """Values grouped by what they are, exactly.
+    """Group values that are exactly equal.
 
     Returns:
-        The places of the values by group, those of a group in their order, and the number of the group of each.
+        The places of the values by group, those of a group in their order; and the group number of each.
     """
     codes = values.dictionary_encode().indices.to_numpy()
     order = np.argsort(codes, kind="stable")
@@ -114,14 +114,14 @@ def ranked(values: pa.Array) -> tuple[Ints, Ints]:
 
 _EXPECT = "EXPECT"
 _AT_ONCE = 16384
-"""Rows of what came out that are read at once: a whole row group takes three times the memory, and as long."""
+"""Output rows that are read at once: a whole row group takes three times the memory, and as long."""
 
 
 def expected_records(slices: Sequence[Slice], queue: str) -> Iterator[pa.Array]:
-    """The expected records of one queue of a region, in order, some megabytes at a time.
+    """The expected records of one queue of a region, in order, in parts of some megabytes.
 
     Raises:
-        DatasetError: two events have the same number; names it.
+        DatasetError: two events have the same number; the message names it.
     """
     for batch in in_order(slices):
         right = pc.and_(pc.equal(batch.column("command"), _EXPECT), pc.equal(batch.column("queue"), queue))
@@ -130,20 +130,20 @@ def expected_records(slices: Sequence[Slice], queue: str) -> Iterator[pa.Array]:
 
 
 def actual_records(path: Path) -> Iterator[tuple[str, str, pa.Array]]:
-    """The records of a bucket as replay wrote them, in parts: region, queue, records. The parts of a region follow.
+    """The records of a bucket from replay, in parts of region, queue, records; a region's parts are consecutive.
 
     Raises:
         DatasetError: the table cannot be read, or has a region in two places.
     """
     again = "run tdq pipeline replay again"
-    seen: set[str] = set()
+    names: set[str] = set()
     name: str | None = None
     try:
         for batch in _batches(path):
             for start, stop, region in _runs(batch.column("region")):
-                if region != name and region in seen:
+                if region != name and region in names:
                     raise DatasetError(f"{path}: the records of region {region} are in two places; {again}")
-                seen.add(region)
+                names.add(region)
                 name = region
                 part = batch.slice(start, stop - start)
                 for queue, data in _by_queue(part.column("queue"), part.column("data")):
@@ -153,15 +153,15 @@ def actual_records(path: Path) -> Iterator[tuple[str, str, pa.Array]]:
 
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """A records table, some megabytes at a time; names stay coded, which costs next to nothing to read."""
+    """A records table, in parts of some megabytes; names stay dictionary-encoded, so that they are cheap to read."""
     with pq.ParquetFile(path, read_dictionary=["region", "queue"]) as file:
         for group in range(file.num_row_groups):
-            # Spark runs a task for each core: threads of Arrow's would only get in each other's way.
+            # Spark runs a task for each core; threads of Arrow would only compete with the tasks.
             yield from file.iter_batches(_AT_ONCE, [group], ["region", "queue", "data"], use_threads=False)
 
 
 def _runs(coded: pa.DictionaryArray) -> Iterator[tuple[int, int, str]]:
-    """Where the same value stands in a row of it: from, to, the value."""
+    """The ranges in which a value is repeated: from, to, the value."""
     codes = coded.indices.to_numpy()
     for start, stop in stretches(codes):
         yield start, stop, coded[start].as_py()
@@ -178,10 +178,10 @@ def _by_queue(queues: pa.DictionaryArray, data: pa.Array) -> Iterator[tuple[str,
 
 
 def one(parts: Sequence[pa.Array], queue: str) -> pa.Array:
-    """Records as one column; its places are counted in 31 bits.
+    """Records as one column; its places must fit in 31 bits.
 
     Raises:
-        DatasetError: there is more than that; names the queue.
+        DatasetError: there are more; the message names the queue.
     """
     if len(parts) == 1:
         return parts[0]
@@ -190,7 +190,7 @@ def one(parts: Sequence[pa.Array], queue: str) -> pa.Array:
     except pa.ArrowInvalid as error:
         size = sum(part.nbytes for part in parts)
         text = (
-            "reconcile takes 2 GB of a queue of a region from the first record on that is not where it is expected; "
+            "reconcile can hold 2 GB of a queue of a region from the first record on that is not where it is expected; "
             "spread them over more regions"
         )
         raise DatasetError(f"queue {queue}: {size:,} bytes of records: {text}") from error

@@ -1,7 +1,7 @@
 """Recording a region: ATI starts, abends, depths and commands while its tasks run; the records on queues at the end.
 
-Depth over time takes bounded memory: when there are too many points, every other one goes. No other module of the
-stages knows how queues are kept.
+Depth over time takes bounded memory: when there are too many points, every other one is dropped. No other module of the
+stages depends on how queues are stored.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = ["Depths", "Probe", "Recording", "put_data_queues", "put_queues", "put
 class Recording:
     """A region's recorder for replay.
 
-    Without ``commands`` it takes no part in commands at all, so that queues keep the short way at its full speed.
+    Without ``commands`` it does not record commands at all, so that queues can use their fast path.
     """
 
     trace: Callable[[tuple[Any, ...]], object] | None
@@ -51,7 +51,7 @@ class Recording:
         region.dispatcher.on_dispatch = self._dispatched
 
     def stop(self) -> None:
-        """Record no more."""
+        """Stop recording."""
         self.region.recorder = None
         self.region.dispatcher.on_dispatch = None
 
@@ -134,12 +134,12 @@ class Recording:
 class Probe:
     """The depths of one queue.
 
-    The code that feeds events counts ``left`` down itself, and calls :meth:`keep` when it reaches 0: that is the one
-    thing done for every event.
+    The code that feeds events decrements ``left`` itself, and calls :meth:`keep` when it reaches 0; it does nothing
+    else for every event.
 
     Attributes:
-        peak: the greatest depth seen; -1 before there was one.
-        left: how many samples until one is kept.
+        peak: the greatest depth; -1 before the first sample.
+        left: how many samples remain until one is kept.
     """
 
     __slots__ = ("_limit", "_stride", "left", "peak", "points")
@@ -159,7 +159,7 @@ class Probe:
             self.keep(step, time_us, depth)
 
     def keep(self, step: int, time_us: int, depth: int) -> None:
-        """Keep a point; when there are too many, every other one goes, and only every other one comes from now on."""
+        """Keep a point; when there are too many, drop every other one, and from then on every other sample."""
         self.points.append((step, time_us, depth))
         if len(self.points) > self._limit:
             del self.points[1::2]
@@ -168,10 +168,10 @@ class Probe:
 
 
 class Depths(dict[str, Probe]):
-    """A probe for each queue, made when it is asked for.
+    """A probe for each queue, made on demand.
 
-    A step is counted in whatever the caller samples by (events, dispatches); it doubles as often as needed, so that the
-    points kept depend on nothing but the sequence of depths.
+    The caller defines the steps (events, dispatches). The distance between kept points doubles as often as needed, so
+    that they depend only on the sequence of depths.
     """
 
     def __init__(self, limit: int) -> None:
@@ -183,7 +183,7 @@ class Depths(dict[str, Probe]):
         return probe
 
     def peak(self, queue: str) -> int:
-        """The greatest depth of a queue; 0 when none was seen."""
+        """The greatest depth of a queue; 0 when it was never sampled."""
         return max(0, self[queue].peak) if queue in self else 0
 
     def points(self) -> Iterator[tuple[str, int, int, int]]:
@@ -198,7 +198,7 @@ _BYTES: Final = 16 << 20
 
 
 class Seeded(Protocol):
-    """Something that takes records on queues outside any task."""
+    """An object that can put records on queues outside any task."""
 
     def seed(self, name: str, records: Iterable[bytes]) -> int:
         """Put records on a queue."""
@@ -208,7 +208,7 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
     """Put the records of SEED events on their queues.
 
     Raises:
-        TdqError: a queue does not take its record; names both.
+        TdqError: a queue refuses its record; the message names both.
     """
     if "SEED" not in batch.column("command").unique().to_pylist():
         return
@@ -242,7 +242,7 @@ def put_data_queues(system: System, rows: Mapping[str, Rows], depths: Depths) ->
 def put_records(
     records: Rows, shown: str, kind: str, before: int, data: pa.Array, keys: Sequence[bytes] | None = None
 ) -> None:
-    """Some records of a queue or data set, behind so many of it that were put down before."""
+    """Write some records of a queue or data set, after ``before`` others of it."""
     count = len(data)
     records.columns(
         [
@@ -256,7 +256,7 @@ def put_records(
 
 
 def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[tuple[bytes, bytes]], peak: int) -> None:
-    found = blake2b(digest_size=8)
+    digest = blake2b(digest_size=8)
     number = size = held = 0
     keys: list[bytes] = []
     data: list[bytes] = []
@@ -272,10 +272,10 @@ def _put(rows: Mapping[str, Rows], shown: str, kind: str, entries: Iterable[tupl
         data.append(record)
         size += len(record)
         held += len(record)
-        found.update(len(record).to_bytes(4, "big") + key + record)
+        digest.update(len(record).to_bytes(4, "big") + key + record)
         if len(data) >= _ROWS or held >= _BYTES:
             put_down()
             held = 0
     if data:
         put_down()
-    rows["queue_final"].add(shown, kind, number, max(peak, number), size, found.hexdigest())
+    rows["queue_final"].add(shown, kind, number, max(peak, number), size, digest.hexdigest())

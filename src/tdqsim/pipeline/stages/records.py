@@ -1,8 +1,8 @@
 """Records of data sets as events: the record is the data, and columns may be made of its fields.
 
-A column that is given for every record may name fields in braces: ``region=CICS{REGION}``, ``data={PAYLOAD}``,
-``command={OP:W=WRITEQ TD,R=READQ TD}``. In key and data a field stands for its bytes, elsewhere for its value; after
-a colon stand the texts that take the place of values.
+The text of a column may name fields in braces: ``region=CICS{REGION}``, ``data={PAYLOAD}``, ``command={OP:W=WRITEQ
+TD,R=READQ TD}``. In key and data a field is replaced by its bytes, elsewhere by its value; after a colon follow texts
+that replace values.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _OFFSET: Final = "Record_Offset_"
 
 
 _FILE_SHIFT = 40
-"""Sequence numbers that a file does not give begin at its place among the files, shifted left by this."""
+"""A file's own numbering begins at its place among the files, shifted left by this number of bits."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestTask(StageTask):
-    """Bring in one file, or a part of one; its weight is in bytes.
+    """Read one file, or a part of one; its weight is in bytes.
 
     Attributes:
         path: the file.
@@ -45,7 +45,7 @@ class IngestTask(StageTask):
         options: those of ``format("qsam")``.
         mode: one of :data:`~tdqsim.pipeline.stages.ingest.MODES`.
         file: the number of the file among the sources.
-        part: of a data set its split; of lines from where to where; of Parquet which row groups; None for all.
+        part: for a data set its split; for lines a range of bytes; for Parquet some row groups; None for all.
     """
 
     path: str
@@ -58,7 +58,7 @@ class IngestTask(StageTask):
 
     @property
     def first_seq(self) -> int:
-        """Sequence numbers that the file does not give begin here."""
+        """The first sequence number, for a file that has none of its own."""
         return self.file << _FILE_SHIFT
 
 
@@ -66,7 +66,7 @@ def splits_of(task: IngestTask) -> list[tuple[int, Split]]:
     """The parts of a data set, with their bytes.
 
     Raises:
-        DatasetError: its records cannot be found; names the file and the offset.
+        DatasetError: its records cannot be located; the message names the file and the offset.
     """
     for name in ("region", "command"):
         if name not in task.columns:
@@ -78,18 +78,18 @@ def splits_of(task: IngestTask) -> list[tuple[int, Split]]:
 
 def _options(task: IngestTask) -> QsamOptions:
     fixed = {"path": task.path, "generate_record_bytes": "true", "with_record_offset_col": _OFFSET, "mode": task.mode}
-    if task.mode != "failfast":  # bad records are counted here, so they must come this far
+    if task.mode != "failfast":  # bad records are counted here, so the decoder must not refuse them
         fixed |= {"mode": "permissive", "generate_corrupt_fields": "true"}
     return read_options({**task.options, **fixed})
 
 
 def records_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
-    """The events of a part of a data set, some megabytes at a time; with how many bad records were met.
+    """The events of a part of a data set, in tables of some megabytes, each with the number of bad records.
 
-    Sequence numbers are by the record's place in the file: its offset, which no counting is needed for.
+    Sequence numbers come from the offset of the record in the file, which needs no counting.
 
     Raises:
-        DatasetError: a record or a field is bad and the mode is failfast; or there is no such field.
+        DatasetError: a record or a field is bad and the mode is failfast; or a field does not exist.
     """
     options = _options(task)
     maker = _Maker(task, options)
@@ -102,7 +102,7 @@ def records_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
 
 
 def _checked(made: pa.Table, task: IngestTask, spoiled: pa.Array | None) -> tuple[pa.Table, int]:
-    """Events of which each has a region and a command, and how many records had none, by the task's mode."""
+    """Events that all have a region and a command, and how many records lacked one, according to the task's mode."""
     bad = np.zeros(made.num_rows, bool)
     if spoiled is not None:
         bad |= pc.fill_null(spoiled, fill_value=False).to_numpy(zero_copy_only=False)
@@ -113,7 +113,7 @@ def _checked(made: pa.Table, task: IngestTask, spoiled: pa.Array | None) -> tupl
     if not len(places):
         return made, 0
     offset = made.column("seq")[int(places[0])].as_py() - task.first_seq - 1
-    text = f"{task.path}: record at offset {offset}: its field for region or command is empty, or no value of its kind"
+    text = f"{task.path}: record at offset {offset}: its field for region or command is empty or invalid"
     if task.mode == "failfast":
         raise DatasetError(f"{text}; correct it, or choose --mode dropmalformed to go on without it")
     if task.mode == "dropmalformed":
@@ -126,7 +126,7 @@ def _checked(made: pa.Table, task: IngestTask, spoiled: pa.Array | None) -> tupl
 
 
 class _Maker:
-    """Makes the columns of events of those of records."""
+    """Makes the columns of events from those of records."""
 
     def __init__(self, task: IngestTask, options: QsamOptions) -> None:
         self._task = task
@@ -142,15 +142,13 @@ class _Maker:
         return _field(self._layout, name)
 
     def _span(self, column: str, text: str) -> tuple[int, int] | bytes:
-        """The bytes that a field has in a record, or bytes that are the same in all."""
-        found = _FIELD.fullmatch(text)
-        if found is None:
+        """The bytes of a field in a record, or bytes that are the same in all records."""
+        match = _FIELD.fullmatch(text)
+        if match is None:
             if _FIELD.search(text):
-                raise NotAllowed(
-                    f"--column {column}={text}: allowed are one field in braces alone, or text without any"
-                )
+                raise NotAllowed(f"--column {column}={text}: must be one field in braces, or text without fields")
             return text.encode("cp037")
-        item = self._known(found[1])
+        item = self._known(match[1])
         return item.offset, item.offset + item.size
 
     def table(self, batch: pa.RecordBatch) -> pa.Table:
@@ -181,27 +179,27 @@ Piece = str | tuple[str, dict[str, str]]
 
 
 def _pieces(text: str) -> list[Piece]:
-    """A column's text as texts and fields, each with what takes the place of its values."""
-    found: list[Piece] = []
+    """A column's text, divided into texts and fields; each field with the replacements of its values."""
+    parts: list[Piece] = []
     place = 0
     for match in _FIELD.finditer(text):
-        found += [text[place : match.start()], (match[1], _replacements(match[2]))]
+        parts += [text[place : match.start()], (match[1], _replacements(match[2]))]
         place = match.end()
-    return [piece for piece in (*found, text[place:]) if piece]
+    return [piece for piece in (*parts, text[place:]) if piece]
 
 
 def _replacements(text: str | None) -> dict[str, str]:
-    found = {}
+    by_value = {}
     for part in (text or "").split(",") if text else ():
         value, equals, new = part.partition("=")
         if not equals:
-            raise NotAllowed(f"--column with {{...:{text}}}: after the colon stand VALUE=TEXT, with commas between")
-        found[value.strip()] = new
-    return found
+            raise NotAllowed(f"--column with {{...:{text}}}: after the colon, give VALUE=TEXT, separated by commas")
+        by_value[value.strip()] = new
+    return by_value
 
 
 def _joined(pieces: list[Piece], batch: pa.RecordBatch) -> pa.Array:
-    """Texts and values of fields put together."""
+    """Texts and values of fields, concatenated."""
     if len(pieces) == 1 and isinstance(pieces[0], str):
         return pa.repeat(pa.scalar(pieces[0]), batch.num_rows)
     parts = [piece if isinstance(piece, str) else _values(piece, batch) for piece in pieces]
@@ -213,7 +211,7 @@ def _scalar(part: Any) -> Any:
 
 
 def _values(piece: tuple[str, dict[str, str]], batch: pa.RecordBatch) -> pa.Array:
-    """The values of a field as text; there are few different ones, so each is looked at once."""
+    """The values of a field as text; few are different, so each different one is converted once."""
     name, replaced = piece
     wanted = name.upper().replace("-", "_")
     place = next(at for at, each in enumerate(batch.schema.names) if each.upper() == wanted)

@@ -1,4 +1,4 @@
-"""The data sets of one replayed region: inputs made of its DD events, outputs put into the records table."""
+"""The data sets of one replayed region: inputs made from its DD events, outputs written to the records table."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class InputSets:
     """Input data sets by DD name, written from events.
 
     Args:
-        definitions: the region's; every input queue of theirs gets a data set, empty when no event is for it.
-        folder: where they go.
+        definitions: the region's definitions; every input queue gets a data set, which is empty if no event is for it.
+        folder: the directory of the data sets.
 
     Attributes:
         cards: the files by DD name.
@@ -59,7 +59,7 @@ class InputSets:
         """Write the records of DD events.
 
         Raises:
-            DatasetError: a DD name is no input queue's, or a record has another length than the definition says.
+            DatasetError: a DD name belongs to no input queue, or a record does not have the length in the definition.
         """
         if not any("DD" in batch.column("command").unique().to_pylist() for batch in _first(slices)):
             return
@@ -77,7 +77,9 @@ class InputSets:
         self.records += part.num_rows
         if queue is None:
             known = ", ".join(self._queues) or "none"
-            raise DatasetError(f"event {part.column('seq')[0]}: DD {dd} is no input queue's; those have {known}")
+            raise DatasetError(
+                f"event {part.column('seq')[0]}: DD {dd} belongs to no input queue; the input queues have {known}"
+            )
         if dd not in writers:
             path = self.cards[dd]
             if _fixed(queue):
@@ -102,13 +104,13 @@ def event_of_record(slices: Sequence[Slice], dd: str, number: int) -> int | None
 
 
 def _first(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
-    """The beginning of each slice: DD events come first in a region."""
+    """The beginning of each slice, because DD events come first in a region."""
     for each in slices:
         yield next(each.batches())
 
 
 def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The DD events of a batch, in stretches of one DD name."""
+    """The DD events of a batch, in groups of consecutive events for one DD name."""
     coded = batch.column("queue").dictionary_encode()
     is_dd = pc.equal(batch.column("command"), "DD").to_numpy(zero_copy_only=False)
     marks = np.where(is_dd, coded.indices.fill_null(-1).to_numpy(), -1)
@@ -118,7 +120,7 @@ def _by_dd(batch: pa.RecordBatch) -> Iterator[tuple[str, pa.RecordBatch]]:
 
 
 def _put_fixed(file: IO[bytes], dd: str, length: int, part: pa.RecordBatch) -> None:
-    """Records as they lie in memory: one write for all of them."""
+    """Write fixed-length records from memory, with one write for all."""
     data = part.column("data")
     lengths = pc.binary_length(data).to_numpy()
     wrong = np.flatnonzero(lengths != length)
@@ -134,10 +136,10 @@ class OutputSets:
     """Output data sets by DD name.
 
     Args:
-        definitions: the region's.
-        folder: where they go.
-        supplied: also those of the supplied queues, for a job that looks at them; otherwise they are on the spool,
-            where a data set is made by its first record.
+        definitions: the region's definitions.
+        folder: the directory of the data sets.
+        supplied: also make those of the supplied queues, for a job that reads them; otherwise they are on the spool,
+            where the first record creates a data set.
 
     Attributes:
         cards: the files by DD name.
@@ -151,21 +153,21 @@ class OutputSets:
                 self.cards[each.ddname] = folder / f"{each.ddname}.sup"
 
     def put(self, records: Rows, final: Rows) -> None:
-        """Put what came out into the tables."""
+        """Write the output to the tables."""
         for dd, queue in sorted(self._queues.items()):
             path = self.cards[dd]
             if not path.is_file():
                 continue
-            found = blake2b(digest_size=8)
+            digest = blake2b(digest_size=8)
             count = size = 0
             parts = _fixed_parts(path, queue.recordsize) if _fixed(queue) else _variable_parts(path, queue)
             for data in parts:
                 for buffer in data.buffers()[1:]:
-                    found.update(buffer)
+                    digest.update(buffer)
                 size += data.nbytes
                 put_records(records, dd, "DD", count, data)
                 count += len(data)
-            final.add(dd, "DD", count, count, path.stat().st_size, found.hexdigest())
+            final.add(dd, "DD", count, count, path.stat().st_size, digest.hexdigest())
 
 
 def _fixed_parts(path: Path, length: int) -> Iterator[pa.Array]:

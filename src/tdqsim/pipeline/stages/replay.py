@@ -1,12 +1,12 @@
-"""Replay: many regions and IBM i systems with the real engine, each fed its events in order.
+"""Replay: run many regions and IBM i systems on the real engine, and feed each its events in order.
 
-A region is made of definitions and handlers inside the task, on a temporary store and a clock of its own that only its
-events and its waits move. So its outcome is a function of its events, its definitions and the seed; which bucket it is
-in, and what runs beside it, cannot be seen in it.
+A region is made from definitions and handlers inside the task, with a temporary store and a separate clock that only
+its events and waits advance. So its outcome is a function of its events, its definitions and the seed; it does not
+depend on its bucket or on what runs at the same time.
 
-A handler that crashes is an abend; one that never ends meets the budget; one that takes the whole worker process along
-is found out by the mark its region left: when a bucket is done again and again dies in the same region, that region
-becomes a row with its cause, and the others go on.
+A handler that crashes abends; one that never ends exceeds the budget; one that kills the whole worker process is
+identified by the mark of its region. When a bucket is retried and the process dies in the same region again, that
+region becomes a row with the cause, and the other regions continue.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ __all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
 
 STAGE = "replay"
 _BAD_RECORD = re.compile(r"(?<![\w/])(\w+)\.in[:,] record (\d+)")
-"""A record of an input data set, as those say it who read them."""
-_EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, when no event has a time
+"""A record of an input data set, as the code that reads it describes it in messages."""
+_EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, the start time when no event has a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class ReplaySpec:
 
     Attributes:
         directory: a region directory, or None.
-        definitions: definition files besides; for IBM i systems the data queues.
-        handlers: modules of handlers besides.
+        definitions: additional definition files; for IBM i systems, those of the data queues.
+        handlers: additional modules of handlers.
         start: transactions to start after the events of a region, instead of those of region.yaml.
-        job: let the class that region.yaml names by ``job:`` look at what came out.
+        job: pass the output to the class that region.yaml names with ``job:``.
         seed: the seed of the order of ready tasks.
-        commands: also take down every command that handlers issue.
-        dispatches: how many dispatches and commands a region may have; None: so many for each of its events.
-        stuck_seconds: how long nothing may happen in a region while a program of it runs; 0 does not look.
+        commands: also record every command that handlers issue.
+        dispatches: how many dispatches and commands a region may have; None for a default number for each event.
+        stuck_seconds: how long a running program may make no progress; 0 switches the check off.
     """
 
     directory: Path | None = None
@@ -101,12 +101,12 @@ class _Outcome:
 
 
 def replay_bucket(task: ReplayTask) -> Receipt:
-    """Replay the regions of a bucket, in order of their names, and publish their tables and the receipt.
+    """Replay the regions of a bucket in the order of their names, and publish their tables and the receipt.
 
     Raises:
         DatasetError: the disk is full, or a piece of the exchange cannot be read.
     """
-    begun = time.perf_counter()
+    start_time = time.perf_counter()
     regions: dict[str, Any] = {}
     files = {name: f"{STAGE}/{name}/{task.bucket:05d}.parquet" for name in TABLES}
     with (
@@ -129,7 +129,7 @@ def replay_bucket(task: ReplayTask) -> Receipt:
                 "digest": digest, "events": outcome.events, "cause": outcome.cause,
                 "seconds": round(time.perf_counter() - started, 4),
             }  # fmt: skip
-    return publish(task, STAGE, tuple(files.values()), tables.rows, begun, regions=regions, pid=os.getpid())
+    return publish(task, STAGE, tuple(files.values()), tables.rows, start_time, regions=regions, pid=os.getpid())
 
 
 def _put_outcome(rows: Rows, outcome: _Outcome, digest: str) -> None:
@@ -149,14 +149,14 @@ def _text(value: object) -> str:
 
 @lru_cache(maxsize=8)
 def _definitions(directory: Path | None, files: tuple[Path, ...]) -> tuple[RegionFile, Definitions]:
-    """Parsed once in a process; a thousand regions are made of them."""
+    """The parsed definitions; cached, because one process makes a thousand regions from them."""
     file = RegionFile() if directory is None else load_region_file(directory)
     own = file.load_definitions() if directory is not None else Definitions()
     return file, own + load_definitions(*files) if files else own
 
 
 def check_spec(spec: ReplaySpec) -> None:
-    """Make one region of a spec, so that an error in it is reported once and not for each region.
+    """Make one region from a spec, so that an error in the spec is reported once and not for each region.
 
     Raises:
         DefinitionError: definitions are wrong, or a module of handlers cannot be imported.
@@ -177,7 +177,7 @@ def check_spec(spec: ReplaySpec) -> None:
 def _replay(
     name: str, slices: Sequence[Slice], spec: ReplaySpec, rows: dict[str, Rows], workshop: Workshop
 ) -> _Outcome:
-    """One region or system, whatever it does."""
+    """Replay one region or system; errors become its outcome."""
     outcome = _Outcome()
     first = next(slices[0].batches(1))
     command, start_us = first.column("command")[0].as_py(), first.column("time_us")[0].as_py()
@@ -198,8 +198,8 @@ def _replay(
 def _cause(error: Exception, folder: Path, slices: Sequence[Slice]) -> str:
     """The message of an error, without the name of a temporary folder, and with the event of a bad record."""
     text = f"{type(error).__name__}: {error}".replace(f"{folder}{os.sep}", "")
-    found = _BAD_RECORD.search(text)
-    event = None if found is None else event_of_record(slices, found[1], int(found[2]))
+    match = _BAD_RECORD.search(text)
+    event = None if match is None else event_of_record(slices, match[1], int(match[2]))
     return text if event is None else f"{text} (event {event})"
 
 
@@ -216,7 +216,7 @@ class _Made:
     turns: Dispatcher
 
     def budget(self, done: Any) -> Budget:
-        """The bounds of this region."""
+        """The limits of this region."""
         events = sum(each.stop - each.start for each in self.slices)
         most = self.spec.dispatches or BOUNDS["commands"] + BOUNDS["commands_per_event"] * events
         return Budget(most, self.spec.stuck_seconds, done)
@@ -246,7 +246,7 @@ def _replay_cics(made: _Made, outcome: _Outcome) -> None:
 def _make(
     name: str, spec: ReplaySpec, workshop: Workshop, cards: Mapping[str, Path], turns: Dispatcher
 ) -> Region:  # fmt: skip
-    """A region that has just had its initial start."""
+    """A region right after its initial start."""
     file, definitions = _definitions(spec.directory, spec.definitions)
     arguments = from_region_file(
         file,
@@ -287,12 +287,12 @@ def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile
 
 
 def _commands_of(region: Region) -> int:
-    """Something that grows with every record that is read or written."""
+    """A number that grows with every record that is read or written."""
     return sum(getattr(queue, "writes", 0) + getattr(queue, "reads", 0) for queue in region.tdqueues.values())
 
 
 def _close(region: Region, made: _Made, outcome: _Outcome) -> None:
-    """Close a region; tasks that will not end even then are left to the process's end."""
+    """Close a region; tasks that do not end even then are left until the process ends."""
     budget = Budget(BOUNDS["commands"], min(made.spec.stuck_seconds, BOUNDS["close_seconds"]), lambda: 0)
     try:
         with budget.watching():
@@ -302,7 +302,7 @@ def _close(region: Region, made: _Made, outcome: _Outcome) -> None:
 
 
 def _ask_job(region: Region, named: str, made: _Made, cards: Mapping[str, Path], outcome: _Outcome) -> None:
-    """The figures and checks of the region directory's own job, as ``tdq run`` shows them."""
+    """The figures and checks of the region directory's job, as in ``tdq run``."""
     spec = made.spec
     request = JobRequest(spec.directory or Path(), made.folder, dict(cards), None, spec.seed, lambda *_: None)
     job = named_class(named)(request)

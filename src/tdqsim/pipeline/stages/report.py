@@ -1,7 +1,7 @@
-"""The report of a run: one HTML page that needs nothing beside it, JSON, and JUnit XML.
+"""The report of a run: one HTML page that needs no other files, JSON, and JUnit XML.
 
-It reads the small tables only: regions, depths, ATI starts, differences, manifests. What it leaves out because it is
-too much, it says, with the file in which all of it is.
+It reads only the small tables: regions, depths, ATI starts, differences, manifests. Where it shows only a part of
+something, it says so, and names the file that has all of it.
 """
 
 from __future__ import annotations
@@ -41,27 +41,27 @@ Rows = list[dict[str, Any]]
 
 
 def check_report(run: Path, out: str | Path = "") -> None:
-    """See, before work of hours, that :func:`write_report` can make its page and write it.
+    """Check, before hours of work, that :func:`write_report` can make and write its page.
 
     Raises:
-        TdqError: the plotting library is not installed, or no file can be made there.
+        TdqError: the plotting library is not installed, or no file can be written there.
     """
     target = place(out) if out else run
-    folder = target.absolute() if is_local(target) else Path(gettempdir())  # from where it goes to an object store
+    folder = target.absolute() if is_local(target) else Path(gettempdir())  # uploads start there
     there = next(each for each in (folder, *folder.parents) if each.exists())
     check_target(there / PAGE)
 
 
 def write_report(run: Path, result: RunResult | None = None, out: str | Path = "") -> Path:
-    """Write report.html, report.json and junit.xml; gives the place of the page.
+    """Write report.html, report.json and junit.xml; returns the path of the page.
 
     Args:
-        run: the run's directory; replay at least must have been run there.
+        run: the run's directory; at least replay must have been run there.
         result: the outcome of the whole run; read from the directory when not given.
-        out: where they go, also in an object store; by default the run's directory.
+        out: the output directory, which may be in an object store; by default the run's directory.
 
     Raises:
-        DatasetError: there is nothing to report of, or a file of the run is damaged.
+        DatasetError: there is nothing to report, or a file of the run is damaged.
         TdqError: as :func:`check_report`; nothing is written then.
     """
     try:
@@ -116,10 +116,10 @@ def _counted(run: Path) -> Counter[str] | None:
     path = manifest_path(run, "reconcile")
     if not path.is_file():
         return None
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in pq.read_table(path).column("details").to_pylist():
-        found.update(json.loads(text)["differences"])
-    return found
+        counts.update(json.loads(text)["differences"])
+    return counts
 
 
 # JUnit ---------------------------------------------------------------------------------------------------------------
@@ -135,14 +135,14 @@ def _junit(summary: Summary) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuite name="tdqsim pipeline" tests="{len(cases)}" failures="{failures}">',
     ]
-    for name, holds, seen in cases:
+    for name, holds, value in cases:
         head = f'  <testcase classname="pipeline" name={quoteattr(_printable(name))}'
-        lines_.append(f"{head}/>" if holds else f"{head}><failure message={quoteattr(_printable(seen))}/></testcase>")
+        lines_.append(f"{head}/>" if holds else f"{head}><failure message={quoteattr(_printable(value))}/></testcase>")
     return "\n".join([*lines_, "</testsuite>", ""])
 
 
 def _printable(text: str) -> str:
-    """XML has no room for control characters."""
+    """Text without control characters, which XML does not allow."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
@@ -150,17 +150,17 @@ def _printable(text: str) -> str:
 
 
 ROWS: Final = 50
-"""The most rows of a table on the page."""
+"""The maximum number of rows of a table on the page."""
 
 _LONG: Final = 120
 _LONG_BYTES: Final = 40
-"""Characters of a value on the page at most; fewer digits of bytes, so that expected and actual are both in sight."""
+"""The maximum number of characters of a value on the page; fewer for digits of bytes, so that two values fit."""
 _BARS: Final = 40
 _MEGA: Final = 1_000_000
 _STAGE_TABLES: Final = {
     "ingest": "split.exchange", "replay": "replay", "expected": "split.expected", "reconcile": "reconcile",
 }  # fmt: skip
-"""Whose manifest says how many rows a stage of a whole run had."""
+"""The stages whose manifest gives the number of rows of a stage of a whole run."""
 _NO_FIGURES: Final = (
     "ok", "checks", "details", "engine", "engine_why", "independent_result", "regions", "causes", "differences",
     "digest", "seconds", "stage_seconds", "stage_memory", "records_per_second", "output", "events",
@@ -180,7 +180,7 @@ class Tables:
 
     @classmethod
     def of(cls, run: Path) -> Tables:
-        """Read them."""
+        """Read the tables of a run."""
         done = manifest_path(run, "reconcile").is_file()
         files = table_files(run, "reconcile", "diffs") if done else []
         return cls(
@@ -205,7 +205,7 @@ def page_of(summary: Summary, tables: Tables) -> Page:
     page.add("Checks", _checks(summary), *_digest(summary))
     page.add("Figures", *_figures(summary))
     page.add("Differences", *_differences(summary, tables))
-    page.add("Responses otherwise than expected", *_unexpected(tables))
+    page.add("Unexpected responses", *_unexpected(tables))
     page.add("Stages", *_stages(summary, tables))
     page.add("Skew of parts", *_skew(tables))
     page.add("Depth over time", *_depths(tables))
@@ -228,8 +228,8 @@ def _lead(summary: Summary) -> str:
 
 
 def _digest(summary: Summary) -> list[Part]:
-    found = summary.get("digest")
-    return [Prose(f"Digest of everything that came out: {found}", quiet=True)] if found else []
+    digest = summary.get("digest")
+    return [Prose(f"Digest of all output: {digest}", quiet=True)] if digest else []
 
 
 def _checks(summary: Summary) -> Table:
@@ -281,7 +281,7 @@ def _differences(summary: Summary, tables: Tables) -> list[Part]:
 
 
 def _kept_by(diffs: pa.Table, column: str) -> list[Part]:
-    """The differences that are kept, by region or field: the most frequent."""
+    """The differences that are kept, counted by region or field: the most frequent."""
     counted = Counter(each or "(whole record)" for each in diffs.column(column).to_pylist()).most_common()
     picture = bars(f"By {column}, of the {diffs.num_rows:,} kept", counted[:_BARS], column, "differences")
     left = len(counted) - _BARS
@@ -289,7 +289,7 @@ def _kept_by(diffs: pa.Table, column: str) -> list[Part]:
 
 
 def _samples(diffs: pa.Table) -> Rows:
-    """Some differences of each queue and kind, from many regions: the first of each, then the second of each."""
+    """Some differences of each queue and kind, from many regions: first the first of each region, then the second."""
     ranks: Counter[tuple[str, str, str]] = Counter()
     kinds: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for at, row in enumerate(diffs.select(["region", "queue", "kind"]).to_pylist()):
@@ -297,12 +297,12 @@ def _samples(diffs: pa.Table) -> Rows:
         rank = ranks[(row["region"], *group)] = ranks[(row["region"], *group)] + 1
         kinds.setdefault(group, []).append((rank, at))
     most = max(5, ROWS // max(1, len(kinds)))
-    places = [at for found in kinds.values() for _, at in sorted(found)[:most]]
+    places = [at for queue_places in kinds.values() for _, at in sorted(queue_places)[:most]]
     return diffs.take(sorted(places)[: ROWS * 2]).to_pylist()  # type: ignore[no-any-return]
 
 
 def _key(key: bytes | None) -> str:
-    """A key as text when it is some, else in hexadecimal."""
+    """A key as text if it is text, else in hexadecimal."""
     if key is None:
         return ""
     text = key.decode("cp037").rstrip()
@@ -317,15 +317,15 @@ def _brief(text: str | None) -> str:
 
 
 def _unexpected(tables: Tables) -> list[Part]:
-    """Responses that were expected otherwise."""
+    """The responses that differ from the expected ones."""
     total = sum(tables.regions.column("unexpected").to_pylist())
     if not total:
         return []
     rows: list[tuple[object, ...]] = []
     columns = ["region", "seq", "command", "queue", "resp", "resp2", "cause"]
     for path in table_files(tables.run, "replay", "results"):
-        found = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
-        some = found.slice(0, ROWS - len(rows)).to_pylist()
+        unexpected = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
+        some = unexpected.slice(0, ROWS - len(rows)).to_pylist()
         wanted = _wanted(tables.run, path.stem, some)
         rows += [
             (r["region"], r["seq"], r["command"], r["queue"] or "", text, r["resp"], r["resp2"], r["cause"] or "")
@@ -338,7 +338,7 @@ def _unexpected(tables: Tables) -> list[Part]:
 
 
 def _wanted(run: Path, bucket: str, rows: Rows) -> list[str]:
-    """The responses that some events of a bucket expected; nothing where the exchange is not there any more."""
+    """The responses that some events of a bucket expected; empty if the exchange no longer exists."""
     pieces = open_pieces(sorted((run / "exchange" / bucket).glob("[0-9]*.arrow"))) if rows else {}
     return [_response(pieces.get(row["region"], []), row["seq"]) for row in rows]
 
@@ -356,11 +356,11 @@ def _response(slices: Sequence[Slice], seq: int) -> str:
 
 
 def _stages(summary: Summary, tables: Tables) -> list[Part]:
-    """The stages one after the other, with what they did in a second and the memory that they took."""
+    """The stages in order, with their throughput in rows a second and their memory."""
     whole = "stage_seconds" in summary
     seconds: Mapping[str, float] = summary["stage_seconds"] if whole else _work(tables)
     memory: Mapping[str, int] = summary.get("stage_memory", {})
-    rows, stretches, begun = [], [], 0.0
+    rows, stretches, start = [], [], 0.0
     for name, took in seconds.items():
         count = _rows_of(tables, name)
         rate = round(count / took) if count and took else ""
@@ -368,8 +368,8 @@ def _stages(summary: Summary, tables: Tables) -> list[Part]:
         rows.append((name, took, count or "", rate, mega))
         hint = f"{name}: {took} s" + (f", {rate:,} rows a second" if rate else "")
         lane = f"{name}, {rate:,} rows/s" if rate else name
-        stretches.append(Stretch(lane, "stage", hint, (0, 0), (begun, begun + took)))
-        begun += took
+        stretches.append(Stretch(lane, "stage", hint, (0, 0), (start, start + took)))
+        start += took
     heads = ("stage", "seconds", "rows", "rows a second", "memory, MB")
     table = Table(heads, rows, "Stages")
     parts: list[Part] = [
@@ -387,18 +387,18 @@ def _stages(summary: Summary, tables: Tables) -> list[Part]:
 
 def _work(tables: Tables) -> dict[str, float]:
     """The seconds of the parts of each stage that was run."""
-    found = {name: tables.manifest(stage) for name, stage in _STAGE_TABLES.items()}
-    return {name: round(sum(part["seconds"] for part in parts), 3) for name, parts in found.items() if parts}
+    manifests = {name: tables.manifest(stage) for name, stage in _STAGE_TABLES.items()}
+    return {name: round(sum(part["seconds"] for part in parts), 3) for name, parts in manifests.items() if parts}
 
 
 def _rows_of(tables: Tables, stage: str) -> int:
-    """How many rows a stage dealt with; what reconcile leaves are the differences, and what it compared it says."""
+    """How many rows a stage processed; reconcile reports it, because the rows it writes are the differences."""
     parts = tables.manifest(_STAGE_TABLES.get(stage, ""))
     return sum(json.loads(part["details"]).get("compared", part["rows"]) for part in parts)
 
 
 def _skew(tables: Tables) -> list[Part]:
-    """How unlike the parts of replay are: the slowest decides when the stage ends."""
+    """How uneven the parts of replay are; the slowest part decides when the stage ends."""
     buckets = tables.manifest("replay")
     seconds = sorted((each["seconds"] for each in buckets), reverse=True)
     if not seconds:
@@ -414,7 +414,7 @@ def _skew(tables: Tables) -> list[Part]:
 
 
 def _depths(tables: Tables) -> list[Part]:
-    """The queues that were deepest, each in its region."""
+    """The queues with the greatest depths, each in its region."""
     queues = tables.queues.filter(pc.not_equal(tables.queues.column("kind"), "DD"))
     deepest = queues.sort_by([("peak", "descending"), ("region", "ascending"), ("queue", "ascending")]).slice(0, 6)
     series = []

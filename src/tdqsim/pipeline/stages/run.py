@@ -1,7 +1,7 @@
-"""A whole run: a job spread over many regions, replayed, reconciled with an independent result, reported.
+"""A whole run: a job is divided over many regions, replayed, reconciled with an independent result, and reported.
 
-Everything is under one directory, by stage; a run that was killed goes on where it was when it is started again with
-the same arguments, and begins anew with others.
+All files are in one directory, by stage. A run that was killed continues where it stopped when it is started again with
+the same arguments; with other arguments it starts from the beginning.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ __all__ = ["RunRequest", "RunResult", "run_job"]
 
 
 _EVENT = re.compile(r" \(event (\d+)\)$")
-"""How replay says which event a bad record was."""
+"""The form in which replay names the event of a bad record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class RunRequest:
 
     Attributes:
         directory: the region directory.
-        out: the run's directory; it is made.
+        out: the run's directory; it is created.
         engine: local, spark or auto.
-        regions: over how many regions the job is spread.
-        buckets: how many files each table gets, and how many tasks there are.
+        regions: the number of regions over which the job is divided.
+        buckets: the number of files of each table, which is also the number of tasks.
         dd: files of input data sets by DD name; generated when none is given.
         records: how many records are generated.
-        seed: the seed of what is generated, and of the order of ready tasks.
-        commands: take down every command of handlers too.
+        seed: the seed of the generated input and of the order of ready tasks.
+        commands: also record every command of handlers.
         piece_bytes: bytes of input that one task takes.
     """
 
@@ -87,13 +87,13 @@ class RunResult:
 
     Attributes:
         figures: the job's figures, summed over the regions.
-        checks: the checks and their results; ``details`` has the observed values of those that fail.
+        checks: the checks and their results; ``details`` has the observed values of failed checks.
         engine: the engine, and why.
-        independent_result: how what must come out was computed.
-        causes: regions that did not end well, with their cause.
-        digest: of everything that came out of every region: the same for the same input and seed.
+        independent_result: how the expected output was computed.
+        causes: regions that did not end well, each with the cause.
+        digest: a digest of the output of all regions, which is the same for the same input and seed.
         stage_seconds: how long each stage took.
-        stage_memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be seen.
+        stage_memory: the greatest memory of all processes in each stage, in bytes; 0 where it cannot be measured.
         records: records of the first input.
         out: the run's directory.
     """
@@ -115,11 +115,11 @@ class RunResult:
 
     @property
     def ok(self) -> bool:
-        """Everything holds."""
+        """Whether all checks hold."""
         return all(self.checks.values())
 
     def as_dict(self) -> dict[str, Any]:
-        """For one line of JSON; the job's figures come first."""
+        """The result as a dict, for one line of JSON; the job's figures come first."""
         outcome = {each.name: getattr(self, each.name) for each in fields(self)}
         figures, records, out = outcome.pop("figures"), outcome.pop("records"), outcome.pop("out")
         seconds = sum(self.stage_seconds.values())
@@ -157,8 +157,8 @@ def run_job(
 
     Raises:
         DefinitionError, DatasetError: the job or its input cannot be used.
-        TdqError: Spark or a Java for it is missing, as far as that is foreseen before anything is done.
-        StageFailed: a stage could not be finished; running it again goes on with what is left.
+        TdqError: Spark or a Java for it is missing; this is checked before the work begins.
+        StageFailed: a stage could not be finished; running it again continues with the rest.
     """
     talk = say or (lambda _: None)
     _check_engine(request, spark)
@@ -186,7 +186,7 @@ def run_job(
 
 
 def _check_engine(request: RunRequest, spark: SparkSession | None) -> None:
-    """See that there is a Spark for a run that will need one, before its input is generated."""
+    """Check that Spark is installed if the run needs it, before the input is generated."""
     size = sum(path.stat().st_size for path in request.dd.values())
     if spark is None and choose(request.engine, records=request.records or 0, size=size).name == "spark":
         check_session()
@@ -197,7 +197,7 @@ def _spec(request: RunRequest) -> ReplaySpec:
 
 
 def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, int], None] | None) -> dict[str, Path]:
-    """The input data sets; what was generated by the same arguments before is taken again."""
+    """The input data sets; files generated earlier with the same arguments are used again."""
     folder = request.out / "input"
     folder.mkdir(parents=True, exist_ok=True)
     stamp = folder / "generated.json"
@@ -208,15 +208,15 @@ def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, i
         "code": code_of(request.directory),
     }
     if not request.dd and stamp.is_file():
-        found = json.loads(stamp.read_text("utf-8"))
-        files = {name: folder / file for name, file in found.pop("files").items()}
-        if found == wanted and all(path.is_file() for path in files.values()):
+        earlier = json.loads(stamp.read_text("utf-8"))
+        files = {name: folder / file for name, file in earlier.pop("files").items()}
+        if earlier == wanted and all(path.is_file() for path in files.values()):
             return files
     show = progress or (lambda *_: None)
     files = job.prepare(SpreadRequest(request.directory, folder, request.dd, request.records, request.seed, show))
     for name, path in files.items():
         if not path.is_file():
-            raise DatasetError(f"DD {name}: {path} is no file")
+            raise DatasetError(f"DD {name}: {path} is not a file")
     if not request.dd:
         publish_json(stamp, wanted | {"files": {name: path.name for name, path in files.items()}})
     return {name: files[name].resolve() for name in job.inputs}
@@ -258,7 +258,7 @@ def _spread(
 def _expect(
     engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: BucketPlan
 ) -> str:
-    """Compute what must come out, and lay it down by bucket; says how it was computed."""
+    """Compute the expected output and store it by bucket; returns how it was computed."""
     folder = request.out / f"expected.{engine.name}"
     stamp = folder / "inputs.json"
     if not stamp.is_file() or json.loads(stamp.read_text("utf-8")) != {"base": base}:
@@ -279,8 +279,8 @@ def _expect_by_sql(
     spark = engine.session()
     frame = job.expected_sql(spark, files, request.regions)
     frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
-    # Row groups are what the next stage is cut at, and each writer holds one of them.
-    groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}  # as written: several times as much when read
+    # The next stage is divided at row groups, and each writer holds one row group in memory.
+    groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}
     writer = frame.write.options(**groups).mode("overwrite")
     insist(engine, "expected", lambda: writer.parquet(str(folder.resolve())))
 
@@ -296,7 +296,7 @@ def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path],
 
 
 def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
-    """A few megabytes at a time: a job takes them apart record by record, and this process is not the only one."""
+    """Expected tables of a few megabytes: a job handles them record by record, and other processes need memory too."""
     for path in sorted((run / f"expected.{engine}").glob("*.parquet")):
         file = pq.ParquetFile(path)
         for group in range(file.num_row_groups):
@@ -336,8 +336,8 @@ def _result(
     checks.of_regions(regions, causes)
     checks.add("every region's own checks hold", not wrong, few(wrong))
     for name, value in expected.items():
-        seen = f"{figures.get(name)} is not {value}"
-        checks.add(f"{name} as computed independently", figures.get(name) == value, seen)
+        observed = f"{figures.get(name)} is not {value}"
+        checks.add(f"{name} as computed independently", figures.get(name) == value, observed)
     checks.of_differences(differences)
     return RunResult(
         figures, checks.holds, checks.seen, engine.name, engine.why, independent, len(regions.rows), causes,
@@ -348,7 +348,7 @@ def _result(
 
 @contextmanager
 def _jobs_own(job: SpreadJob, what: str) -> Iterator[None]:
-    """Call something of the job's own."""
+    """Call a function of the job."""
     try:
         yield
     except (TdqError, OSError):
@@ -358,11 +358,11 @@ def _jobs_own(job: SpreadJob, what: str) -> Iterator[None]:
 
 
 def _placed(cause: str, job: SpreadJob, files: Mapping[str, Path]) -> str:
-    """A region's cause; when it is a record of an input, with the file, the record and the offset."""
-    found = _EVENT.search(cause)
-    if found is None:
+    """A region's cause; if the cause is a bad input record, with the file, the record and the offset."""
+    match = _EVENT.search(cause)
+    if match is None:
         return cause
-    place, number = divmod(int(found[1]), 1 << DD_SHIFT)
+    place, number = divmod(int(match[1]), 1 << DD_SHIFT)
     names = list(job.inputs)
     if place >= len(names):
         return cause

@@ -1,4 +1,4 @@
-"""The tables that replay writes, and writers that put them down in bounded memory with a digest for each region."""
+"""The tables that replay writes, and writers with bounded memory that also compute a digest for each region."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tdqsim.pipeline.stages.manifest import finished
 __all__ = ["TABLES", "BucketTables", "Rows", "RowsDigest", "bucket_tables", "read_table", "table_files"]
 
 _ROWS_AT_ONCE = 8192
-"""Rows that are kept as tuples before they become columns; each may have a record of 32,760 bytes."""
+"""Rows that are kept as tuples before they become columns; each may contain a record of 32,760 bytes."""
 
 TABLES = {
     "results": schema(
@@ -49,7 +49,7 @@ the end, and so on."""
 
 
 class Rows:
-    """Rows of one table for one region, put down when there are enough of them.
+    """Rows of one table for one region; written whenever there are enough of them.
 
     Attributes:
         before: called before a row is added, so that earlier rows are written first.
@@ -65,7 +65,7 @@ class Rows:
         self.count = 0
 
     def add(self, *row: object) -> None:
-        """One row, in the order of the columns after the region."""
+        """Add one row, in the order of the columns after the region."""
         if self.before is not None:
             self.before()
         self._rows.append(row)
@@ -79,7 +79,7 @@ class Rows:
             self.flush()
 
     def flush(self) -> None:
-        """Put down the rows at hand."""
+        """Write the rows held."""
         if self._rows:
             columns = [
                 pa.array(column, field.type)
@@ -89,7 +89,7 @@ class Rows:
             self._put(columns)
 
     def columns(self, columns: list[pa.Array]) -> None:
-        """Rows that are columns already, those after the region."""
+        """Add rows that are already columns, those after the region."""
         self.flush()
         if len(columns[0]):
             self._put(columns)
@@ -110,7 +110,7 @@ class _Held:
 
 
 class BucketTables:
-    """The tables of one bucket, in the block of :func:`bucket_tables`."""
+    """The tables of one bucket, inside the block of :func:`bucket_tables`."""
 
     def __init__(self, paths: Mapping[str, Path], writers: Mapping[str, pq.ParquetWriter]) -> None:
         self.region = ""
@@ -132,10 +132,10 @@ class BucketTables:
             each.flush()
 
     def digest(self, rows: dict[str, Rows]) -> str:
-        """The digest of what the region has so far.
+        """The digest of the region's rows so far.
 
         Raises:
-            DatasetError: there was no room for some of it.
+            DatasetError: the disk had no room for some of them.
         """
         if self.failed is not None:
             raise self.failed
@@ -144,7 +144,7 @@ class BucketTables:
         return self._digest.hexdigest()
 
     def put(self, name: str, batch: pa.RecordBatch) -> None:
-        """Some rows of a table, and into the region's digest."""
+        """Add some rows to a table and to the region's digest."""
         self.rows += batch.num_rows
         self._digest.update(name, batch)
         held = self._held[name]
@@ -155,12 +155,12 @@ class BucketTables:
             self._flush(name)
 
     def flush(self) -> None:
-        """Write what is held of all tables."""
+        """Write the rows held, of all tables."""
         for name in self._held:
             self._flush(name)
 
     def _flush(self, name: str) -> None:
-        """Write what is held of a table."""
+        """Write the rows held, of one table."""
         if self.failed is not None:
             raise self.failed
         held = self._held[name]
@@ -180,7 +180,7 @@ def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]
     """The tables of one bucket; they get their names at the end of the block, all or none.
 
     Raises:
-        DatasetError: there was no room for some of it, whatever came of that since.
+        DatasetError: the disk had no room for some rows, whatever other error followed.
     """
     paths = {name: run / file for name, file in files.items()}
     tables = None
@@ -191,7 +191,7 @@ def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]
             tables = BucketTables(paths, writers)
             yield tables
             tables.flush()
-    except Exception as error:  # what a writer of a full disk says at the end is not what went wrong
+    except Exception as error:  # the error of a writer at the end of the block is a consequence of the full disk
         if tables is None or tables.failed is None or tables.failed is error:
             raise
         raise tables.failed from error
@@ -206,19 +206,19 @@ def read_table(run: Path, stage: str, name: str, columns: list[str] | None = Non
     """A table of all buckets, sorted by region; for the small ones.
 
     Raises:
-        DatasetError: it is missing or incomplete: the stage was not run, or not to its end.
+        DatasetError: it is missing or incomplete: the stage was not run, or was not completed.
     """
     files = table_files(run, stage, name)
     if not files:
         raise DatasetError(f"{run / stage / name}: there are no files; run tdq pipeline {stage} first")
     finished(run, stage, stage)
     whole = pa.concat_tables([pq.read_table(file, columns=columns, partitioning=None) for file in files])
-    # Each region is in one file, its rows in their order; the sort is a stable one.
+    # Each region is in one file, with its rows in order, and the sort is stable.
     return whole.take(pc.sort_indices(whole.column("region"))) if "region" in whole.column_names else whole
 
 
 class _Column:
-    """One column: which values are there, how long they are when lengths differ, and their bytes."""
+    """One column: a mask of the values, their lengths if they differ, and their bytes."""
 
     __slots__ = ("_bytes", "_lengths", "_valid")
 
@@ -240,13 +240,13 @@ class _Column:
 
 
 class RowsDigest:
-    """A digest of the rows of several tables; rows of one table count in their order, tables by name."""
+    """A digest of the rows of several tables; it depends on the order of the rows in a table, not of the tables."""
 
     def __init__(self) -> None:
         self._columns: dict[tuple[str, str], _Column] = {}
 
     def update(self, name: str, batch: pa.RecordBatch) -> None:
-        """Some more rows of a table."""
+        """Add more rows of a table."""
         for column, each in zip(batch.columns, batch.schema, strict=True):
             key = (name, each.name)
             if key not in self._columns:
@@ -254,8 +254,8 @@ class RowsDigest:
             self._columns[key].add(column)
 
     def hexdigest(self) -> str:
-        """The digest of what was put in so far."""
-        found = blake2b(digest_size=16)
+        """The digest of all rows added so far."""
+        total = blake2b(digest_size=16)
         for key in sorted(self._columns):
-            found.update("/".join(key).encode() + b"\0" + self._columns[key].digest())
-        return found.hexdigest()
+            total.update("/".join(key).encode() + b"\0" + self._columns[key].digest())
+        return total.hexdigest()

@@ -1,8 +1,7 @@
-"""Traces as text: the records of CSV files and JSON lines, and what their values must be to be an event.
+"""Traces as text: read the records of CSV files and JSON lines, and check that their values form an event.
 
-A bad record is one record: the records after it are read as if it were not there. So a record ends where its line does,
-or where its quotes are closed; when it turns out not to be one, only its first line is bad, and the next line begins
-the next record.
+A bad record does not affect the records after it. A record ends with its line, or where its quotes are closed. If the
+result is not a valid record, only its first line is bad, and the next line begins the next record.
 """
 
 from __future__ import annotations
@@ -20,27 +19,27 @@ from tdqsim.pipeline.stages.events import COLUMNS
 __all__ = ["BYTES", "NUMBERS", "BadEvent", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
 
 Row = tuple[int, int | None, Mapping[str, object] | Exception]
-"""Number of the record from 1, its offset when it is known, and its values or what is wrong with it."""
+"""The number of the record from 1, its offset if known, and its values or the description of its error."""
 
 BYTES: Final = ("key", "data")
 NUMBERS: Final = {"seq": 64, "time_us": 64, "task": 64, "resp2": 32}
-"""Columns that hold whole numbers, and in how many bits."""
+"""Columns that hold whole numbers, and their size in bits."""
 _TEXTS: Final = tuple(name for name in COLUMNS if name not in (*BYTES, *NUMBERS))
 _LONGEST: Final = 1 << 20
-"""Bytes of a record; a data queue entry of 64,512 bytes is 129,024 digits."""
+"""The maximum length of a record in bytes; a data queue entry of 64,512 bytes has 129,024 digits."""
 _QUOTE: Final = b'"'
 _TOO_LONG: Final = f"it is longer than {_LONGEST:,} bytes"
 
 
 class BadEvent(ValueError):
-    """A value that no event can have; the text names its column."""
+    """A value that is not allowed in an event; the text names its column."""
 
 
 # lines ----------------------------------------------------------------------------------------------------------------
 
 
 class _Lines:
-    """The lines of a file, which can be put back, with their offsets."""
+    """The lines of a file with their offsets; lines can be put back."""
 
     def __init__(self, path: str, first: int = 0, last: int = 0) -> None:
         self._file = Path(path).open("rb")  # noqa: SIM115  (closed by the with statement that this is for)
@@ -56,7 +55,7 @@ class _Lines:
         self._file.close()
 
     def next(self) -> bytes:
-        """The next line, or as much of it as a record may have; nothing at the end."""
+        """The next line, or its first bytes up to the limit of a record; empty at the end."""
         if self._back:
             line = self._back.popleft()
         elif self._last and self.offset >= self._last:
@@ -67,12 +66,12 @@ class _Lines:
         return line
 
     def put_back(self, lines: Sequence[bytes]) -> None:
-        """The lines that were given last, in their order, come again."""
+        """Put back the last lines, which :meth:`next` then returns again, in the same order."""
         self._back.extendleft(reversed(lines))
         self.offset -= sum(map(len, lines))
 
     def skip_rest(self, line: bytes) -> bool:
-        """Whether a line is only the beginning of one; then the rest of it is passed over."""
+        """Whether a line is only the beginning of one; the rest of it is then skipped."""
         if len(line) < _LONGEST or line.endswith(b"\n"):
             return False
         while (more := self.next()) and not more.endswith(b"\n"):
@@ -95,10 +94,10 @@ def csv_header(path: str) -> list[str]:
 
 def _header(lines: _Lines, path: str) -> list[str]:
     while line := lines.next():
-        found = ValueError(_TOO_LONG) if lines.skip_rest(line) else _fields(line.removeprefix(b"\xef\xbb\xbf"))
-        if isinstance(found, ValueError):
-            raise DatasetError(f"{path}: the first line, which names the columns, is no CSV in UTF-8: {found}")
-        names = [name.strip() for name in found]
+        fields = ValueError(_TOO_LONG) if lines.skip_rest(line) else _fields(line.removeprefix(b"\xef\xbb\xbf"))
+        if isinstance(fields, ValueError):
+            raise DatasetError(f"{path}: the first line, which names the columns, is not CSV in UTF-8: {fields}")
+        names = [name.strip() for name in fields]
         if not any(names):
             continue
         name, count = Counter(names).most_common(1)[0]
@@ -117,10 +116,10 @@ def _fields(record: bytes) -> list[str] | ValueError:
     if _QUOTE not in record:
         return text.rstrip("\r\n").split(",")
     try:
-        found = list(csv.reader([text], strict=True))
+        rows = list(csv.reader([text], strict=True))
     except csv.Error as error:
         return ValueError(str(error))
-    return found[0] if len(found) == 1 else ValueError("it is not one record")
+    return rows[0] if len(rows) == 1 else ValueError("it is not one record")
 
 
 def csv_rows(path: str) -> Iterator[Row]:
@@ -134,16 +133,17 @@ def csv_rows(path: str) -> Iterator[Row]:
         number = 0
         while True:
             offset = lines.offset
-            found = _record(lines, names)
-            if found is None:
+            fields = _record(lines, names)
+            if fields is None:
                 return
-            if found:
+            if fields:
                 number += 1
-                yield number, offset, found if isinstance(found, Exception) else dict(zip(names, found, strict=False))
+                values = fields if isinstance(fields, Exception) else dict(zip(names, fields, strict=False))
+                yield number, offset, values
 
 
 def _record(lines: _Lines, names: Sequence[str]) -> list[str] | ValueError | None:
-    """The fields of the next record, or what is wrong with it; empty for an empty line, None at the end."""
+    """The fields of the next record, or its error; empty for an empty line, None at the end."""
     first = lines.next()
     if not first:
         return None
@@ -151,22 +151,22 @@ def _record(lines: _Lines, names: Sequence[str]) -> list[str] | ValueError | Non
         return []
     if lines.skip_rest(first):
         return ValueError(_TOO_LONG)
-    found = _fields(first)
+    fields = _fields(first)
     more: list[bytes] = []
-    if isinstance(found, ValueError) and first.count(_QUOTE) % 2:
+    if isinstance(fields, ValueError) and first.count(_QUOTE) % 2:
         more = _to_closing_quote(lines, first)
         if not more:
-            return ValueError("a quote is opened and never closed; double a quote that belongs to the text")
-        found = _fields(b"".join((first, *more)))
-    if not isinstance(found, ValueError) and len(found) > len(names):
-        found = ValueError(f"more fields than the first line has names: {found[len(names) :]!r:.80}")
-    if isinstance(found, ValueError):
+            return ValueError("a quote is not closed; double a quote that belongs to the text")
+        fields = _fields(b"".join((first, *more)))
+    if not isinstance(fields, ValueError) and len(fields) > len(names):
+        fields = ValueError(f"more fields than the first line has names: {fields[len(names) :]!r:.80}")
+    if isinstance(fields, ValueError):
         lines.put_back(more)
-    return found
+    return fields
 
 
 def _to_closing_quote(lines: _Lines, first: bytes) -> list[bytes]:
-    """The lines that a record with an open quote goes on with; none when the quote is not closed near enough."""
+    """The lines that complete a record with an open quote; none when the quote is not closed within the limit."""
     more: list[bytes] = []
     size = len(first)
     while size < _LONGEST and (line := lines.next()):
@@ -182,14 +182,14 @@ def _to_closing_quote(lines: _Lines, first: bytes) -> list[bytes]:
 
 
 def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
-    """The values of a file of JSON lines; lines of blanks are passed over.
+    """The values of a file of JSON lines; blank lines are skipped.
 
     Args:
         path: the file.
-        part: from where to where, at the beginnings of lines; None for all of it. Of a part the offset stands for the
-            number of a record: it is in order, too.
+        part: the range of bytes to read, from the beginning of a line to that of another; None for all. In a part,
+            records are identified by their offset instead of their number; it has the same order.
         kind: the type of the values.
-        what: the same in words.
+        what: the type in words.
     """
     first, last = part or (0, 0)
     number = 0
@@ -207,34 +207,34 @@ def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -
 
 def _value(line: bytes, kind: type, what: str) -> Any:
     try:
-        found = json.loads(line)
+        decoded = json.loads(line)
     except UnicodeDecodeError as error:
         return ValueError(f"it is not UTF-8: {error.reason} at byte {error.start}")
     except json.JSONDecodeError as error:
-        return ValueError(f"it is no JSON: {error.msg} at character {error.pos + 1}; each line must be {what}")
-    except (ValueError, RecursionError) as error:  # a number or a nesting beyond all measure
+        return ValueError(f"it is not JSON: {error.msg} at character {error.pos + 1}; each line must be {what}")
+    except (ValueError, RecursionError) as error:  # a number or a nesting beyond the limits of Python
         return ValueError(f"it cannot be read as JSON: {error}")
-    return found if isinstance(found, kind) else ValueError(f"a line must be {what}")
+    return decoded if isinstance(decoded, kind) else ValueError(f"a line must be {what}")
 
 
 # values ---------------------------------------------------------------------------------------------------------------
 
 
 def values_of(given: Mapping[str, object]) -> dict[str, object]:
-    """The columns of an event, of the kinds that the event table has; others are left out.
+    """The columns of an event, converted to the types of the event table; other columns are left out.
 
     Raises:
-        BadEvent: a value is not of its column's kind; names both.
+        BadEvent: a value does not have the type of its column; the message names both.
     """
-    found: dict[str, object] = {}
+    columns: dict[str, object] = {}
     for name in _TEXTS:
-        found[name] = _text(name, given.get(name))
+        columns[name] = _text(name, given.get(name))
     for name, bits in NUMBERS.items():
-        found[name] = _number(name, given.get(name), bits)
+        columns[name] = _number(name, given.get(name), bits)
     for name in BYTES:
         value = given.get(name)
-        found[name] = _digits(name, given.get(f"{name}_hex")) if value is None else _bytes(name, value)
-    return found
+        columns[name] = _digits(name, given.get(f"{name}_hex")) if value is None else _bytes(name, value)
+    return columns
 
 
 def _text(name: str, value: object) -> str | None:
@@ -247,7 +247,7 @@ def _text(name: str, value: object) -> str | None:
         try:
             text.encode()
         except UnicodeEncodeError:
-            raise BadEvent(f"{name} is {_shown(value)}; it has half a character, which is no text") from None
+            raise BadEvent(f"{name} is {_shown(value)}; it has half a surrogate pair, which is not text") from None
     return text
 
 
@@ -282,7 +282,7 @@ def _bytes(name: str, value: object) -> bytes:
     except UnicodeEncodeError as error:
         character = value[error.start]
         raise BadEvent(
-            f"{name} has {character!r} at character {error.start + 1}, which code page 037 has not; "
+            f"{name} has {character!r} at character {error.start + 1}, which is not in code page 037; "
             f"give its bytes as hexadecimal digits, in {name}_hex"
         ) from None
 

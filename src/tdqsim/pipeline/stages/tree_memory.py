@@ -1,7 +1,7 @@
-"""The memory of a process and all its descendants: Python workers, pools, Java; the greatest of each stage.
+"""The memory of a process and all its descendants: Python workers, pools, Java; the maximum in each stage.
 
-Looked at twice a second in a thread of its own, from /proc. Pages that processes share count once for each, so that
-what it gives is never too little.
+A separate thread reads /proc twice a second. Pages that processes share are counted once for each process, so the
+result is never too low.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _PROC: Final = Path("/proc")
 
 
 class TreeMemory:
-    """The greatest memory of the tree since it was last asked for."""
+    """The maximum memory of the process tree since the last :meth:`take`."""
 
     def __init__(self) -> None:
         self._peak = 0
@@ -29,7 +29,7 @@ class TreeMemory:
 
     @contextmanager
     def watching(self) -> Iterator[TreeMemory]:
-        """Look on until the end of the block."""
+        """Measure until the end of the block."""
         looker = threading.Thread(target=self._look, name="memory of the tree", daemon=True)
         looker.start()
         try:
@@ -43,7 +43,7 @@ class TreeMemory:
             self._peak = max(self._peak, tree_bytes(os.getpid()))
 
     def take(self) -> int:
-        """The peak in bytes; 0 where it cannot be seen."""
+        """The maximum in bytes; 0 where it cannot be measured."""
         peak, self._peak = max(self._peak, tree_bytes(os.getpid())), 0
         return peak
 
@@ -55,7 +55,7 @@ def tree_bytes(root: int) -> int:
     for entry in _PROC.glob("[0-9]*/stat"):
         try:
             fields = entry.read_text("ascii", "replace").rpartition(")")[2].split()
-        except OSError:  # it has ended meanwhile
+        except OSError:  # the process has ended meanwhile
             continue
         pid = int(entry.parent.name)
         children[int(fields[1])].append(pid)

@@ -1,20 +1,20 @@
-"""The regions of a bucket are made here, one after another, with limits, and marks in case the process dies.
+"""The place where a process makes the regions of a bucket, one after another, with limits, and with marks for crashes.
 
-To open a store costs more than everything else about a small region. So a store is handed to one region after another,
-each of which begins with an initial start and so finds nothing in it; a region that did not end well, or made the
-store large, is the last one to have it. All of it is in one temporary folder, whose name tells its process: the
-next process removes those of processes that were killed.
+Opening a store costs more than everything else about a small region. So regions share a store, one after another; each
+begins with an initial start, which empties it. A region that did not end well, or that made the store large, is the
+last one to use it. The store is in a temporary folder whose name contains the process id: the next process removes the
+folders of processes that were killed.
 
-A mark says which region a worker process works on, so that the death of the process is attributed to that region. It
-is a small file for each attempt at a bucket: written in place, since a process that dies leaves what it wrote. A
-bucket that is done again finds the marks of attempts whose process is gone.
+A mark says on which region a worker process works, so that the death of the process is attributed to that region. It is
+a small file for each attempt at a bucket, written in place, because a process that dies leaves what it wrote. When a
+bucket is retried, it reads the marks of attempts whose process has ended.
 
-An endless handler ends a region and not a job, by two bounds. The number of dispatches and commands is exact: the same
-handlers meet it at the same place in every run (the short ways of a plain READQ or WRITEQ are not counted one by one,
-but looked up now and then). A handler that never gives control back cannot be counted, so a timer looks on: when
-nothing at all has happened in the region from one tick to the next (no dispatch, no command that changed a queue), the
-handler is interrupted. One that swallows even that (``except:`` in an endless loop) is left where it is and never taken
-up again.
+Two limits make an endless handler end its region instead of the job. The number of dispatches and commands is exact:
+the same handlers reach it at the same place in every run. (Plain READQ and WRITEQ commands on the fast path are not
+counted one by one; their number is read now and then.) A handler that never gives control back cannot be counted, so a
+timer checks for progress: when nothing has happened in the region from one tick to the next (no dispatch, no command
+that changed a queue), the handler is interrupted. A handler that catches even this interrupt (``except:`` in an endless
+loop) is abandoned and never resumed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class LentStore(BorrowedStore):
     """A temporary store that stays open when its borrower closes it."""
 
     def close(self, *, clean: bool = True) -> None:
-        """Nothing: it is wanted again."""
+        """Do nothing: the store is needed again."""
 
     @property
     def bytes_on_disk(self) -> int:
@@ -71,7 +71,7 @@ class Workshop:
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}.{socket.gethostname()}.{os.getpid()}."))
         mine = self._folder.stat().st_uid
         for other in self._folder.parent.glob(f"{_PREFIX}.*"):
-            with suppress(FileNotFoundError):  # another workshop that begins now removes it too
+            with suppress(FileNotFoundError):  # another workshop that starts at the same time may remove it too
                 if left_behind(other.name) and not other.is_symlink() and other.stat().st_uid == mine:
                     shutil.rmtree(other, ignore_errors=True)
         return self
@@ -82,7 +82,7 @@ class Workshop:
 
     @property
     def store(self) -> LentStore:
-        """The store; it is open, and may have records of the region before."""
+        """The open store; it may contain records of the region before."""
         if self._store is not None:
             self._store.tidy()
             if self._store.bytes_on_disk > BOUNDS["store_bytes"]:
@@ -96,7 +96,7 @@ class Workshop:
         return self._store
 
     def spoil(self) -> None:
-        """The store is not to be used again."""
+        """Do not use the store again."""
         store, self._store = self._store, None
         if store is not None:
             store.end()
@@ -106,7 +106,7 @@ class Workshop:
         """A folder for one region, empty.
 
         Raises:
-            DatasetError: the disk is full: the region's results are invalid then.
+            DatasetError: the disk is full, so that the region's results are invalid.
         """
         folder = self._folder / "region"
         try:
@@ -124,10 +124,10 @@ class Workshop:
             shutil.rmtree(folder, ignore_errors=True)
 
     def full(self) -> DatasetError:
-        """The error that says what to do."""
+        """The error for a full disk, which says what to do."""
         return DatasetError(
             f"{self._folder}: the disk is full; make room there or set TMPDIR to another folder, and run it again: "
-            "what is finished is kept"
+            "finished parts are kept"
         )
 
 
@@ -140,7 +140,7 @@ class Marks:
     Args:
         folder: where they are.
         bucket: the bucket.
-        inputs: digest of what its outcome depends on; marks of other inputs say nothing.
+        inputs: digest of what its outcome depends on; marks for other inputs are ignored.
     """
 
     def __init__(self, folder: Path, bucket: int, inputs: str) -> None:
@@ -157,14 +157,14 @@ class Marks:
 
     def _look(self, path: Path) -> None:
         try:
-            found: dict[str, Any] = json.loads(path.read_text("utf-8") or "{}")
+            mark: dict[str, Any] = json.loads(path.read_text("utf-8") or "{}")
         except (OSError, ValueError):
             return
-        if found.get("host") == self._host and _alive(int(found.get("pid", 0))):
-            return  # the same bucket is done twice at once
+        if mark.get("host") == self._host and _alive(int(mark.get("pid", 0))):
+            return  # two attempts at the same bucket run at the same time
         self._old.append(path)
-        if found.get("inputs") == self._inputs and found.get("region"):
-            self._deaths[str(found["region"])] += 1
+        if mark.get("inputs") == self._inputs and mark.get("region"):
+            self._deaths[str(mark["region"])] += 1
 
     def deaths(self, region: str) -> int:
         """How many processes died while they worked on a region."""
@@ -172,7 +172,7 @@ class Marks:
 
     @contextmanager
     def working_on(self, region: str) -> Iterator[None]:
-        """Mark the region while the block runs; an exception takes the mark away, a death does not."""
+        """Mark the region while the block runs; an exception removes the mark, the death of the process leaves it."""
         self._write(region)
         try:
             yield
@@ -197,7 +197,7 @@ class Marks:
 
 
 def _alive(pid: int) -> bool:
-    """Whether a process of this machine is there, and is not this one, which has nothing else under way."""
+    """Whether a process of this machine exists and is not this one, which has no other attempt running."""
     return pid not in (0, os.getpid()) and alive(pid)
 
 
@@ -205,15 +205,15 @@ def _alive(pid: int) -> bool:
 
 
 _LOOK: Final = 1024
-"""Commands of the short way are looked up every so many counted ones; every full control interval counts one."""
+"""The commands of the fast path are read once for this many counted ones; each full control interval counts as one."""
 _PATIENCE: Final = 3
 _TICK_SECONDS: Final = 2.0
 _left_behind: Final[list[greenlet]] = []
-"""Handlers that would not end; letting go of one would take it up again, to end it."""
+"""Handlers that would not end; releasing such a frame would resume it, to end it."""
 
 
 class OutOfBudget(BaseException):
-    """A region did more than it may, or nothing for too long; the text says which."""
+    """A region exceeded its limit, or made no progress for too long; the text says which."""
 
 
 class Budget:
@@ -237,7 +237,7 @@ class Budget:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Look on while the block runs; only in a process's main thread, elsewhere the count alone holds."""
+        """Check for progress while the block runs; outside a process's main thread only the count is checked."""
         if not self.stuck_seconds or threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -254,12 +254,12 @@ class Budget:
         self._idle = self._idle + self._every if now == self._seen else 0.0
         self._seen = now
         if self._idle >= self.stuck_seconds or self._refused:
-            self._refuse(f"nothing happened for {self.stuck_seconds:g} s; a program of it does not come to an end")
+            self._refuse(f"nothing happened for {self.stuck_seconds:g} s; one of its programs does not end")
         if now[1] > self.commands:
             self._refuse_more()
 
     def _refuse_more(self) -> None:
-        self._refuse(f"more than {self.commands:,} dispatches and commands; its tasks go on for ever")
+        self._refuse(f"more than {self.commands:,} dispatches and commands; its tasks do not end")
 
     def _refuse(self, text: str) -> None:
         self._refused += 1
