@@ -92,7 +92,7 @@ def test_a_program_goes_on_with_what_was_set(workshop, waiting):
         ("LINE-TEXT (1)", "takes 2 subscripts, not 1"),
         ("LINE-NO (4)", "allowed are 1 to 3"),
         ("LINE-NO (²)", "allowed are 1 to 3"),
-        ("(", "is no name of an item"),
+        ("(", "is not a name of an item"),
     ],
 )
 def test_a_wrong_name_is_told_why(waiting, name, why):

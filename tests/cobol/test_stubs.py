@@ -178,7 +178,7 @@ def test_functions_of_verbs_come_before_the_region_and_may_leave_the_command_to_
 def test_wrong_stubs_are_refused(workshop):
     with pytest.raises(UsageError, match="there is no condition 'IOERROR'; near are IOERR"):
         StubAnswer(resp="IOERROR")
-    with pytest.raises(UsageError, match="'EIBEOX' is no field of the EIB that a stub sets"):
+    with pytest.raises(UsageError, match="'EIBEOX' is not a field of the EIB that a stub can set"):
         StubAnswer(eib={"EIBEOX": 1})
     with pytest.raises(UsageError, match="count '0' is not like 3, 2-4 or 5-"):
         Stub("READQ TD", StubAnswer(), count=0)
@@ -186,4 +186,4 @@ def test_wrong_stubs_are_refused(workshop):
     workshop.programs.stubs.append(Stub("READQ TD", StubAnswer({"SET": b"X"})))
     with pytest.raises(Abend) as met:
         workshop.run("READER")
-    assert "the answer has SET, which the command has not" in str(met.value.cause)
+    assert "the answer has SET, which is not an option of the command" in str(met.value.cause)

@@ -560,7 +560,7 @@ def test_files_that_were_not_closed_together_are_noticed(place: Path, half: str)
     old = (place / half / "data.mdb").read_bytes()
     with_both_files(place, b"two")
     (place / half / "data.mdb").write_bytes(old)
-    with pytest.raises(StoreDamaged, match="volatile: the file is not as it was when the store was closed"):
+    with pytest.raises(StoreDamaged, match="volatile: the file has changed since the store was closed"):
         Store(place)
 
 

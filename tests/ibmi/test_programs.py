@@ -31,7 +31,7 @@ def test_a_registered_program_changes_the_storage_of_its_caller(system, job, see
     job.call_program("PGM")
     assert seen == [("WORKER", [b"abc"]), ("WORKER", [b"\xffbc"]), ("WORKER", [])]
     assert storage == b"\xffbc"
-    with pytest.raises(TdqError, match="library NOLIB is not there"):
+    with pytest.raises(TdqError, match="library NOLIB does not exist"):
         system.register_program("NOLIB/PGM", print)
     with pytest.raises(ParameterError):
         system.register_program("APPLIB/1", print)

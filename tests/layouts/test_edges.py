@@ -66,7 +66,7 @@ def test_codes_of_a_depending_field_are_given_for_tables_of_variable_length_only
     page = {"A": b"\xc1", "B": b"\xc2", "other": b"\xe9"}
     assert [len(told.decode(page[code] + b"\xf1" * 6)["T"]) for code in page] == [1, 2, 3]
     for no_table in ("F", "A"):
-        with pytest.raises(LookupError, match=f"{no_table} is no table with DEPENDING ON"):
+        with pytest.raises(LookupError, match=f"{no_table} is not a table with DEPENDING ON"):
             layout.with_occurs_counts({no_table: {"A": 1}})
 
 

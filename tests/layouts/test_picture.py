@@ -103,5 +103,5 @@ def test_a_wrong_picture_is_refused_by_name(text):
 
 @pytest.mark.parametrize(("text", "odd"), [("XV9", "9 V X"), ("XS9", "9 S X"), ("X(3)Q", "Q")])
 def test_symbols_that_do_not_go_together_are_named_the_unknown_ones_alone(text, odd):
-    with pytest.raises(LayoutError, match=re.escape(f"the symbols {odd} do not go together")):
+    with pytest.raises(LayoutError, match=re.escape(f"the symbols {odd} cannot be combined")):
         parse_picture(text)

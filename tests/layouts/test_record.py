@@ -356,7 +356,7 @@ def test_what_is_found_where():
         ("P", 3, "123F", 123, ""),
     ]
     (_, bad) = layout.found_in(b"\xf0\x1a\xaa")
-    assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is none of C, D and F")
+    assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is not C, D or F")
 
 
 def test_the_length_of_a_record_by_its_tables():

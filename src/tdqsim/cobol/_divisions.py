@@ -15,27 +15,27 @@ _IN_PROCEDURE: Final = ("PROGRAM-ID", "PROCEDURE", "END")
 """The only words that matter after PROCEDURE DIVISION: they begin a program or its body, or end DECLARATIVES."""
 
 
-def programs_of(found: list[Word]) -> Iterator[tuple[int, int]]:
+def programs_of(words: list[Word]) -> Iterator[tuple[int, int]]:
     """Give the first word and the end of each program of a file; a program contains its nested programs."""
     begin = depth = 0
-    ends = [at for at, word in enumerate(found) if word.text.upper() in ("PROGRAM-ID", "END")]
+    ends = [at for at, word in enumerate(words) if word.text.upper() in ("PROGRAM-ID", "END")]
     for at in ends:
-        word = found[at]
+        word = words[at]
         if word.is_word("PROGRAM-ID"):
             depth += 1
-        elif word.is_word("END") and at + 1 < len(found) and found[at + 1].is_word("PROGRAM"):
+        elif word.is_word("END") and at + 1 < len(words) and words[at + 1].is_word("PROGRAM"):
             depth = max(depth - 1, 0)
-            end = next((i for i in range(at, min(at + 5, len(found))) if found[i].kind == "stop"), at + 1) + 1
-            if not depth and end < len(found):
+            end = next((i for i in range(at, min(at + 5, len(words))) if words[i].kind == "stop"), at + 1) + 1
+            if not depth and end < len(words):
                 yield begin, end
                 begin = end
-    yield begin, len(found)
+    yield begin, len(words)
 
 
 class Divisions:
     """The positions of those parts of a program to which the translator adds text."""
 
-    def __init__(self, found: list[Word]) -> None:
+    def __init__(self, words: list[Word]) -> None:
         self.program = ""
         self.identification: list[Word] = []
         self.storage: Word | None = None
@@ -49,18 +49,18 @@ class Divisions:
         self.header_stop: Word | None = None
         self.using_names: list[Word] = []
         self.has_data = self.has_commarea = self.has_eib = False
-        self._read(found)
+        self._read(words)
 
-    def _read(self, found: list[Word]) -> None:
-        for at, word in enumerate(found):
+    def _read(self, words: list[Word]) -> None:
+        for at, word in enumerate(words):
             if self.procedure is not None and word.text.upper() not in _IN_PROCEDURE:
                 continue
-            after = found[at + 1] if at + 1 < len(found) else word
-            third = found[at + 2] if at + 2 < len(found) else word
+            after = words[at + 1] if at + 1 < len(words) else word
+            third = words[at + 2] if at + 2 < len(words) else word
             if word.is_word("PROGRAM-ID"):
-                self._program(found, at, after)
+                self._program(words, at, after)
             elif word.is_word("PROCEDURE") and after.is_word("DIVISION"):
-                self._header(word, found, at + 2)
+                self._header(word, words, at + 2)
             elif self.procedure is not None:
                 if word.is_word("END") and after.is_word("DECLARATIVES") and third.kind == "stop":
                     self.bodies[-1] = (len(self.programs), third)
@@ -73,11 +73,11 @@ class Divisions:
             elif word.is_word("DFHEIBLK"):
                 self.has_eib = True
 
-    def _program(self, found: list[Word], at: int, after: Word) -> None:
-        self.programs.append(found[at].start)
+    def _program(self, words: list[Word], at: int, after: Word) -> None:
+        self.programs.append(words[at].start)
         if not self.program:
-            self.program = _program_name(found[at + 1 : at + 3])
-            self.identification = _sentence(found, at + 2 if after.kind == "stop" else at + 1)[:4]
+            self.program = _program_name(words[at + 1 : at + 3])
+            self.identification = _sentence(words, at + 2 if after.kind == "stop" else at + 1)[:4]
 
     def _section(self, word: Word, stop: Word) -> None:
         if word.is_word("WORKING-STORAGE"):
@@ -89,24 +89,24 @@ class Divisions:
             else:
                 self.local = stop
 
-    def _header(self, word: Word, found: list[Word], at: int) -> None:
-        end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), None)
-        stop = word if end is None else found[end]
+    def _header(self, word: Word, words: list[Word], at: int) -> None:
+        end = next((i for i in range(at, len(words)) if words[i].kind == "stop"), None)
+        stop = word if end is None else words[end]
         self.bodies.append((len(self.programs), stop))
         if self.procedure is not None:  # of a program inside the program
             return
         self.procedure, self.header_stop = word, stop
-        for each in found[at:end]:
+        for each in words[at:end]:
             if each.is_word("USING"):
                 self.using = each
             elif self.using is not None:
                 self.using_names.append(each)
 
 
-def _sentence(found: list[Word], at: int) -> list[Word]:
+def _sentence(words: list[Word], at: int) -> list[Word]:
     """The words from here to the next full stop."""
-    end = next((i for i in range(at, len(found)) if found[i].kind == "stop"), at)
-    return found[at : max(end, at + 1)]
+    end = next((i for i in range(at, len(words)) if words[i].kind == "stop"), at)
+    return words[at : max(end, at + 1)]
 
 
 def _program_name(after: list[Word]) -> str:

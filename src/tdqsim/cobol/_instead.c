@@ -1,18 +1,19 @@
-/* Checks of data, the clock and DISPLAY, in place of libcob's functions of the same names. Part of _shim.c.
+/* Checks of data, the clock and DISPLAY: replacements for libcob's functions of the same names. Included in _shim.c.
  *
- * A program is compiled with all checks of the compiler. Here each is done as the mainframe does it:
+ * Programs are compiled with all checks of the compiler. Here each check is done as on the mainframe:
  *
- * - The machine's decimal instructions find a data exception (S0C7) in arithmetic and in comparisons of numbers: in a
- *   packed item any half byte that is no digit, and a sign that is none; in a zoned item the same after PACK, which takes
- *   the right half of each byte and the sign from the last one. So blanks before the last digit are zeros. A MOVE of a
- *   zoned item finds nothing; what it moves are the right halves of the bytes.
- * - What Enterprise COBOL checks only on request (SSRANGE, NUMCHECK) is let be, warned of, or ends the program.
+ * - In arithmetic and in comparisons of numbers, the machine's decimal instructions raise a data exception (S0C7): for a
+ *   packed item, if a half byte is not a digit or the sign is not valid; for a zoned item, the same after PACK, which
+ *   takes the right half of each byte and the sign from the last one. So blanks before the last digit count as zeros. A
+ *   MOVE of a zoned item raises no exception; it moves the right halves of the bytes.
+ * - For checks that Enterprise COBOL makes only on request (SSRANGE, NUMCHECK), a policy decides: ignore the problem,
+ *   warn, or end the program.
  *
- * The zones of characters are those of the EBCDIC characters for which ours stand.
+ * Programs run in ASCII; the zone of a character is that of the corresponding EBCDIC character.
  */
 
-enum { LET_BE = 0, WARN = 1, ABEND = 2 };
-enum { SSRANGE = 0, NUMCHECK = 2, ZONED_MOVE = 4 }; /* the places of the three in what a level checks */
+enum { IGNORE = 0, WARN = 1, ABEND = 2 };
+enum { SSRANGE = 0, NUMCHECK = 2, ZONED_MOVE = 4 }; /* positions of the three policies in the bits of ``checks`` */
 
 static unsigned char ebcdic[256];
 static int (*warned)(cob_module *, const char *);
@@ -25,14 +26,14 @@ static int (*moment)(char *);
     if (real == NULL) \
         real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)
 
-static int wanted(int check) { return current == NULL ? LET_BE : current->checks >> check & 3; }
+static int wanted(int check) { return current == NULL ? IGNORE : current->checks >> check & 3; }
 
 static void warn(const char *text) {
     struct pause pause = to_python();
     into_cobol(pause, PyErr_CheckSignals() || warned(pause.module, text));
 }
 
-/* -- numbers as the machine has them ------------------------------------------------------------------------------ */
+/* -- numbers in the machine's form --------------------------------------------------------------------------------- */
 
 #define DIGITS 64
 
@@ -40,14 +41,15 @@ static int is_zoned(const cob_field *field) {
     return field->attr->type == COB_TYPE_NUMERIC_DISPLAY && field->size <= DIGITS;
 }
 
-/* The byte whose left half is the sign; -1 where the sign is a byte of its own. */
+/* The index of the byte whose left half is the sign; -1 if the sign is a separate byte. */
 static int sign_at(const cob_field *field) {
     if (COB_FIELD_SIGN_SEPARATE(field))
         return -1;
     return COB_FIELD_HAVE_SIGN(field) && COB_FIELD_SIGN_LEADING(field) ? 0 : (int)field->size - 1;
 }
 
-/* Whether libcob reads a zoned item as the machine does: all digits, and a sign that the picture has. */
+/* Whether libcob reads a zoned item like the machine: all bytes are digits, with a sign only if the PICTURE has
+ * one. */
 static int is_plain(const cob_field *field) {
     const unsigned char *digits = COB_FIELD_DATA(field);
     int at, count = (int)COB_FIELD_SIZE(field), sign = sign_at(field);
@@ -58,7 +60,7 @@ static int is_plain(const cob_field *field) {
     return 1;
 }
 
-/* What PACK makes of a zoned item, as a zoned item; whether the half bytes are digits and a sign. */
+/* Store the result of PACK for a zoned item, in zoned form; returns whether the half bytes are digits and a sign. */
 static int as_packed(const cob_field *field, unsigned char *to) {
     int at, count = (int)COB_FIELD_SIZE(field), sign = sign_at(field), good = 1;
     const unsigned char *from = COB_FIELD_DATA(field);
@@ -90,38 +92,39 @@ static int is_packed_number(const cob_field *field) {
     return 1;
 }
 
-/* A message about an item that holds no number: its name (known for arithmetic, looked up for comparisons), what it holds as text, and its bytes. */
+/* A message about an item that does not contain a number: its name (known for arithmetic, looked up for
+ * comparisons), its contents as text, and its bytes. */
 static const char *not_numeric(const cob_field *field, const char *name, const char *what) {
-    static char said[400];
-    char found[160], hex[2 * 32 + 1] = "", shown[34] = "";
+    static char text[400];
+    char item[160], hex[2 * 32 + 1] = "", shown[34] = "";
     size_t at, count = field->size < 32 ? field->size : 32;
     struct pause pause = to_python();
-    snprintf(found, sizeof found, "%s", name == NULL ? "" : name);
-    into_cobol(pause, named(field->data, field->size, field->attr->type | field->attr->flags << 16, found, sizeof found));
+    snprintf(item, sizeof item, "%s", name == NULL ? "" : name);
+    into_cobol(pause, named(field->data, field->size, field->attr->type | field->attr->flags << 16, item, sizeof item));
     for (at = 0; at < count; at++) {
         snprintf(hex + 2 * at, 3, "%02X", field->data[at]);
         shown[at] = field->data[at] >= ' ' && field->data[at] < 127 ? (char)field->data[at] : '.';
     }
-    snprintf(said, sizeof said, "%s: '%s' not numeric: '%s' X'%s'%s", what, found, shown, hex, field->size > count ? "..." : "");
-    return said;
+    snprintf(text, sizeof text, "%s: '%s' not numeric: '%s' X'%s'%s", what, item, shown, hex, field->size > count ? "..." : "");
+    return text;
 }
 
 static void data_exception(const cob_field *field, const char *name) {
     failed((char *)not_numeric(field, name, "data exception (S0C7)"));
 }
 
-/* NUMCHECK of a sender; the real class test knows what a number of this usage is. */
+/* NUMCHECK of a sending item, with libcob's own class test for the item's usage. */
 static void check_class(const cob_field *field, const char *name, int check) {
     int how = wanted(check);
-    if (how == LET_BE || cob_is_numeric(field))
+    if (how == IGNORE || cob_is_numeric(field))
         return;
     if (how == ABEND)
         failed((char *)not_numeric(field, name, "NUMCHECK"));
     warn(not_numeric(field, name, "NUMCHECK"));
 }
 
-/* An item that a decimal instruction works with: nothing comes back for one that holds no number. Of a zoned one that
- * libcob would read otherwise a copy in ``plain`` is used, whose digits are in ``digits``. */
+/* The operand of a decimal instruction; does not return if the item does not contain a number. For a zoned item that
+ * libcob would read differently it returns a copy, ``plain``, whose digits are in ``digits``. */
 static cob_field *operand(cob_field *field, cob_field *plain, unsigned char *digits, const char *name) {
     if (current == NULL || field == NULL || field->attr == NULL || (size_t)field->data < 65536)
         return field;
@@ -145,7 +148,7 @@ static cob_field *operand(cob_field *field, cob_field *plain, unsigned char *dig
     unsigned char digits_##field[DIGITS]; \
     field = operand(field, &copy_##field, digits_##field, NULL)
 
-/* Stands before statements that take a number from an item. */
+/* The compiler puts a call of this before each statement that takes a number from an item. */
 void cob_check_numeric(const cob_field *field, const char *name) {
     cob_field plain;
     unsigned char digits[DIGITS];
@@ -189,7 +192,7 @@ cob_s64_t cob_get_llint(cob_field *field) {
     return real(field);
 }
 
-/* The result takes the item's place, so that its digits may. */
+/* The result replaces the item's value, so the corrected digits can be written to the item first. */
 int cob_add_int(cob_field *field, const int number, const int options) {
     cob_field plain;
     unsigned char digits[DIGITS];
@@ -229,11 +232,12 @@ int cob_numeric_cmp(cob_field *one, cob_field *other) {
 
 /* -- subscripts and reference modification ------------------------------------------------------------------------- */
 
-/* What libcob checks ends the program where that is wanted; here what is out of range is warned of. */
+/* Whether a value that is out of range must end the program, which libcob's own check then does. With the policy WARN
+ * this issues the warning. */
 static int ends(int out_of_range, const char *what, const char *name, int value) {
     int how = wanted(SSRANGE);
     char text[200];
-    if (!out_of_range || how == LET_BE)
+    if (!out_of_range || how == IGNORE)
         return 0;
     if (how == ABEND)
         return 1;
@@ -275,7 +279,7 @@ void cob_check_ref_mod(const int offset, const int wanted_length, const int leng
         real(offset, wanted_length, length, name);
 }
 
-/* -- the clock of the region ---------------------------------------------------------------------------------------- */
+/* -- the clock of the region --------------------------------------------------------------------------------------- */
 
 /* CURRENT-DATE (21 characters), the day of the year (3) and of the week (1, Monday is 1). */
 static void now(char *text) {
@@ -315,7 +319,8 @@ cob_field *cob_intr_current_date(const int offset, const int length) {
 
 /* -- DISPLAY ------------------------------------------------------------------------------------------------------- */
 
-/* libcob writes to stdout, which is ours for so long; each item alone, because arguments cannot be handed on. */
+/* libcob writes to stdout, which is replaced by a buffer meanwhile. Each item is written by a separate call, because
+ * variable arguments cannot be passed on. */
 void cob_display(const int device, const int newline, const int count, ...) {
     static FILE *page;
     static char *line;

@@ -1,16 +1,18 @@
-/* Between libcob and Python: runs a program so that it can be left from inside a command, and hands commands over.
+/* The layer between libcob and Python: runs a program so that it can be left from inside a command, and passes its
+ * commands to Python.
  *
- * A "level" is one run of a program (a task's first program, or one that was LINKed to). The command callback is
- * Python's; when it says so, the level is left by longjmp: no Python frame lies between the two, only COBOL's. libcob's
- * chain of active programs is put back by hand. An error of the run-time, its wish to end the process, a bad address, a
- * loop that no command interrupts, and a signal that Python has to hear of leave the level too.
+ * A "level" is one run of a program (a task's first program, or one that was LINKed to). The callback for commands is a
+ * Python function; if its result asks for that, longjmp leaves the level. This is safe because only COBOL's frames, and
+ * none of Python's, are between the two. libcob's chain of active programs is restored here. The level is also left for
+ * an error of the run-time, its request to end the process, a bad address, a loop without commands, and a signal that
+ * Python must handle.
  *
- * What belongs to a task that waits inside a command is on its stack: dfh_exec keeps it there and puts it back. While
- * Python runs there is no level here.
+ * The state of a task that waits inside a command is on its stack: dfh_exec saves it there and restores it. While Python
+ * runs, ``current`` is NULL.
  *
- * Some functions of libcob are defined here under the same name, and found first because this library is loaded first:
- * a program that is CALLed is found by the region and not by libcob, each program that a level has begun is cancelled
- * with the level (so that every level finds its storage fresh), and statements can be counted and watched.
+ * Some functions of libcob are defined here under the same name; the linker uses these because this library is loaded
+ * first. So the region, not libcob, finds the program for a CALL; each program that was entered in a level is cancelled
+ * at the end of the level (so that every level gets fresh storage); and statements can be counted and watched.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,7 +31,7 @@
 #include <unistd.h>
 #include <libcob.h>
 
-int PyErr_CheckSignals(void); /* Python's, in whose process this is */
+int PyErr_CheckSignals(void); /* defined by Python, which runs in the same process */
 
 enum { DONE = 0, LEAVE = 1, FAILED = 2, STOPPED = 3, CRASHED = 4, INTERRUPTED = 5, RUNAWAY = 6 };
 
@@ -62,21 +64,22 @@ static FILE *console, *spoken;
 static char *text;
 static size_t size;
 static volatile sig_atomic_t running;
-static volatile sig_atomic_t outside; /* a signal came while no program ran, so that nobody may have told Python yet */
+static volatile sig_atomic_t outside; /* a signal came while no program ran, so Python may not have handled it yet */
 static volatile unsigned commands, interrupted_at;
 static unsigned serials, below;
 static cob_module *failing;
 static unsigned failing_at;
-static char failing_source[4096]; /* kept: the module's own is gone when anybody asks */
+static char failing_source[4096]; /* a copy, because the module is gone by the time it is read */
 static int watching;
 static const char *last_statement = "";
 
-/* -- what libcob says -------------------------------------------------------------------------------------------- */
+/* -- libcob's messages --------------------------------------------------------------------------------------------- */
 
-/* libcob tells what was wrong on stderr, and only the first time to a handler: while COBOL runs, stderr is ours. */
+/* libcob writes its messages to stderr, and passes only the first one to a handler. So stderr is replaced by a buffer
+ * while COBOL runs. */
 static void leave(int why);
 
-/* What Python is to hear of has come before, and it is asked; or it comes while a program runs, and ends that. */
+/* Enter the program. A signal that came before is handled by Python first; one that comes later ends the program. */
 static void into_program(void) {
     struct level *mine = current;
     if (spoken != NULL)
@@ -100,14 +103,15 @@ static void out_of_program(void) {
     stderr = console;
 }
 
-static void hear(void) {
-    long said;
+/* Take libcob's message from the buffer, unless there is a message already. */
+static void take_message(void) {
+    long length;
     if (spoken == NULL)
         return;
     fflush(spoken);
-    said = ftell(spoken);
-    if (said > 0 && message[0] == '\0')
-        snprintf(message, sizeof message, "%.*s", (int)(said < 1000 ? said : 1000), text);
+    length = ftell(spoken);
+    if (length > 0 && message[0] == '\0')
+        snprintf(message, sizeof message, "%.*s", (int)(length < 1000 ? length : 1000), text);
     rewind(spoken);
 }
 
@@ -143,7 +147,8 @@ static int stopped(void) {
     return 0;
 }
 
-/* Python is called from a program: what it may change of libcob is put back, or the level is left. */
+/* The state of libcob that a call of Python from a program may change. After the call it is restored, or the level is
+ * left. */
 struct pause {
     struct level *level;
     cob_module *module;
@@ -165,7 +170,7 @@ static void into_cobol(struct pause pause, int left) {
     into_program();
 }
 
-/* -- signals ------------------------------------------------------------------------------------------------------ */
+/* -- signals ------------------------------------------------------------------------------------------------------- */
 
 static const int bad[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
@@ -173,7 +178,7 @@ static struct sigaction before_bad[4], before_heard[3];
 static timer_t patience, runaway_timer;
 static int runs;
 static volatile unsigned ticked_at;
-static volatile int unheard; /* a tick came while Python was told of a statement */
+static volatile int unheard; /* a tick came while Python handled a statement */
 static pid_t pid;
 static volatile pid_t runner; /* the thread in which programs run */
 static volatile int armed;
@@ -189,7 +194,7 @@ static pid_t this_thread(void) { return (pid_t)syscall(SYS_gettid); }
 
 static void forked(void) { pid = getpid(); }
 
-/* Whether programs run in the main thread: to that one Python gives signals, so they end a program only there. */
+/* Whether programs run in the main thread: Python handles signals only there, so they end a program only there. */
 static int in_main_thread(void) { return runner == pid; }
 
 static size_t pc_of(const void *context) {
@@ -212,7 +217,7 @@ static size_t sp_of(const void *context) {
 #endif
 }
 
-/* Whether a bad address is where the stack grows. */
+/* Whether a bad address is near the stack pointer, so that the stack has overflowed. */
 static int beyond_stack(size_t address, const void *context) {
     size_t sp = sp_of(context);
     return address < sp + 65536 && address + 65536 > sp;
@@ -228,14 +233,15 @@ static void crashed(int number, siginfo_t *info, void *context) {
                  beyond_stack((size_t)info->si_addr, context) ? ": CALLs go deeper than the stack has room" : "");
         leave(CRASHED);
     }
-    sigaction(number, &before_bad[at], NULL); /* the fault happens again, and whoever was there before sees it */
+    sigaction(number, &before_bad[at], NULL); /* the fault happens again, and goes to the previous handler */
 }
 
-/* Whether the program counter is in a program of ours: then nothing of libcob or libc is half done. */
+/* Whether the program counter is in a COBOL program: then no function of libcob or libc is interrupted, and the
+ * level can be left. */
 static int in_program(void *context) {
-    Dl_info found;
+    Dl_info info;
     void *at = (void *)pc_of(context);
-    return at == NULL || (dladdr(at, &found) && found.dli_fname && strstr(found.dli_fname, "tdqsim-copies-"));
+    return at == NULL || (dladdr(at, &info) && info.dli_fname && strstr(info.dli_fname, "tdqsim-copies-"));
 }
 
 static void set_timer(timer_t timer, long ms, long interval) {
@@ -243,14 +249,15 @@ static void set_timer(timer_t timer, long ms, long interval) {
     timer_settime(timer, 0, &when, NULL);
 }
 
-/* Processor time of this thread. A timer on that clock would make the process's clock coarse for everybody. */
+/* Processor time of this thread. It is read, instead of setting a timer on that clock, because such a timer would
+ * make the processor-time clock of the whole process coarse. */
 static long used_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether a program has had its time since its last command. */
+/* Whether a program has used up its processor time since its last command. */
 static int ran_away(void) {
     if (ticked_at != commands) {
         ticked_at = commands;
@@ -260,11 +267,12 @@ static int ran_away(void) {
     return used_ms() - used_then >= runaway_ms;
 }
 
-/* A program has run for a while since a signal came that Python has to hear of, or since the last tick. */
+/* The handler of the two timers: a program has run for a while since a signal that Python must handle, or since the
+ * last tick. It leaves the level if no command came meanwhile. */
 static void overdue(int number, siginfo_t *info, void *context) {
     int why = info->si_value.sival_int;
     (void)number;
-    if (why == RUNAWAY && runs == 0) { /* nothing runs any more: the timer rests until something does */
+    if (why == RUNAWAY && runs == 0) { /* no program runs: stop the timer until one does */
         set_timer(runaway_timer, 0, 0);
         armed = 0;
     }
@@ -281,7 +289,9 @@ static void overdue(int number, siginfo_t *info, void *context) {
     leave(why);
 }
 
-static void told(int number, siginfo_t *info, void *context) {
+/* The handler of the signals that Python handles: calls Python's handler, and interrupts a program that does not
+ * issue a command soon. */
+static void passed_on(int number, siginfo_t *info, void *context) {
     size_t at;
     for (at = 0; at < 3; at++)
         if (heard[at] == number)
@@ -299,7 +309,7 @@ static void told(int number, siginfo_t *info, void *context) {
         outside = 1;
 }
 
-/* Its ticks come in the thread in which programs run: only there can a program be left. */
+/* Its ticks go to the thread in which programs run, because a program can be left only there. */
 static void make_timer(timer_t *timer, clockid_t clock, int why) {
     struct sigevent event;
     memset(&event, 0, sizeof event);
@@ -310,10 +320,10 @@ static void make_timer(timer_t *timer, clockid_t clock, int why) {
     timer_create(clock, &event, timer);
 }
 
-static size_t lowest; /* address of the stack at which a program may begin */
+static size_t lowest; /* the lowest stack address at which a program may start */
 
-/* How far the stack of this thread goes. A program that goes beyond it all the same is ended on another stack; a thread
- * that has such a one keeps it. */
+/* Find the end of this thread's stack. The handler for a program that overflows it nevertheless needs an alternate
+ * stack; a thread that already has one keeps it. */
 static void know_stack(void) {
     static __thread char room[65536];
     pthread_attr_t attributes;
@@ -333,7 +343,7 @@ static void know_stack(void) {
     sigaltstack(&spare, NULL);
 }
 
-/* Programs run in this thread from here on: it gets the ticks of the timers. Timers are not inherited by a fork. */
+/* From now on programs run in this thread, which gets the ticks of the timers. A forked child inherits no timers. */
 static void move_to(pid_t thread) {
     static pid_t timers_of;
     struct sigaction ours;
@@ -353,8 +363,9 @@ static void move_to(pid_t thread) {
     armed = 0;
 }
 
-/* Python and its plugins set handlers as they like: ours stand before them whenever a task's first program begins.
- * Those of signals that Python hears of do so only in the main thread. */
+/* Install the signal handlers. Python and its plugins may set handlers at any time, so ours are put in front of
+ * them whenever a task's first program starts. Those for signals that Python handles are installed only in the main
+ * thread. */
 static void guard(void) {
     struct sigaction now, ours;
     pid_t thread = this_thread();
@@ -373,19 +384,19 @@ static void guard(void) {
     if (!in_main_thread())
         return;
     ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_NODEFER;
-    ours.sa_sigaction = told;
+    ours.sa_sigaction = passed_on;
     for (at = 0; at < 3; at++)
-        if (sigaction(heard[at], NULL, &now) == 0 && now.sa_sigaction != told && now.sa_handler != SIG_DFL &&
+        if (sigaction(heard[at], NULL, &now) == 0 && now.sa_sigaction != passed_on && now.sa_handler != SIG_DFL &&
             now.sa_handler != SIG_IGN) {
             before_heard[at] = now;
             sigaction(heard[at], &ours, NULL);
         }
 }
 
-/* -- instead of libcob's ------------------------------------------------------------------------------------------ */
+/* -- replacements for libcob's functions --------------------------------------------------------------------------- */
 
-/* Every program begins with this. One that would find too little stack is an error before anything is half done: what is
- * called from a program, Python included, needs room too. */
+/* Every program calls this first. Too little stack is reported here, before the program does anything. The limit
+ * leaves room for functions that the program calls, including Python. */
 int cob_module_global_enter(cob_module **module, cob_global **mine, const int auto_init, const int entry,
                             const unsigned int *name) {
     static int (*real)(cob_module **, cob_global **, const int, const int, const unsigned int *);
@@ -417,7 +428,7 @@ static void forget(struct level *level, int at) {
     cancel(-1);
 }
 
-/* The modules are this very run-time's: they were compiled for it. */
+/* No check is needed: the modules were compiled for this run-time. */
 void cob_check_version(const char *program, const char *version, const int patch) {
     (void)program;
     (void)version;
@@ -450,20 +461,20 @@ void cob_cancel_field(const cob_field *field, const struct cob_call_struct *nest
 
 static void *resolved(const char *name) {
     struct pause pause = to_python();
-    void *found = PyErr_CheckSignals() ? (void *)-1 : resolver(name);
-    into_cobol(pause, found == (void *)-1);
-    return found;
+    void *entry = PyErr_CheckSignals() ? (void *)-1 : resolver(name);
+    into_cobol(pause, entry == (void *)-1);
+    return entry;
 }
 
 void *cob_resolve_cobol(const char *name, const int fold, const int errind) {
     static void *(*real)(const char *, const int, const int);
-    void *found = NULL;
+    void *entry = NULL;
     if (strcmp(name, "DFHEIP") == 0)
         return (void *)dfh_exec;
     if (current != NULL)
-        found = resolved(name);
-    if (found != NULL)
-        return found;
+        entry = resolved(name);
+    if (entry != NULL)
+        return entry;
     if (real == NULL)
         real = (void *(*)(const char *, const int, const int))dlsym(RTLD_NEXT, "cob_resolve_cobol");
     return real(name, fold, errind);
@@ -474,23 +485,23 @@ void *cob_call_field(const cob_field *field, const struct cob_call_struct *neste
     static void *(*real)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int);
     const struct cob_call_struct *each;
     char name[64];
-    void *found = NULL;
+    void *entry = NULL;
     name_of(field, name, sizeof name);
     for (each = nested; each != NULL && each->cob_cstr_name != NULL; each++)
         if (strcasecmp(each->cob_cstr_name, name) == 0)
             break;
     if (current != NULL && (each == NULL || each->cob_cstr_name == NULL))
-        found = resolved(name);
-    if (found != NULL)
-        return found;
+        entry = resolved(name);
+    if (entry != NULL)
+        return entry;
     if (real == NULL)
         real = (void *(*)(const cob_field *, const struct cob_call_struct *, const unsigned int, const int))dlsym(
             RTLD_NEXT, "cob_call_field");
     return real(field, nested, errind, fold);
 }
 
-/* FUNCTION DISPLAY-OF and NATIONAL-OF, which this run-time lacks: the translator writes them as another function with
- * two literals more, which say so. Python knows the code pages. */
+/* FUNCTION DISPLAY-OF and NATIONAL-OF, which this run-time lacks: the translator replaces them by CONCATENATE with
+ * two additional literals that identify them. Python does the conversion, because it has the code pages. */
 #define RESULTS 32
 
 static cob_field *new_result(size_t room) {
@@ -518,9 +529,9 @@ static cob_field *national(int how, cob_field *from, int ccsid, int offset, int 
     size_t room = from->size * 4 + 4;
     cob_field *result = new_result(room);
     struct pause pause = to_python();
-    ssize_t found = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
-    into_cobol(pause, found < 0);
-    result->size = (size_t)found;
+    ssize_t length_used = PyErr_CheckSignals() ? -1 : convert(how, from->data, from->size, ccsid, result->data, room);
+    into_cobol(pause, length_used < 0);
+    result->size = (size_t)length_used;
     return part_of(result, offset, length);
 }
 
@@ -553,7 +564,7 @@ void cob_module_leave(cob_module *module) {
     (void)module;
 }
 
-/* -- statements: which lines were reached, and whoever watches ----------------------------------------------------- */
+/* -- statements: coverage and tracing ------------------------------------------------------------------------------ */
 
 #define LINES (1u << 20)
 
@@ -561,7 +572,7 @@ struct reached {
     const char *program;
     unsigned *lines; /* module_stmt of each line, open addressing */
     unsigned room, count;
-    cob_module *seen;
+    cob_module *module; /* the copy of the program that reached a line last */
 };
 
 static struct reached *reached;
@@ -570,7 +581,7 @@ static int reached_count;
 static struct reached *reached_by(cob_module *module) {
     static int last;
     int at;
-    if (last < reached_count && reached[last].seen == module && strcmp(reached[last].program, module->module_name) == 0)
+    if (last < reached_count && reached[last].module == module && strcmp(reached[last].program, module->module_name) == 0)
         return &reached[last];
     for (at = 0; at < reached_count; at++)
         if (strcmp(reached[at].program, module->module_name) == 0)
@@ -583,7 +594,7 @@ static struct reached *reached_by(cob_module *module) {
         reached[at].lines = calloc(1024, sizeof(unsigned));
     }
     last = at;
-    reached[at].seen = module;
+    reached[at].module = module;
     return &reached[at];
 }
 
@@ -605,7 +616,7 @@ static void reach(struct reached *where, unsigned line) {
     }
 }
 
-/* An area that was not passed may be passed on. */
+/* A CALL may pass on an area that was not passed to the program, so it is not checked there. */
 void cob_check_linkage(const unsigned char *area, const char *name, const int how) {
     static void (*real)(const unsigned char *, const char *, const int);
     if (area == NULL && strcmp(last_statement, "CALL") == 0)
@@ -635,16 +646,16 @@ void cob_trace_stmt(const char *what) {
     }
 }
 
-/* How many lines of a program were reached; the first ``room`` of them go to ``lines``. */
+/* Returns how many lines of a program were reached, and stores up to ``room`` of them in ``lines``. */
 unsigned dfh_reached(const char *program, unsigned *lines, unsigned room) {
-    unsigned found = 0, each;
+    unsigned count = 0, each;
     int at;
     for (at = 0; at < reached_count; at++)
         if (strcmp(reached[at].program, program) == 0)
             for (each = 0; each < reached[at].room; each++)
-                if (reached[at].lines[each] && ++found <= room)
-                    lines[found - 1] = reached[at].lines[each];
-    return found;
+                if (reached[at].lines[each] && ++count <= room)
+                    lines[count - 1] = reached[at].lines[each];
+    return count;
 }
 
 void dfh_forget_reached(void) {
@@ -659,10 +670,11 @@ void dfh_watch(int how) { watching = how; }
 
 #include "_instead.c"
 
-/* -- what Python calls ---------------------------------------------------------------------------------------------- */
+/* -- functions for Python ------------------------------------------------------------------------------------------ */
 
-/* libcob takes signals over when it begins, to end the process by itself; they belong to the process. This may be in any
- * thread and long after the start, so the C handlers are put back and Python, which knows of its own only, is not asked. */
+/* Initialize libcob and restore the signal handlers, because libcob installs its own, which would end the process.
+ * This may run in any thread and long after the start. So the C handlers are restored here; Python could restore
+ * only those that were set from Python. */
 static void initialize(void) {
     struct sigaction before[NSIG];
     int number, known[NSIG];
@@ -714,19 +726,20 @@ static unsigned frame_of(struct level *level, cob_module *module) {
     return level->frames[at].serial;
 }
 
-/* The command at hand: how many arguments there are, from which program and frame, where its control area is; then of
- * each argument: address, size, type with flags and scale, the item itself, and the value of a binary number. */
+/* The current command: the number of arguments, the program, its frame, and the address of its control area; then
+ * for each argument: address, size, type with flags and scale, address of the item, and the value of a binary
+ * number. */
 #define ARGUMENTS 64
 #define HEADING 4
 static long long table[ARGUMENTS * 5 + HEADING];
 
-/* What a command is told of, and tells: in WORKING-STORAGE of the program. */
+/* The input and the results of a command, in WORKING-STORAGE of the program. */
 struct control {
-    int number; /* of the command; then of the label to go to, 0 to go on */
+    int number; /* first that of the command, afterwards that of the label to go to, 0 to continue */
     int resp, resp2;
 };
 
-/* The value of a binary item without a scale; LLONG_MIN of others. */
+/* The value of a binary item without a scale; LLONG_MIN for other items. */
 static long long binary(const cob_field *item) {
     unsigned long long value = 0;
     size_t at;
@@ -746,8 +759,9 @@ static int fullword(const unsigned char *at) {
     return (int)((unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | at[3]);
 }
 
-/* Areas of a command are touched while a bad address is still the program's: it would end Python. What is not at any
- * address at all (below 65536) is left to those who look, since programs pass such areas without using them. */
+/* Read the first and last byte of an area while the program is still active, so that a bad address ends the
+ * program; later it would end Python. Addresses below 65536 mean that there is no area; they are not read, because
+ * programs pass such areas without using them. */
 static void touch(const cob_field *area) {
     volatile const unsigned char *data = area->data;
     if ((size_t)data >= 65536 && area->size > 0) {
@@ -756,9 +770,10 @@ static void touch(const cob_field *area) {
     }
 }
 
-/* Every command comes here, its control area first. Python is given its number, negative where the command before it
- * was another program's or there was none, and gives one more than the number of the label to go to. A signal that has
- * come meanwhile is Python's first: an exception at the very beginning of a callback would be lost. */
+/* The function that every command CALLs; its first argument is the control area. The callback gets the command's
+ * number, negative if another program of the level issued the previous command, or none did. It returns one more
+ * than the number of the label to go to. A pending signal is handled before the callback, because an exception at
+ * the very beginning of a callback would be lost. */
 int dfh_exec(void) {
     struct level *mine = current;
     cob_module *module = global->cob_current_module;
@@ -808,7 +823,7 @@ static void pack(unsigned char *to, int number) {
         to[at] = (unsigned char)(number / 10 % 10 << 4 | number % 10);
 }
 
-/* Runs a program: its EIB is filled with what is given, and the number of the task as packed digits. */
+/* Run a program. Its EIB gets the contents of ``filled``, and the task number as packed digits. */
 int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, long runaway, const char *filled,
             int task, int checks) {
     struct level here;
@@ -821,7 +836,7 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
     here.begun_count = here.begun_room = here.depth = 0;
     if (runs == 0 || runner != this_thread()) {
         guard();
-        outside = 1; /* before this nobody looked */
+        outside = 1; /* a signal may have come before the handlers were installed */
     }
     if (runs++ == 0 && runaway && (!armed || runaway != runaway_ms)) {
         runaway_ms = runaway;
@@ -843,7 +858,7 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
         }
         out_of_program();
         if (why > LEAVE || ftell(spoken) > 0)
-            hear();
+            take_message();
     } while ((why == FAILED || why == CRASHED || (why == STOPPED && message[0])) && failing == here.begun[0] && tries++ < 16 && again());
     while (here.begun_count > 0)
         forget(&here, here.begun_count - 1);
@@ -857,7 +872,7 @@ const char *dfh_message(void) { return message; }
 
 const char *dfh_module_name(cob_module *module) { return module->module_name; }
 
-/* Whether a program is this module's, or that of one below it on the stack. */
+/* Whether a program is this module's, or that of a module below it on the stack. */
 int dfh_active(cob_module *module, const char *name) {
     for (; module != NULL; module = module->next)
         if (strcasecmp(module->module_name, name) == 0) return 1;
@@ -870,7 +885,7 @@ const char *dfh_module_source(cob_module *module, unsigned at) {
 
 unsigned dfh_below(void) { return below; }
 
-/* Which program ended the last level other than normally, and at which statement. */
+/* The source file and the statement at which the last level ended abnormally. */
 const char *dfh_failing_source(void) { return failing_source; }
 unsigned dfh_failing_at(void) { return failing_at; }
 unsigned dfh_statement_of(cob_module *module) { return module->module_stmt; }

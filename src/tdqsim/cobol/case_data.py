@@ -68,33 +68,33 @@ class CaseRecords:
         values = {name: _value(layout.field(name), value) for name, value in data.fields.items()}
         return layout.encode(values, base=_initial(layout, page))
 
-    def compare(self, place: str, expected: CaseData, found: bytes, page: CodePage) -> list[CaseDifference]:
+    def compare(self, place: str, expected: CaseData, actual: bytes, page: CodePage) -> list[CaseDifference]:
         """Give the differences between an expected record and its bytes."""
         if isinstance(expected, CaseRecord) and expected.layout:
             layout = self._layout(expected, page)
             differences = []
             for name, value in expected.fields.items():
-                held = layout.value(found, name) if len(found) >= layout.minimum_length else None
+                held = layout.value(actual, name) if len(actual) >= layout.minimum_length else None
                 if not _agrees(value, held):
                     differences.append(CaseDifference(f"{place}.{name}", _shown(value), repr(_text(held))))
             return differences
         if isinstance(expected, CaseRecord) and expected.hex:
-            same = bytes.fromhex(expected.hex) == found
-            return [] if same else [CaseDifference(place, f"X'{expected.hex.upper()}'", f"X'{found.hex().upper()}'")]
-        text = page.decode(found)
-        return [] if _agrees(expected, text) else [CaseDifference(place, _shown(expected), _readable(text, found))]
+            same = bytes.fromhex(expected.hex) == actual
+            return [] if same else [CaseDifference(place, f"X'{expected.hex.upper()}'", f"X'{actual.hex().upper()}'")]
+        text = page.decode(actual)
+        return [] if _agrees(expected, text) else [CaseDifference(place, _shown(expected), _readable(text, actual))]
 
-    def written(self, expected: CaseData | None, found: bytes, page: CodePage) -> Any:
+    def written(self, expected: CaseData | None, actual: bytes, page: CodePage) -> Any:
         """Give a record as a case file writes it, in the form of the expected record; for updates."""
-        if expected is not None and not self.compare("", expected, found, page):
+        if expected is not None and not self.compare("", expected, actual, page):
             return expected if isinstance(expected, str) else expected.model_dump(exclude_defaults=True)
         if isinstance(expected, CaseRecord) and expected.layout:
             layout = self._layout(expected, page)
-            if len(found) >= layout.minimum_length:
-                fields = {name: _text(layout.value(found, name)) for name in expected.fields}
+            if len(actual) >= layout.minimum_length:
+                fields = {name: _text(layout.value(actual, name)) for name in expected.fields}
                 return {**expected.model_dump(exclude_defaults=True, include={"layout", "record"}), "fields": fields}
-        text = page.decode(found).rstrip(" ")
-        return text if text.isprintable() and not isinstance(expected, CaseRecord) else {"hex": found.hex().upper()}
+        text = page.decode(actual).rstrip(" ")
+        return text if text.isprintable() and not isinstance(expected, CaseRecord) else {"hex": actual.hex().upper()}
 
     def _layout(self, data: CaseRecord, page: CodePage) -> Layout:
         key = (data.layout, data.record, page.name)
@@ -135,16 +135,16 @@ def _initialize(layout: Layout, fields: Iterable[Field], shift: int, record: byt
                 record[start : start + item.length] = encode_value(item, 0, layout.rules)
 
 
-def _agrees(expected: str | CaseRecord, found: object) -> bool:
+def _agrees(expected: str | CaseRecord, actual: object) -> bool:
     if isinstance(expected, CaseRecord):
         pattern = translate(expected.like) if expected.like is not None else expected.pattern or ""
-        return re.fullmatch(pattern, _text(found).rstrip(" "), re.DOTALL) is not None
-    if isinstance(found, _NUMBERS):
+        return re.fullmatch(pattern, _text(actual).rstrip(" "), re.DOTALL) is not None
+    if isinstance(actual, _NUMBERS):
         try:
-            return Decimal(expected) == Decimal(str(found))
+            return Decimal(expected) == Decimal(str(actual))
         except InvalidOperation:
             return False
-    return _text(found).rstrip(" ") == expected.rstrip(" ")
+    return _text(actual).rstrip(" ") == expected.rstrip(" ")
 
 
 def _text(value: object) -> str:

@@ -26,7 +26,7 @@ def junit_xml(results: Iterable[CaseResult]) -> str:
     by_file: dict[Path, list[CaseResult]] = {}
     for result in results:
         by_file.setdefault(result.file, []).append(result)
-    suites = "".join(_suite(file, found) for file, found in by_file.items())
+    suites = "".join(_suite(file, of_file) for file, of_file in by_file.items())
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n{suites}</testsuites>\n'
 
 
@@ -66,10 +66,10 @@ def update_case_file(path: Path, results: Iterable[CaseResult]) -> int:
     return len(changed)
 
 
-def _replace(lines: list[str], case: MapNode, found: object) -> None:
+def _replace(lines: list[str], case: MapNode, actual: object) -> None:
     """Replace the lines of ``then`` of a case; if it has none, they are added at its end."""
     column = _column(lines[case.lines["name"] - 1], "name")
-    text = yaml.safe_dump({"then": found}, sort_keys=False, width=_WIDTH, allow_unicode=True, default_flow_style=None)
+    text = yaml.safe_dump({"then": actual}, sort_keys=False, width=_WIDTH, allow_unicode=True, default_flow_style=None)
     block = [f"{' ' * column}{line}" for line in text.rstrip("\n").split("\n")]
     if "then" in case.lines:
         start = case.lines["then"] - 1

@@ -282,18 +282,18 @@ class _Check:
         part: dict[str, Any] = self._found.setdefault(name, {})
         return part
 
-    def _differ(self, place: str, expected: str, found: str) -> None:
-        self._run.result.differences.append(CaseDifference(place, expected, found))
+    def _differ(self, place: str, expected: str, actual: str) -> None:
+        self._run.result.differences.append(CaseDifference(place, expected, actual))
 
-    def _records(self, part: str, name: str, expected: tuple[CaseData, ...], found: list[bytes], page_of: str) -> None:
+    def _records(self, part: str, name: str, expected: tuple[CaseData, ...], actual: list[bytes], page_of: str) -> None:
         page = self._run.page(page_of)
-        self._part(part)[name] = self._list(f"{part}.{name}", expected, found, page)
+        self._part(part)[name] = self._list(f"{part}.{name}", expected, actual, page)
 
-    def _list(self, place: str, expected: tuple[CaseData, ...], found: list[bytes], page: CodePage) -> list[Any]:
+    def _list(self, place: str, expected: tuple[CaseData, ...], actual: list[bytes], page: CodePage) -> list[Any]:
         written = []
-        if len(expected) != len(found):
-            self._differ(place, f"{len(expected)} records", f"{len(found)}")
-        for at, record in enumerate(found):
+        if len(expected) != len(actual):
+            self._differ(place, f"{len(expected)} records", f"{len(actual)}")
+        for at, record in enumerate(actual):
             wanted = expected[at] if at < len(expected) else None
             written.append(self._run.records.written(wanted, record, page))
             if wanted is None:
@@ -302,9 +302,9 @@ class _Check:
                 self._run.result.differences += self._run.records.compare(f"{place}[{at + 1}]", wanted, record, page)
         return written
 
-    def _one(self, place: str, expected: CaseData, found: bytes, part: dict[str, Any], name: str = "") -> None:
-        part[name or place] = self._run.records.written(expected, found, _LATIN)
-        self._run.result.differences += self._run.records.compare(place, expected, found, _LATIN)
+    def _one(self, place: str, expected: CaseData, actual: bytes, part: dict[str, Any], name: str = "") -> None:
+        part[name or place] = self._run.records.written(expected, actual, _LATIN)
+        self._run.result.differences += self._run.records.compare(place, expected, actual, _LATIN)
 
     def _screen(self, terminal: str, expected: Any) -> None:
         sent = self._region.screens.screen(terminal).sent
@@ -340,10 +340,10 @@ class _Check:
             written.append(options)
 
     def _abend(self, expected: str) -> None:
-        found = self._run.abends[0] if self._run.abends else ""
-        if found:
-            self._found["abend"] = found
-        if expected != found:
-            self._differ("abend", expected or "none", found or "none")
+        actual = self._run.abends[0] if self._run.abends else ""
+        if actual:
+            self._found["abend"] = actual
+        if expected != actual:
+            self._differ("abend", expected or "none", actual or "none")
         elif expected:
             self._run.result.reasons.clear()

@@ -134,15 +134,15 @@ uses one again runs no compiler, and shares its loaded copies."""
 def _stamps(module: Module, options: Options) -> tuple[object, ...]:
     """The state of the files of a module, and of the folders where a new file could take the place of one."""
     places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
-    found: list[tuple[object, ...]] = []
+    stamps: list[tuple[object, ...]] = []
     for place in sorted(places - {""}):
         try:
             state = Path(place).stat()
         except OSError:
-            found.append((place, None))
+            stamps.append((place, None))
         else:
-            found.append((place, state.st_mtime_ns, state.st_size, state.st_ino))
-    return tuple(found)
+            stamps.append((place, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(stamps)
 
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
@@ -182,7 +182,7 @@ def expand(source: Path, options: Options) -> str:
         """Replace the names of the preprocessor's copies in a text by those of the user's files."""
         text = text.replace(str(prepared), str(source))
         pattern = rf"{re.escape(str(library))}/(\S+?\.cpy)"
-        return re.sub(pattern, lambda found: originals.get(found[1], found[0]), text)
+        return re.sub(pattern, lambda match: originals.get(match[1], match[0]), text)
 
     if done.returncode:
         raise CobolError(_problems(named(done.stderr), str(source), source))
@@ -208,10 +208,10 @@ def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
     copybooks: dict[str, Path] = {}
     maps: dict[str, Path] = {}
     files = [path for folder in folders if folder.is_dir() for path in sorted(folder.iterdir())]
-    for suffixes, found in ((COPYBOOKS, copybooks), (PROGRAMS, copybooks), ((MAPS,), maps)):
+    for suffixes, files_of_kind in ((COPYBOOKS, copybooks), (PROGRAMS, copybooks), ((MAPS,), maps)):
         for path in files:
             if path.suffix.lower() in suffixes and path.is_file():
-                found.setdefault(f"{path.stem.upper()}.cpy", path)
+                files_of_kind.setdefault(f"{path.stem.upper()}.cpy", path)
     return _Shelf(copybooks, maps)
 
 
@@ -239,16 +239,16 @@ def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
 
     Any word that is the name of a copybook counts, because it may follow a COPY; a map counts only after a COPY.
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     texts = [text]
     while texts:
         text = texts.pop()
         words = (f"{word.decode('latin-1').upper()}.cpy" for word in set(_WORD.findall(text)))
-        named = sorted(word for word in words if word in shelf.copybooks and word not in found)
+        named = sorted(word for word in words if word in shelf.copybooks and word not in names)
         texts += [shelf.copybooks[name].read_bytes() for name in named]
         maps = (f"{match[1].decode('latin-1').upper()}.cpy" for match in _COPY.finditer(text)) if shelf.maps else ()
-        found.update(dict.fromkeys([*named, *(name for name in maps if name in shelf.maps)]))
-    return list(found)
+        names.update(dict.fromkeys([*named, *(name for name in maps if name in shelf.maps)]))
+    return list(names)
 
 
 def _without_options(text: bytes) -> bytes:
@@ -277,8 +277,8 @@ def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str
 
 
 def _problems(text: str, compiled: str, source: Path) -> list[str]:
-    found = [f"{match['file']}:{match['line']}: {match['what']}" for match in _FOUND.finditer(text)]
-    return [line.replace(compiled, str(source)) for line in found or [text.strip() or f"{source}: cobc failed"]]
+    errors = [f"{match['file']}:{match['line']}: {match['what']}" for match in _FOUND.finditer(text)]
+    return [line.replace(compiled, str(source)) for line in errors or [text.strip() or f"{source}: cobc failed"]]
 
 
 def _make(translation: Translation, source: Path, options: Options, place: Path) -> None:

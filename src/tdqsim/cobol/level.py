@@ -312,8 +312,8 @@ class Level:
         name = self.libcob.module_name(module).upper()
         if name == self.module.program:
             return self.module
-        found = self.called.get(name)
-        return self.module if found is None else found[0]  # a program inside this one
+        called = self.called.get(name)
+        return self.module if called is None else called[0]  # a program inside this one
 
     def _enter(self, library: Libcob) -> None:
         """Switch to another program of the level, which issues a command: a CALLed one has no HANDLEs yet.
@@ -488,12 +488,12 @@ class _Callbacks:
     def convert(self, national: int, data: int, size: int, ccsid: int, to: int, room: int) -> int:
         level = _CURRENT.level
         try:
-            found = converted(ctypes.string_at(data, size), ccsid, national=bool(national))[:room]
-            ctypes.memmove(to, found, len(found))
+            result = converted(ctypes.string_at(data, size), ccsid, national=bool(national))[:room]
+            ctypes.memmove(to, result, len(result))
         except BaseException as error:  # noqa: BLE001
             _kept(level, error)
             return -1
-        return len(found)
+        return len(result)
 
     def warned(self, module: int, text: bytes) -> int:
         level = _CURRENT.level

@@ -1,8 +1,8 @@
-"""Warnings about options whose areas do not fit: real CICS would overwrite storage or show garbage.
+"""Warnings about options whose areas have the wrong size or type: real CICS would overwrite storage or show garbage.
 
-CICS knows addresses only. A LENGTH that goes beyond its area reads or writes what follows; an option that receives a
-fullword writes four bytes, whatever the program has declared there. Programs get away with it by luck. So a
-:class:`CobolWarning`, which pytest shows, is issued once for each command and option.
+CICS gets only addresses. A LENGTH that is longer than its area makes it read or write the storage after the area; an
+option that receives a fullword writes four bytes, whatever the program has declared there. Such programs work only by
+luck. So a :class:`CobolWarning`, which pytest shows, is issued once for each command and option.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _POINTER: Final = 8
 
 
 class CobolWarning(UserWarning):
-    """An option's area does not fit: real CICS would overwrite storage or show garbage."""
+    """An option's area has the wrong size or type: real CICS would overwrite storage or show garbage."""
 
 
 def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int) -> None:
@@ -34,12 +34,13 @@ def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int
         level,
         declared,
         word,
-        f"{word}({area.written}) has {area.size} bytes and the command takes {length}: CICS goes on with what follows",
+        f"{word}({area.written}) has {area.size} bytes and the command uses {length}: CICS continues into the "
+        "storage after it",
     )
 
 
 def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOption, int]], areas: Areas) -> None:
-    """Warn of each option whose area has not the type that CICS assumes."""
+    """Warn of each option whose area does not have the type that CICS assumes."""
     for option, at in options:
         area = areas[at]
         if option.kind == "abstime":
@@ -59,7 +60,7 @@ def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOp
 
 
 def unconverted(level: Level, declared: ExecCommand, name: str) -> None:
-    """Warn that records of a queue or file are not converted in a region that is not ASCII; once for each name."""
+    """Warn, once for each name, that records of a queue or file are not converted in a region that is not ASCII."""
     key = ("unconverted", name)
     if key not in level.settings.warned:
         level.settings.warned.add(key)

@@ -1,8 +1,8 @@
-"""A region directory made from COBOL sources, copybooks, BMS maps and a CSD extract.
+"""Make a region directory from COBOL sources, copybooks, BMS maps and a CSD extract.
 
 The sources stay where they are: ``region.yaml`` names their folders. Each transaction and each transient data queue
-gets a case file with a skeleton. What the programs use and is not there is listed: copybooks, programs that are linked
-to, queues and files without definition, commands that only a stub answers.
+gets a case file with a skeleton. What the programs use but is missing is listed: copybooks, programs named in LINK,
+XCTL and LOAD, queues and files without a definition, commands that only a stub can answer.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ _USES: Final = (
 
 @dataclass(slots=True)
 class MadeRegion:
-    """What was made.
+    """The files of a new region directory.
 
     Attributes:
-        files: the text of each file by its path in the directory.
-        missing: what was not found, one line each.
+        files: the text of each file, by its path in the directory.
+        missing: what is missing, one line each.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -57,32 +57,33 @@ class MadeRegion:
 
 
 def make_region(directory: Path, sources: Iterable[Path], csd: Path | None = None) -> MadeRegion:
-    """The files of a region directory for COBOL programs; nothing is written.
+    """Make the files of a region directory for COBOL programs; nothing is written.
 
     Args:
-        directory: where they will be.
-        sources: sources, or folders of them, with copybooks and maps anywhere below.
+        directory: the region directory.
+        sources: sources, or folders of them, with copybooks and maps in them or in folders below.
         csd: DFHCSDUP commands, or the listing of LIST or EXTRACT.
 
     Raises:
-        CobolMissing: there is no compiler. OSError: a file cannot be read.
+        CobolMissing: there is no compiler.
+        OSError: a file cannot be read.
     """
     made = MadeRegion()
-    found = _Sources(sources)
+    inputs = _Sources(sources)
     definitions = Definitions.of(())
     if csd is not None:
         imported = parse_csd_listing(csd.read_text("utf-8", "replace"), file=str(csd))
         definitions = imported.definitions
         made.missing += [str(report) for report in imported.reports]
-    commands = list(_commands(found, made.missing))
-    definitions = _completed(definitions, commands, found, with_csd=csd is not None)
-    made.missing += _not_there(definitions, commands, found)
+    commands = list(_commands(inputs, made.missing))
+    definitions = _completed(definitions, commands, inputs, with_csd=csd is not None)
+    made.missing += _not_there(definitions, commands, inputs)
     made.files["definitions.yaml"] = dump_definitions(definitions)
-    made.files["region.yaml"] = _region_file(directory, found)
+    made.files["region.yaml"] = _region_file(directory, inputs)
     known = {each.name for each in definitions.tdqueues if each.type in ("INTRA", "EXTRA")}
     at_terminal = {name for name, command in commands if command.verb in ("SEND", "RECEIVE")}
     for transaction in definitions.transactions:
-        if transaction.program in found.programs:
+        if transaction.program in inputs.programs:
             name, terminal = transaction.name, transaction.program in at_terminal
             when = f"{{terminal: {_TERMINAL}, text: {name}}}" if terminal else f"{{transaction: {name}}}"
             queues = [each for each in _queues(commands, transaction.program) if each in known]
@@ -124,16 +125,16 @@ _Issued = tuple[str, ExecCommand]
 """A program's name and one of its commands."""
 
 
-def _commands(found: _Sources, missing: list[str]) -> Iterator[_Issued]:
-    """The commands of all programs; what cannot be translated is missing."""
-    options = Options(tuple(found.copybooks))
-    for name, path in found.programs.items():
+def _commands(inputs: _Sources, missing: list[str]) -> Iterator[_Issued]:
+    """The commands of all programs; programs that cannot be translated are listed in ``missing``."""
+    options = Options(tuple(inputs.copybooks))
+    for name, path in inputs.programs.items():
         try:
             translation = translate(expand(path, options), str(path))
         except CobolError as error:
             missing += error.problems
             continue
-        except DefinitionError as error:  # of a BMS source that it names
+        except DefinitionError as error:  # an error of a BMS source that the program names
             missing += map(str, error.problems)
             continue
         for each in (translation, *translation.following):
@@ -142,24 +143,24 @@ def _commands(found: _Sources, missing: list[str]) -> Iterator[_Issued]:
 
 
 def _completed(
-    definitions: Definitions, commands: Iterable[_Issued], found: _Sources, *, with_csd: bool
+    definitions: Definitions, commands: Iterable[_Issued], inputs: _Sources, *, with_csd: bool
 ) -> Definitions:
-    """The definitions with a terminal; without a CSD extract, queues and transactions for what the programs show."""
+    """The definitions, completed with a terminal; without a CSD extract, also with the programs' resources."""
     terminal = Definitions.of([define_terminal(name=_TERMINAL, group=_GROUP)])
     if with_csd:
         return definitions + terminal
     queues = sorted({match[1] for _program, each in commands if (match := _TD.match(each.shown))} - {*SUPPLIED_QUEUES})
     resources = [define_tdqueue(name=name, group=_GROUP, type="INTRA") for name in queues if len(name) <= 4]
     transactions = [
-        define_transaction(name=f"T{at:03d}", group=_GROUP, program=name) for at, name in enumerate(found.programs, 1)
+        define_transaction(name=f"T{at:03d}", group=_GROUP, program=name) for at, name in enumerate(inputs.programs, 1)
     ]
     return Definitions.of([*resources, *transactions]) + terminal
 
 
-def _not_there(definitions: Definitions, commands: Iterable[_Issued], found: _Sources) -> list[str]:
-    """What programs and definitions name and is not there."""
+def _not_there(definitions: Definitions, commands: Iterable[_Issued], inputs: _Sources) -> list[str]:
+    """What programs and definitions name but does not exist."""
     known = {
-        "program": {*found.programs},
+        "program": {*inputs.programs},
         "file": {each.name for each in definitions.files},
         "transaction": {each.name for each in definitions.transactions},
         "queue": {*SUPPLIED_QUEUES, *(each.name for each in definitions.tdqueues)},
@@ -180,17 +181,17 @@ def _not_there(definitions: Definitions, commands: Iterable[_Issued], found: _So
 
 
 def _queues(commands: Iterable[_Issued], program: str) -> list[str]:
-    """The queues that a program names."""
-    found = (match[1] for name, each in commands if name == program and (match := _TD.match(each.shown)))
-    return list(dict.fromkeys(found))
+    """The transient data queues that a program names."""
+    names = (match[1] for name, each in commands if name == program and (match := _TD.match(each.shown)))
+    return list(dict.fromkeys(names))
 
 
-def _region_file(directory: Path, found: _Sources) -> str:
+def _region_file(directory: Path, inputs: _Sources) -> str:
     def listed(folders: Iterable[Path]) -> str:
         return "".join(f"    - {_quoted(os.path.relpath(each, directory))}\n" for each in folders)
 
-    sources = f"  sources:\n{listed(found.folders)}" if found.folders else ""
-    copybooks = f"  copybooks:\n{listed(found.copybooks)}" if found.copybooks else ""
+    sources = f"  sources:\n{listed(inputs.folders)}" if inputs.folders else ""
+    copybooks = f"  copybooks:\n{listed(inputs.copybooks)}" if inputs.copybooks else ""
     head = "# The region of COBOL programs: tdq run, tdq cobol test\ndefinitions: [definitions.yaml]\ncobol:\n"
     return f"{head}{sources}{copybooks}"
 
@@ -203,6 +204,6 @@ def _case(name: str, when: str, queues: Iterable[str]) -> str:
     then = "".join(f"        {queue}: []\n" for queue in queues)
     expected = f"    then:\n      queues:\n{then}" if then else "    then: {}\n"
     return (
-        "# A skeleton: fill in what the programs find, then let tdq cobol test --update write what they leave.\n"
+        "# A skeleton: fill in the input, then let tdq cobol test --update write the results.\n"
         f"cases:\n  - name: {_quoted(name)}\n    given: {{}}\n    when:\n      - {when}\n{expected}"
     )

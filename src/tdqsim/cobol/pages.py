@@ -1,11 +1,10 @@
 """Code pages: the conversion between a program's characters and those of records.
 
-Programs that GnuCOBOL has compiled run in ASCII. Records are bytes, and are not converted unless a code page is asked
-for: for one queue or file by name, or for a whole program under ``*``. With a code page alone a record is text from end
-to end; with a layout its text and DISPLAY fields are converted, and binary, packed and pointer fields are left as they
-are. The sign over the last digit of a DISPLAY number is a letter in both (``-fsign=EBCDIC``), so it goes over
-like text.
-Keys (RIDFLD) are converted as text.
+Programs compiled by GnuCOBOL run in ASCII. Records are bytes, and are converted only if a code page is specified: for a
+queue or file by name, or for all others under ``*``. With only a code page, the whole record is text; with a layout,
+its text and DISPLAY fields are converted, and binary, packed and pointer fields are unchanged. The sign over the last
+digit of a DISPLAY number is a letter in both code pages (``-fsign=EBCDIC``), so it is converted like text. Keys
+(RIDFLD) are converted as text.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ _CHARACTERS: Final = (FieldType.TEXT, FieldType.EDITED, FieldType.ZONED)
 
 
 _UNICODE: Final = {1200: "utf-16-be", 13488: "utf-16-be", 1208: "utf-8", 0: _LATIN}
-"""CCSIDs that are no code pages of one byte; 0 stands for the characters in which programs run."""
+"""CCSIDs that are not single-byte code pages; 0 stands for the characters in which programs run."""
 
 
 def converted(data: bytes, ccsid: int, *, national: bool) -> bytes:
-    """FUNCTION NATIONAL-OF: text of a CCSID as UTF-16; FUNCTION DISPLAY-OF the other way round.
+    """FUNCTION NATIONAL-OF: convert text of a CCSID to UTF-16; FUNCTION DISPLAY-OF: the reverse.
 
     Args:
         data: the text.
-        ccsid: its coded character set, or the one wanted; 0 for the characters in which programs run here.
-        national: which of the two.
+        ccsid: the coded character set of the text or the result; 0 for the characters in which programs run here.
+        national: True for NATIONAL-OF, False for DISPLAY-OF.
 
     Raises:
-        Abend: ASRA: there is no such CCSID here.
+        Abend: ASRA: the CCSID is not supported here.
     """
     if national:
         text = data.decode(_UNICODE[ccsid], "replace") if ccsid in _UNICODE else _page(ccsid).decode(data)
@@ -58,30 +57,30 @@ class Conversion:
 
     Args:
         page: the code page of the records.
-        layout: their layout; None for text from end to end.
+        layout: their layout; None if the whole record is text.
     """
 
     def __init__(self, page: str | int | CodePage, layout: Layout | None = None) -> None:
-        found = codepage(page)
-        self.page = found
+        code_page = codepage(page)
+        self.page = code_page
         self.layout = layout
-        characters = [found.decode(bytes([byte])) for byte in range(256)]
+        characters = [code_page.decode(bytes([byte])) for byte in range(256)]
         self._to_program = bytes(_byte(character) for character in characters)
         table = bytearray(range(256))
         for byte in range(255, -1, -1):
             table[self._to_program[byte]] = byte
         for byte in range(256):
             if bytes([byte]).decode(_LATIN) not in characters:
-                table[byte] = found.encode("?")[0]
+                table[byte] = code_page.encode("?")[0]
         self._to_region = bytes(table)
         self._places = None if layout is None else list(_places(layout.fields, 0))
 
     def to_region(self, data: bytes, word: str) -> bytes:
-        """What a program has written, as the region gets it."""
+        """Convert a record that a program has written to its form in the region."""
         return self._converted(data, word, self._to_region)
 
     def to_program(self, data: bytes, word: str) -> bytes:
-        """A record as the program gets it."""
+        """Convert a record to the form that the program gets."""
         return self._converted(data, word, self._to_program)
 
     def _converted(self, data: bytes, word: str, table: bytes) -> bytes:
@@ -99,7 +98,7 @@ def _byte(character: str) -> int:
 
 
 def _places(fields: Iterable[Field], shift: int) -> Iterator[tuple[int, int]]:
-    """The places of the characters of a record, table by table."""
+    """The offsets of the characters in a record, table by table."""
     for item in fields:
         yield from _places_of(item, shift)
 
@@ -119,8 +118,8 @@ class CodePages:
     """The conversions of one region's programs.
 
     Args:
-        by_name: by queue or file; ``*`` for all others.
-        expected: whether each queue and file has a conversion, as in an EBCDIC region.
+        by_name: the conversions by queue or file; ``*`` for all others.
+        expected: whether every queue and file should have a conversion, as in an EBCDIC region.
     """
 
     def __init__(self, by_name: Mapping[str, Conversion] | None = None, *, expected: bool = False) -> None:
@@ -129,11 +128,11 @@ class CodePages:
         self._otherwise = self._by_name.get("*")
 
     def of(self, name: str) -> Conversion | None:
-        """How the records of a queue or file are converted; None for not at all."""
+        """The conversion for the records of a queue or file; None for no conversion."""
         if not self._by_name:
             return None
         return self._by_name.get(name.rstrip(" ").upper(), self._otherwise)
 
 
 NO_CODE_PAGES: Final = CodePages()
-"""Nothing is converted."""
+"""Converts nothing."""

@@ -1,7 +1,7 @@
 """The commands that concern the program itself: labels, levels, storage and addresses.
 
-HANDLE with labels, LINK and XCTL with the program's own storage as COMMAREA, GETMAIN and FREEMAIN, ADDRESS. Each gets
-the options with their areas.
+HANDLE with labels, LINK and XCTL with the program's own storage as COMMAREA, GETMAIN and FREEMAIN, ADDRESS. The
+function for each command gets the options with their areas.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ _UNSET: Final = b"\x9f"
 """The byte that fills storage without INITIMG."""
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 _COMMON: Final = {word: word != "NOHANDLE" for word in COMMON_OPTIONS}
-"""The options of all commands, and whether they have an argument."""
+"""The options of all commands, and whether each has an argument."""
 _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["name"] == "no_area")
 
 
 ProgramCommand = Callable[["Level", dict[str, Area | None], ExecCommand], None]
-"""Does a command that concerns the program itself."""
+"""A function that does a command that concerns the program itself."""
 
 
 class Unserved(TdqError):
-    """A program has issued a command that the simulator does not have, and for which there is no function."""
+    """A program has issued a command that the simulator does not support, and there is no function for it."""
 
 
 def _words(declared: ExecCommand) -> list[tuple[str, int]]:
-    """The options of a command, each with the place of its argument; -1 for one that has none or is not passed."""
+    """The options of a command, each with the position of its argument; -1 if it has none, or it is not passed."""
     options = []
     for part in declared.text.split():
         word, _, argument = part.partition("(")
@@ -67,7 +67,7 @@ def options_of(declared: ExecCommand, areas: Areas) -> dict[str, Area | None]:
 
 
 def program_command(own: ProgramCommand, declared: ExecCommand) -> Callable[[Level, Sequence[int]], None]:
-    """How one of these commands is done."""
+    """The function that does one of these commands."""
     words = _words(declared)
 
     def issue(level: Level, rows: Sequence[int]) -> None:
@@ -78,7 +78,7 @@ def program_command(own: ProgramCommand, declared: ExecCommand) -> Callable[[Lev
 
 
 def program_command_name(declared: ExecCommand) -> str:
-    """The name by which a command is in the table; empty when it is not there."""
+    """The name of a command in the table; empty when it is not in the table."""
     words = declared.text.replace("(", " (").split()
     return next((name for name in (" ".join(words[:2]), words[0]) if name in PROGRAM_COMMANDS), "")
 
@@ -94,11 +94,11 @@ def refused(name: str, declared: ExecCommand) -> str:
         return str(error)
     words = {word for word, _at in _words(declared)}
     beyond = sorted(words - _SERVED.get(name, words) - {*name.split(), *COMMON_OPTIONS})
-    return f"{beyond[0]} is not an option of {name} that programs have here" if beyond else ""
+    return f"{beyond[0]} is not an option of {name} that is supported here" if beyond else ""
 
 
 def _wrong_options(name: str, declared: ExecCommand) -> str:
-    """The same for a command that is declared only in ``cobol_options``."""
+    """As :func:`refused`, for a command that is declared only in ``cobol_options``."""
     rows = {row["option"]: row for row in table("cobol_options") if row["command"] == name}
     known = {word: row["argument"] == "yes" for word, row in rows.items()} | _COMMON
     given: set[str] = set()
@@ -149,7 +149,7 @@ def _name(area: Area) -> str:
 
 
 def _getmain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    """GETMAIN: storage on a 16-byte boundary, of the length asked for rounded up to 16."""
+    """GETMAIN: storage on a 16-byte boundary, of the requested length rounded up to a multiple of 16."""
     del declared
     pointer, length = options["SET"], options.get("FLENGTH") or options.get("LENGTH")
     assert pointer is not None
@@ -172,7 +172,7 @@ def _freemain(level: Level, options: dict[str, Area | None], declared: ExecComma
     if level.storage.free(address) or level.settings.shared.free(address):
         level.task.eib.last = completion("FREEMAIN")
     else:
-        met = Condition(Resp.INVREQ, 1, "FREEMAIN of what GETMAIN has not given")
+        met = Condition(Resp.INVREQ, 1, "FREEMAIN of storage that is not from GETMAIN")
         respond(level.task, met, "FREEMAIN", "", nohandle=quiet(options), otherwise=None)
 
 
@@ -192,13 +192,13 @@ def _given(level: Level, options: dict[str, Area | None], declared: ExecCommand)
 
 
 def _commarea(level: Level, area: Area, length: int | None, declared: ExecCommand) -> memoryview | None:
-    """The program's own storage, of the length that is passed: that may go beyond the item, to the end of its 01.
+    """The program's own storage as COMMAREA; its length may go beyond the item, to the end of the 01.
 
-    With length 0, an address outside storage counts as no COMMAREA.
+    With length 0, an address outside storage means no COMMAREA.
     """
     if length is None or 0 <= length <= area.size:
         return area.view() if length != 0 else None
-    if not 0 <= length <= _LONGEST:  # which is refused
+    if not 0 <= length <= _LONGEST:  # CICS refuses such a length
         return area.view()
     over(level, declared, "COMMAREA", area, length)
     return area.view(min(length, max(level.room_from(area.address), area.size)))
@@ -222,7 +222,7 @@ def _xctl(level: Level, options: dict[str, Area | None], declared: ExecCommand) 
 
 
 def _address(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    """ADDRESS: the areas of the task and of the region; one that is not there has an address of its own."""
+    """ADDRESS: the addresses of areas of the task and the region; a special address for a missing area."""
     del declared
     for word, address in (
         ("EIB", level.eib_address),
@@ -239,7 +239,7 @@ def _address(level: Level, options: dict[str, Area | None], declared: ExecComman
 
 
 def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    """ADDRESS SET: a pointer of the program from another one."""
+    """ADDRESS SET: set a pointer of the program, or set the address of an item from a pointer."""
     del declared
     area, using = options["SET"], options["USING"]
     assert area is not None
@@ -249,7 +249,7 @@ def _address_set(level: Level, options: dict[str, Area | None], declared: ExecCo
 
 
 def _return(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
-    """RETURN: with a COMMAREA that may go beyond the item."""
+    """RETURN with a COMMAREA, which may go beyond the item."""
     given: dict[str, Any] = {"nohandle": quiet(options), "immediate": "IMMEDIATE" in options}
     length, area = options.get("LENGTH"), options.get("COMMAREA")
     for word in ("TRANSID", "CHANNEL"):
@@ -269,7 +269,7 @@ _SERVED: Final = {
     "XCTL": _PASSED,
     "RETURN": frozenset(["TRANSID", "COMMAREA", "LENGTH", "CHANNEL", "IMMEDIATE"]),
 }
-"""The options that have an effect; the commands may be declared with others."""
+"""The options that have an effect; the fact tables may declare more options."""
 PROGRAM_COMMANDS: Final[dict[str, ProgramCommand]] = {
     "HANDLE CONDITION": _handle_condition,
     "HANDLE AID": _handle_aid,

@@ -1,4 +1,4 @@
-"""The COBOL programs of one region: folders of sources, compiled when they are first needed."""
+"""The COBOL programs of one region: sources in folders, compiled when they are first needed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""
 
 _ASCII: Final = 819
-"""The code page between terminals and these programs, which run in ASCII."""
+"""The code page between terminals and these programs; the programs run in ASCII."""
 
 
 class CobolPrograms:
@@ -34,24 +34,24 @@ class CobolPrograms:
         sources: folders of sources.
         copybooks: folders of copybooks.
         cache: the folder for compiled modules.
-        ssrange: what to do about a subscript, reference modification or OCCURS DEPENDING ON that is out of range:
-            ``off`` (as compiled with NOSSRANGE), ``warn`` (a CobolWarning) or ``abend`` (ASRA).
-        numcheck: the same for an item of arithmetic or a comparison that holds no number of its class (NUMCHECK).
-            What the machine's instructions refuse is abend ASRA (S0C7) whatever this is.
+        ssrange: the action for a subscript, reference modification or OCCURS DEPENDING ON that is out of range: ``off``
+            (as compiled with NOSSRANGE), ``warn`` (a CobolWarning) or ``abend`` (ASRA).
+        numcheck: the action for an item in arithmetic or a comparison that does not contain a valid number (NUMCHECK).
+            Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
         flags: further options of ``cobc``.
-        verbs: functions that answer EXEC CICS commands by their verbs, before the region does.
-        stubs: what answers commands before that; see :mod:`~tdqsim.cobol.stubs`.
-        code_pages: the code page of the records of a queue or file by its name, or a Conversion with a layout too;
-            ``*`` for all others. Records are not converted where there is none.
+        verbs: functions by verb that answer EXEC CICS commands instead of the region.
+        stubs: stubs, which answer commands before ``verbs`` does; see :mod:`~tdqsim.cobol.stubs`.
+        code_pages: by queue or file, the code page of its records, or a Conversion with a layout; ``*`` for all others.
+            Records without a code page are not converted.
         runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
         cwa: bytes of the common work area.
         on_statement: called with each statement; see :mod:`~tdqsim.cobol.trace`.
         on_warning: called with the text of each warning; issues Python warnings by default.
 
     Attributes:
-        verbs: the functions for verbs; more may be put in.
-        stubs: the stubs in the order in which they are asked; more may be put in.
+        verbs: the functions for verbs; more may be added.
+        stubs: the stubs in the order in which they are asked; more may be added.
         settings: how the programs run.
     """
 
@@ -95,10 +95,10 @@ class CobolPrograms:
         self.stubs += stubs
         region.screens.codepage = codepage(_ASCII)
         self._runs: dict[Module, Program] = {}
-        region.programs.finders.append(self._found)
+        region.programs.finders.append(self._find)
 
     def handler(self, program: str) -> Program:
-        """A program as the handler of a transaction.
+        """The program with this name as the handler of a transaction.
 
         Raises:
             CobolError: there is no source of that name, or it cannot be compiled.
@@ -110,11 +110,11 @@ class CobolPrograms:
         return handler
 
     def find(self, program: str) -> Program | None:
-        """The program of this name as a handler; None when there is no source."""
-        return self._found(program.upper())
+        """The program with this name as a handler; None when there is no source."""
+        return self._find(program.upper())
 
-    def _found(self, name: str) -> Program | None:
-        """The program of this name as a program of the region; None when there is no source."""
+    def _find(self, name: str) -> Program | None:
+        """The program with this name as a program of the region; None when there is no source."""
         module = self.module(name)
         return None if module is None else self._run_of(module)
 
@@ -125,11 +125,7 @@ class CobolPrograms:
         return run
 
     def program(self, source: Path | str) -> Program:
-        """The program of a source file, wherever it is and whatever it is called, as a handler.
-
-        Raises:
-            CobolError: it cannot be compiled.
-        """
+        """The program in a source file as a handler, wherever the file is and whatever its name."""
         module = self._compiled(Path(source))
         self._modules[module.program] = module
         return self._run_of(module)
@@ -141,7 +137,7 @@ class CobolPrograms:
         return module
 
     def _called(self, name: str) -> Module | None:
-        """What a CALL finds: a program behind another one in its file, which LINK does not find, or any other."""
+        """The program for a CALL: one that follows the caller in its file, which LINK does not find, or any other."""
         return self._behind.get(name) or self.module(name)
 
     def module(self, name: str) -> Module | None:
@@ -167,7 +163,7 @@ class CobolPrograms:
 
 
 def _runner(module: Module, settings: Settings) -> Program:
-    """A program as the region runs it. Its levels are kept: those that no task is in are used again."""
+    """A program in the form that the region runs. Levels that no task uses are kept and reused."""
     free: list[Level] = []
 
     def run(task: Task) -> None:

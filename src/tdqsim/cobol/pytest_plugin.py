@@ -1,4 +1,4 @@
-"""The pytest plugin of COBOL programs: ``--tdq-cobol-coverage=DIR``, and tests from case files (``NAME.case.yaml``).
+"""The pytest plugin for COBOL programs: ``--tdq-cobol-coverage=DIR``, and tests from case files (``NAME.case.yaml``).
 
 Nothing else of the package is imported before the option is given or a case file is found.
 """
@@ -24,7 +24,7 @@ class CasesOfFile(pytest.File):
     """A case file as pytest collects it."""
 
     def collect(self) -> Iterator[CaseItem]:
-        """Its cases."""
+        """The cases in the file."""
         from tdqsim.cobol.case_file import load_case_file  # noqa: PLC0415  (only where there is such a file)
 
         for case in load_case_file(self.path).cases:
@@ -32,10 +32,10 @@ class CasesOfFile(pytest.File):
 
 
 class CaseItem(pytest.Item):
-    """One case as a test."""
+    """A case as a test."""
 
     def runtest(self) -> None:
-        """Run it."""
+        """Run the case."""
         from tdqsim.cobol.case_run import run_cases  # noqa: PLC0415
 
         for result in run_cases(self.path, self.name):
@@ -49,7 +49,7 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it is."""
+        """The place of the case, for reports."""
         return self.path, None, self.name
 
 

@@ -1,4 +1,4 @@
-"""How the programs of one region run."""
+"""The settings with which the programs of one region run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["POLICIES", "Settings", "Verb", "Watcher", "issue_warning", "policies"]
 
 POLICIES: Final = ("off", "warn", "abend")
-"""What may be done about what a check finds, by the number that the shim knows."""
+"""The actions when a check fails, by their numbers in the shim."""
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], object]
 """A function that answers a command: takes the options with their areas, and the level; returns a Condition or an
@@ -39,10 +39,10 @@ def issue_warning(text: str) -> None:
 
 
 def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
-    """The policies of the three checks as the shim takes them, two bits for each.
+    """The policies of the three checks in the form of the shim, two bits for each.
 
     Raises:
-        UsageError: one of them is none.
+        UsageError: a value is not a policy.
     """
     bits = 0
     for name, policy in (("zoned_move", zoned_move), ("numcheck", numcheck), ("ssrange", ssrange)):
@@ -54,22 +54,22 @@ def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
 
 @dataclass(slots=True)
 class Settings:
-    """How the programs of one region run.
+    """The settings with which the programs of one region run.
 
     Attributes:
         modules: the module of a program by name; None when there is none.
-        stubs: the stubs, which answer before anything else does.
-        verbs: functions that answer commands by their verbs, before the region does.
+        stubs: the stubs, which are asked first.
+        verbs: functions by verb that answer commands instead of the region.
         on_statement: called with each statement, or None.
-        on_warning: called with the text of each warning about an area that does not fit.
+        on_warning: called with the text of each warning about an area of the wrong size or type.
         checks: the policies of the checks, see :func:`policies`.
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
         pages: the conversions between the programs' characters and those of records.
         cwa: the common work area, or None.
-        shared: the storage of GETMAIN SHARED, which no task's end frees.
-        events: where tasks wait for an area that POST has given.
-        tables, held: the loaded tables, and the names of those that were loaded with HOLD.
-        checked, warned: the commands that were checked for areas that do not fit, and the warnings issued so far.
+        shared: the storage of GETMAIN SHARED, which is not freed at the end of a task.
+        events: where tasks wait for an area of POST.
+        tables, held: the loaded tables, and the names of those loaded with HOLD.
+        checked, warned: the commands whose areas were checked, and the warnings issued so far.
     """
 
     modules: Callable[[str], Module | None]
@@ -90,10 +90,10 @@ class Settings:
 
     @property
     def converts(self) -> bool:
-        """Whether records of anything are converted."""
+        """Whether any records are converted."""
         return self.pages is not NO_CODE_PAGES
 
     @property
     def cwa_address(self) -> int | None:
-        """Where the common work area is; None for none."""
+        """The address of the common work area; None without one."""
         return None if self.cwa is None else ctypes.addressof(self.cwa)

@@ -1,7 +1,7 @@
 """The storage of one task's COBOL programs: areas from GETMAIN and the like, and the programs' items by name.
 
-``storage_of(task)["WS-COUNT"]`` is an item of the program that runs, or waits, at the lowest level of the task, or of
-one above it; see :mod:`~tdqsim.cobol.view` for the names.
+``storage_of(task)["WS-COUNT"]`` is an item of a program of the task that runs or waits; programs of the lowest link
+level are searched first. See :mod:`~tdqsim.cobol.view` for the names.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ __all__ = ["TaskStorage", "storage_of"]
 
 
 class RunningLevel(Protocol):
-    """A level of a task, as its storage sees it."""
+    """A level of a task, for the task's storage."""
 
     def programs(self) -> Iterable[ProgramStorage]:
-        """The items of the programs of the level, the one that runs first."""
+        """The items of the programs of the level; the running program first."""
 
 
 class TaskStorage:
@@ -60,6 +60,7 @@ class TaskStorage:
         """
         return self._with(name)[name]
 
+    # The first program that has the item decides; the others are not changed.
     def __setitem__(self, name: str, value: Any) -> None:
         self._with(name)[name] = value
 
@@ -70,7 +71,7 @@ class TaskStorage:
         """The items of one program of the task.
 
         Raises:
-            TdqError: it does not run for this task.
+            TdqError: the task does not run it.
         """
         programs = {program.program: program for program in reversed([*self._programs()])}
         if name.upper() not in programs:
@@ -89,10 +90,10 @@ class TaskStorage:
                 return program
         if first is None:
             raise UsageError(f"{name}: no COBOL program of the task runs now")
-        return first  # it says why not
+        return first  # reading the item there reports the reason
 
     def room_from(self, address: int) -> int:
-        """Bytes from an address to the end of the GETMAIN area that contains it; 0 when none does."""
+        """Bytes from an address to the end of the GETMAIN area that contains it; 0 when no area does."""
         for start, buffer in (self._got or {}).items():
             end = ctypes.addressof(buffer) + len(buffer)
             if start <= address < end:
@@ -100,7 +101,7 @@ class TaskStorage:
         return 0
 
     def get(self, size: int, fill: bytes) -> int:
-        """Storage of so many bytes on a 16-byte boundary."""
+        """Allocate ``size`` bytes of storage on a 16-byte boundary."""
         buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
         address = -(-ctypes.addressof(buffer) // 16) * 16
         if self._got is None:
@@ -109,7 +110,7 @@ class TaskStorage:
         return address
 
     def twa(self, size: int) -> int | None:
-        """The task's work area, binary zeros at first; None when its size is 0."""
+        """The task's work area, initially binary zeros; None when its size is 0."""
         if not size:
             return None
         if self._twa is None:
@@ -117,11 +118,11 @@ class TaskStorage:
         return ctypes.addressof(self._twa)
 
     def free(self, address: int) -> bool:
-        """Give storage back; False when it was not got here."""
+        """Free storage; False when it was not allocated here."""
         return self._got is not None and self._got.pop(address, None) is not None
 
     def hold(self, key: object, data: bytes) -> int:
-        """Keep a record for the program to look at, until the next one with this key."""
+        """Keep a record so that the program can access it, until the next one with this key."""
         if self._held is None:
             self._held = {}
         buffer = self._held[key] = ctypes.create_string_buffer(data, max(len(data), 1))

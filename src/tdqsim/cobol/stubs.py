@@ -1,16 +1,16 @@
 """Stubs: a test answers commands of COBOL programs instead of the region.
 
-A stub names a command, and may be limited to a program, a transaction, values of options, and the number of the
-command among those that it fits: "the third READQ TD of PAYQ ends with IOERR". The first stub of the list that fits
-answers; a command that no stub and no function of ``verbs`` answers goes to the region.
+A stub names a command. It may be limited to a program, a transaction, values of options, and the number of the command
+among the matching ones: "the third READQ TD of PAYQ ends with IOERR". The first stub in the list that matches answers;
+a command that no stub and no function of ``verbs`` answers goes to the region.
 
 >>> from tdqsim.cobol import StubAnswer, Stub
 >>> Stub("READQ TD", StubAnswer(resp="IOERR"), where={"QUEUE": "PAYQ"}, count=3).count
 '3'
 
-An answer gives data to the options that receive it (INTO, SET, LENGTH, ...), fields of the EIB, and the condition,
-which the program meets as one of the region: RESP, NOHANDLE, HANDLE CONDITION and the default action apply. INTO and
-SET also set the LENGTH or FLENGTH of the command, unless the answer has it.
+An answer contains data for the options that receive it (INTO, SET, LENGTH, ...), fields of the EIB, and the condition.
+The condition has the same effect as one raised by the region: RESP, NOHANDLE, HANDLE CONDITION and the default action
+apply. INTO and SET also set the LENGTH or FLENGTH of the command, unless the answer has it.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tdqsim.facts import EIBFN, Cvda, Resp, table
 __all__ = ["Options", "Stub", "StubAnswer", "Value", "give", "put"]
 
 Value = str | int | bytes
-"""A value of an option or of a field of the EIB."""
+"""A value for an option or for a field of the EIB."""
 Options = Mapping[str, Area | None]
 """The options of a command with their arguments; None for an option without one."""
 _EIB: Final = {row["name"]: row for row in table("eib_fields")}
@@ -45,7 +45,7 @@ _LATIN: Final = "latin-1"
 
 
 class Issuer(Protocol):
-    """The level whose program has issued a command, as a stub sees it.
+    """The level whose program issued a command, for a stub.
 
     Attributes:
         task: its task.
@@ -57,7 +57,7 @@ class Issuer(Protocol):
 
     @property
     def issuer(self) -> str:
-        """The PROGRAM-ID of the program that has issued the command."""
+        """The PROGRAM-ID of the program that issued the command."""
 
     def mark_eib(self, offset: int, data: bytes) -> None:
         """Set an indicator of the EIB until the next command."""
@@ -65,15 +65,15 @@ class Issuer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StubAnswer:
-    r"""What a command gives to the program.
+    r"""The results of a command for its program.
 
     Attributes:
-        values: by option: bytes, a text, or a number. A text is padded with blanks to the length of its area, except
-            for INTO; in a number's area it is a number, or the name of a CVDA.
+        values: by option: bytes, text, or a number. Text is padded with blanks to the length of its area, except for
+            INTO; for an area that is a number, it is a number or the name of a CVDA.
         resp: the condition; NORMAL for none.
         resp2: RESP2, -2147483648 to 2147483647.
-        eib: fields of the EIB by name, such as ``{"EIBAID": "PF3", "EIBEOC": b"\xff"}``. Indicators such as EIBEOC
-            are X'00' again after the next command.
+        eib: fields of the EIB by name, such as ``{"EIBAID": "PF3", "EIBEOC": b"\xff"}``. Indicators such as EIBEOC are
+            reset to X'00' by the next command.
         abend: an abend code of four characters, with which the command ends the task instead.
 
     Raises:
@@ -91,7 +91,7 @@ class StubAnswer:
             raise UsageError(f"there is no condition {self.resp!r}{_near(self.resp, Resp.__members__)}")
         for name in self.eib:
             if name not in _EIB:
-                raise UsageError(f"{name!r} is no field of the EIB that a stub sets{_near(name, _EIB)}")
+                raise UsageError(f"{name!r} is not a field of the EIB that a stub can set{_near(name, _EIB)}")
 
 
 def _near(name: str, known: Mapping[str, Any]) -> str:
@@ -103,14 +103,14 @@ class Stub:
     """A command that a test answers.
 
     Args:
-        command: its words, such as ``READQ TD`` or ``WEB OPEN``; it fits each command that begins with the first and
-            has the others.
+        command: its words, such as ``READQ TD`` or ``WEB OPEN``; it matches each command that begins with the first
+            word and contains the others.
         answer: the answer, or a function that takes the options and the level and returns a StubAnswer, a Condition,
             None (the command ends normally) or NotImplemented (the region does the command).
         where: values of options, compared as text without trailing blanks or as numbers.
         program: the program that issues it.
         transaction: the transaction id of its task.
-        count: which of those that fit are answered: ``3``, ``"2-4"``, ``"5-"``; all when empty.
+        count: which of the matching commands are answered: ``3``, ``"2-4"``, ``"5-"``; all when empty.
 
     Attributes:
         calls: the values of the options of each command that was answered, as bytes; None for options without one.
@@ -135,11 +135,11 @@ class Stub:
         self.program = program.upper()
         self.transaction = transaction
         self.count = str(count)
-        found = _COUNT.fullmatch(self.count)
-        if self.count and found is None:
+        match = _COUNT.fullmatch(self.count)
+        if self.count and match is None:
             raise UsageError(f"count {self.count!r} is not like 3, 2-4 or 5-")
-        self._first = int(found["first"]) if found else 1
-        self._last = int(found["last"] or 0) if found and found["to"] else self._first if found else 0
+        self._first = int(match["first"]) if match else 1
+        self._last = int(match["last"] or 0) if match and match["to"] else self._first if match else 0
         self._fitted = 0
         self.calls: list[dict[str, bytes | None]] = []
 
@@ -147,7 +147,7 @@ class Stub:
         return f"Stub({self.command!r}, where={self.where}, count={self.count!r})"
 
     def takes(self, level: Issuer, words: frozenset[str], options: Options) -> bool:
-        """Whether it answers a command; those that fit are counted."""
+        """Whether the stub answers a command; counts the commands that match."""
         if not self._fits(level, words, options):
             return False
         self._fitted += 1
@@ -179,15 +179,16 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
     """End a command with an answer.
 
     Args:
-        level: the level whose program has issued it.
+        level: the level whose program issued it.
         name: the command.
         options: its options.
-        answer: a StubAnswer, a Condition, or anything else for the normal end.
+        answer: a StubAnswer, a Condition, or any other value for the normal end.
         nohandle: whether a condition is not raised.
 
     Raises:
-        Condition: the program handles it nowhere. Abend: the answer is one.
-        UsageError: a value does not go into its area.
+        Condition: the program does not handle it.
+        Abend: the answer is an abend.
+        UsageError: a value does not fit its area.
     """
     task = level.task
     task.eib.last = completion(name) if name in EIBFN else NO_COMMAND
@@ -209,11 +210,13 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
 
 
 def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) -> None:
-    """Give values to the options that have areas; the length of a record too."""
+    """Put the values into the areas of the options, and the length of a record."""
     for name, value in values.items():
         area = options.get(name)
         if area is None:
-            raise UsageError(f"the answer has {name}, which the command has not; it has {', '.join(options)}")
+            raise UsageError(
+                f"the answer has {name}, which is not an option of the command; its options are {', '.join(options)}"
+            )
         data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
         if name == "SET" and isinstance(data, bytes):
             area.point(level.storage.hold(("stub", area.address), data))
@@ -227,10 +230,11 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) ->
 
 
 def put(area: Area, value: Value) -> None:
-    """Put a value into an area, as the program declares it.
+    """Put a value into an area, in the form that the program declares.
 
     Raises:
-        UsageError: a number's area gets a text that is neither a number nor the name of a CVDA, or a number too large.
+        UsageError: for an area that is a number: the text is neither a number nor the name of a CVDA, or the number is
+            too large.
     """
     if isinstance(value, str) and area.numeric:
         value = _number(area, value)
@@ -242,7 +246,7 @@ def put(area: Area, value: Value) -> None:
         try:
             area.fill(_digits(area, value))
         except (OverflowError, ValueError) as error:
-            raise UsageError(f"{value} does not go into {area.written}, which has {area.size} bytes") from error
+            raise UsageError(f"{value} does not fit into {area.written}, which has {area.size} bytes") from error
 
 
 def _number(area: Area, text: str) -> int:
@@ -250,11 +254,11 @@ def _number(area: Area, text: str) -> int:
         return int(text)
     if text in Cvda.__members__:
         return int(Cvda[text])
-    raise UsageError(f"{text!r} does not go into {area.written}: it is neither a number nor the name of a CVDA")
+    raise UsageError(f"{text!r} does not fit into {area.written}: it is neither a number nor the name of a CVDA")
 
 
 def _digits(area: Area, value: int) -> bytes:
-    """A number as the program declares it."""
+    """A number in the form that the program declares."""
     if area.packed:
         return bytes.fromhex(f"{abs(value):0{area.size * 2 - 1}d}{'D' if value < 0 else 'C'}")
     if area.numeric and not area.binary:

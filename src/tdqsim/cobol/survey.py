@@ -1,8 +1,8 @@
-"""A folder of CICS COBOL sources surveyed: which programs translate, compile and run, and what the others lack.
+"""Survey a folder of CICS COBOL sources: which programs can be translated, compiled and run, and what the others lack.
 
-Each program is run once, in a process of its own (:mod:`~tdqsim.cobol.surveyed`), so that whatever it does concerns
-nothing else. A program that ends with a condition or an abend of CICS has run, and so has one that waits, or that still
-goes from command to command when its time is over. One that stops at a command that is not served has not.
+Each program is run once, in a separate process (:mod:`~tdqsim.cobol.surveyed`), so that it can harm nothing else. A
+program has run if it ends, also with a condition or an abend of CICS, if it waits, or if it still issues commands when
+its time is over. It has not run if it stops at a command that is not supported.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _LIBRARY: Final = frozenset([*COPYBOOKS, *PROGRAMS, MAPS]) - {""}
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _GRACE: Final = 30.0
-"""Seconds above its time after which a run that does not answer is ended."""
+"""Seconds after the end of its time until a run that does not answer is killed."""
 
 State = Literal["yes", "no", "-"]
 
 
 @dataclass(frozen=True, slots=True)
 class Surveyed:
-    """What became of one program.
+    """The result for one program.
 
     Attributes:
         source: its file.
-        translated, compiled, ran: ``yes``, ``no``, or ``-`` where it did not come to that.
+        translated, compiled, ran: ``yes``, ``no``, or ``-`` if this step was not reached.
         commands: how many EXEC commands it has.
         transient_data: whether one of them is for a transient data queue.
         why: what went wrong, or how it ended.
@@ -65,7 +65,7 @@ def sources_in(folder: Path) -> list[Path]:
 
 
 def _libraries(folder: Path) -> tuple[Path, ...]:
-    """The folders in which copybooks and maps may be, the nearest first."""
+    """The folders that may contain copybooks and maps, the nearest first."""
     places = {path.parent for path in folder.rglob("*") if path.suffix.lower() in _LIBRARY and path.is_file()}
     return tuple(
         sorted(places, key=lambda each: ("cpy" not in each.name.lower() and "copy" not in each.name.lower(), each))
@@ -78,10 +78,10 @@ def survey(
     """Survey the programs of a folder.
 
     Args:
-        folder: where the sources are; copybooks and BMS sources in it are found too.
-        copybooks: further folders of copybooks, which come first.
+        folder: the folder of the sources; it may also contain copybooks and BMS sources.
+        copybooks: further folders of copybooks, which are searched first.
         cache: where compiled modules are kept; a temporary folder by default.
-        run: whether to run what compiles.
+        run: whether to run the programs that compile.
         seconds: how long a program may run.
 
     Raises:
@@ -111,7 +111,7 @@ def _one(source: Path, options: Options, cache: Path, maps: Path | None, seconds
 
 
 def _run(source: Path, options: Options, cache: Path, maps: Path, seconds: float) -> tuple[State, str]:
-    """Run a program in a process of its own; how that ended."""
+    """Run a program in a separate process; returns how it ended."""
     with tempfile.TemporaryDirectory(prefix="tdqsim-surveyed-") as folder:
         answer = Path(folder) / "answer"
         asked = {

@@ -1,8 +1,8 @@
-"""The process in which :mod:`~tdqsim.cobol.survey` runs one program, once, as a task of a region of its own.
+"""The process in which :mod:`~tdqsim.cobol.survey` runs one program once, as a task of a new region.
 
-Transient data queues that its commands name by a literal are intrapartition queues, it has a terminal at which ENTER
-was pressed, and the maps of all BMS sources are there; files are not. What to run is a JSON object on the standard
-input, how it ended goes to the file that it names: the standard output is the program's.
+Transient data queues that its commands name by a literal are intrapartition queues; it has a terminal at which ENTER
+was pressed, and the maps of all BMS sources; it has no files. Standard input contains a JSON object that says what to
+run. The result goes to a file that this object names, because standard output belongs to the program.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
         alarm.start()
         outcome = _run(asked)
     except KeyboardInterrupt:
-        outcome = ("yes", f"still goes from command to command after {asked['seconds']} seconds")
+        outcome = ("yes", f"still issues commands after {asked['seconds']} seconds")
     except Exception as error:  # noqa: BLE001  (any exception is the result of the survey)
         outcome = ("no", f"{type(error).__name__}: {error}"[:200])
     Path(asked["answer"]).write_text(json.dumps(outcome), "utf-8")
@@ -84,7 +84,7 @@ def _ended(abend: Abend) -> tuple[str, str]:
 
 
 def _silent(_text: str) -> None:
-    """Mismatches are not what a survey is about."""
+    """Ignore warnings about areas, which are not part of a survey."""
 
 
 def _queues(commands: Iterable[ExecCommand]) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _install_maps(region: Region, folder: Path) -> None:
         if path.suffix.lower() == ".bms" and path.is_file():
             try:
                 region.screens.install(parse_bms(path.read_text("latin-1"), str(path)))
-            except TdqError:  # that mapset is not there for the program, and it says so if it comes to that
+            except TdqError:  # the program lacks this mapset, and fails with a message if it uses it
                 continue
 
 

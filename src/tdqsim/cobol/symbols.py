@@ -1,8 +1,8 @@
-"""What the compiler tells of a program's items and statements: its listing, its C text, the module's symbols.
+"""A program's items and statements, read from the compiler's output: its listing, its C text, the module's symbols.
 
-The listing has the items of each section with level, size and picture; offsets follow from the sizes. The C text says
-which C variable is the storage of each item of level 01 or 77, and the module's symbol table where that is. Statements
-are marked by a number: the file's above 20 bits, the line below.
+The listing contains the items of each section with level, size and picture; offsets follow from the sizes. The C text
+says which C variable is the storage of each item of level 01 or 77, and the module's symbol table gives the address of
+the variable. Each statement is marked by a number: the file in the bits above 20, the line in the bits below.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _SIGNED: Final = re.compile(r"S[9V(P]", re.IGNORECASE)
 _TOP: Final = (1, 77)
 _SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
 _OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
-"""Items that the translator adds, which are hidden from users."""
+"""Items that the translator adds; they are hidden from users."""
 _LOCAL_POINTER: Final = 12 + 2 * 8
-"""Where the control area has the address of LOCAL-STORAGE: behind three numbers and two pointers."""
+"""The offset in the control area of the address of LOCAL-STORAGE: after three numbers and two pointers."""
 _BOUNDARY: Final = 16
-"""The compiler puts each 01 and 77 of LOCAL-STORAGE on such a one."""
+"""The alignment of each 01 and 77 in LOCAL-STORAGE, in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,14 @@ class Item:
     Attributes:
         name: its name, in upper case; FILLER for none.
         level: 01 to 49, or 77.
-        kind: GROUP, ALPHANUMERIC, NUMERIC, POINTER and the like, as the listing has it.
-        picture: picture and usage, as the listing has them.
+        kind: GROUP, ALPHANUMERIC, NUMERIC, POINTER and so on, as in the listing.
+        picture: picture and usage, as in the listing.
         size: bytes of one occurrence.
         offset: from the beginning of its 01.
         above: the names of the groups that it is in, the nearest first.
-        dimensions: (occurrences, bytes from one to the next) of each table that it is in, the outermost first.
-        root: the name of its 01 or 77, with a number where that is FILLER.
+        dimensions: (number of occurrences, bytes from one to the next) for each table that it is in, the outermost
+            first.
+        root: the name of its 01 or 77, with a number if that is FILLER.
     """
 
     name: str
@@ -82,10 +83,10 @@ class Variable:
 
     Attributes:
         name: the item's.
-        offset: where it is in the module; of an item of the LINKAGE SECTION where its address is.
-        size: bytes, those of a pointer for the LINKAGE SECTION.
-        linkage: whether it is one of the LINKAGE SECTION, or of LOCAL-STORAGE, whose address a pointer has too.
-        local: for one of LOCAL-STORAGE how far behind that address it is; else -1.
+        offset: where it is in the module; for an item of the LINKAGE SECTION, where its address is.
+        size: its size in bytes; for the LINKAGE SECTION, that of a pointer.
+        linkage: whether a pointer holds its address: an item of the LINKAGE SECTION or of LOCAL-STORAGE.
+        local: for an item of LOCAL-STORAGE, its offset from that address; else -1.
     """
 
     name: str
@@ -97,12 +98,12 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """What is known of one program.
+    """The symbols of one program.
 
     Attributes:
         items: its items in the order of the source.
         variables: the storage of its 01 and 77 items.
-        entry: where the program's entry is in the module.
+        entry: the offset of the program's entry in the module.
         sources: its files, by the number in a statement's mark.
         statements: the marks of its statements.
     """
@@ -114,7 +115,7 @@ class Symbols:
     statements: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """For :meth:`from_json`."""
+        """A JSON object for :meth:`from_json`."""
         return {
             "items": [[getattr(item, name) for name in Item.__slots__] for item in self.items],
             "variables": [[each.name, each.offset, each.size, each.linkage, each.local] for each in self.variables],
@@ -125,7 +126,7 @@ class Symbols:
 
     @classmethod
     def from_json(cls, kept: dict[str, Any]) -> Symbols:
-        """What :meth:`as_json` has given."""
+        """Make the symbols from the object of :meth:`as_json`."""
         items = tuple(
             Item(
                 name=row[0],
@@ -145,13 +146,13 @@ class Symbols:
 
 
 def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> Symbols:
-    """What the compiler has left in a folder.
+    """Read the symbols from the compiler's output in a folder.
 
     Args:
-        folder: where ``NAME.c``, ``NAME.c.h``, ``NAME.c.l*.h``, ``NAME.lst`` and ``NAME.so`` are.
+        folder: the folder with ``NAME.c``, ``NAME.c.h``, ``NAME.c.l*.h``, ``NAME.lst`` and ``NAME.so``.
         name: the stem of those files.
         entry: the C name of the program's entry.
-        using: the names behind USING of the PROCEDURE DIVISION.
+        using: the names after USING of the PROCEDURE DIVISION.
     """
     local = next(
         (
@@ -163,7 +164,7 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
     )
     text = (folder / f"{name}.c").read_text("utf-8", "replace")
     places = dict(_elf_symbols((folder / f"{name}.so").read_bytes()))
-    shared = (folder / f"{name}.c.h").read_text("utf-8", "surrogateescape")  # where GLOBAL items are
+    shared = (folder / f"{name}.c.h").read_text("utf-8", "surrogateescape")  # GLOBAL items are declared there
     sources = _SOURCES.search(shared)
     statements = sorted(_statements(text))
     listing = (folder / f"{name}.lst").read_text("utf-8", "replace").splitlines()
@@ -181,28 +182,28 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
 
 
 def _statements(text: str) -> set[int]:
-    """The marks of the statements; one that stands on the line of what is before it has no mark of its own."""
-    found, mark = set(), 0
+    """The marks of the statements; a statement on the same line as the one before it has no mark."""
+    marks, mark = set(), 0
     for number, statement in _MARK.findall(text):
         if statement:
-            found.add(mark)
+            marks.add(mark)
         else:
             mark = int(number, 16)
-    return found - {0}
+    return marks - {0}
 
 
 def _variables(local: str, shared: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:
-    found = [(variable, name, False) for variable, name in _STORAGE.findall(f"{local}\n{shared}")]
-    found += [(variable, name, True) for variable, name in _BASED.findall(local)]
-    found += [(variable, name, True) for variable, name in zip(_PASSED.findall(local), using, strict=False)]
-    for variable, name, linkage in found:
+    storage = [(variable, name, False) for variable, name in _STORAGE.findall(f"{local}\n{shared}")]
+    storage += [(variable, name, True) for variable, name in _BASED.findall(local)]
+    storage += [(variable, name, True) for variable, name in zip(_PASSED.findall(local), using, strict=False)]
+    for variable, name, linkage in storage:
         if variable in places:
             offset, size = places[variable]
             yield Variable(name.upper(), offset, size, linkage)
 
 
 def _locals(listing: Iterable[str], pointer: int) -> Iterator[Variable]:
-    """The 01 and 77 of LOCAL-STORAGE, one behind the other from where a pointer shows while the program runs."""
+    """The 01 and 77 items of LOCAL-STORAGE, consecutive from the address that a pointer holds at run time."""
     fillers = place = 0
     for section, row in _rows(listing):
         if int(row["level"]) not in _TOP or section not in _SHOWN:
@@ -220,7 +221,7 @@ def _locals(listing: Iterable[str], pointer: int) -> Iterator[Variable]:
 
 
 def _elf_symbols(module: bytes) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Name, value and size of each symbol of a 64-bit ELF file; the compiler's numbers behind names are cut off."""
+    """Name, value and size of each symbol of a 64-bit ELF file; numbers that the compiler appends to names are cut."""
     if module[:5] != b"\x7fELF\x02":
         return
     order = "<" if module[5] == 1 else ">"
@@ -243,11 +244,11 @@ def _elf_symbols(module: bytes) -> Iterator[tuple[str, tuple[int, int]]]:
 
 
 def _rows(lines: Iterable[str]) -> Iterator[tuple[str, re.Match[str]]]:
-    """The section and the row of each item; what does not fit on a line is on the next."""
+    """The section and the row of each item; a row that does not fit on one line continues on the next."""
     section, programs = "", 0
     for line in lines:
         programs += _PROGRAM.match(line) is not None
-        if programs > 1:  # those inside the program are not shown
+        if programs > 1:  # the items of nested programs are not shown
             return
         heading = _SECTION.match(line)
         if heading:
@@ -277,7 +278,7 @@ def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
     if not rows or rows[0]["name"].upper() in _OWN:
         return
     root = f"FILLER {fillers}" if rows[0]["name"] == "FILLER" else rows[0]["name"].upper()
-    stack: list[tuple[int, Item, int]] = []  # level, the group, and how far it is filled
+    stack: list[tuple[int, Item, int]] = []  # level, the group, and the offset after its last item
     starts: dict[str, int] = {}
     for row in rows:
         level, size = int(row["level"]), int(row["size"])
@@ -285,7 +286,8 @@ def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
             stack.pop()
         occurs, redefines = _OCCURS.search(row["text"]), _REDEFINES.search(row["text"])
         count = int(occurs[1]) if occurs else 1
-        if row["kind"] == "GROUP":  # the listing has all occurrences of a group, but one of an elementary item
+        # the size in the listing includes all occurrences for a group, but only one for an elementary item
+        if row["kind"] == "GROUP":
             size //= count
         offset = 0
         above: tuple[str, ...] = ()

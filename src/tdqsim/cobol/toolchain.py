@@ -28,7 +28,7 @@ __all__ = [
 _RELEASE: Final = re.compile(r"\(GnuCOBOL\) ((\d+)\.(\d+)\S*)")
 _RELEASES: Final = {row["name"]: row["value"] for row in table("cobol") if row["name"].startswith("release_")}
 _PATIENCE: Final = 60
-"""Seconds for a compiler to say its release."""
+"""Seconds that a compiler may take to print its release."""
 _LOG: Final = logging.getLogger("tdqsim.cobol")
 
 
@@ -37,10 +37,10 @@ class CobolMissing(NotInstalled):
 
 
 def compiler_path() -> str:
-    """Where ``cobc`` is.
+    """The path of ``cobc``.
 
     Raises:
-        CobolMissing: it is not there, or is of another release; or there is no C compiler.
+        CobolMissing: it is not installed, or of an unsupported release; or there is no C compiler.
     """
     cobc = shutil.which("cobc")
     if cobc is None:
@@ -51,10 +51,10 @@ def compiler_path() -> str:
 
 
 def c_compiler() -> str:
-    """Where the C compiler is.
+    """The path of the C compiler.
 
     Raises:
-        CobolMissing: no compiler was found.
+        CobolMissing: there is no C compiler.
     """
     compiler = next((path for name in ("cc", "gcc", "clang") if (path := shutil.which(name))), None)
     if compiler is None:
@@ -66,7 +66,7 @@ def compiler_release() -> str:
     """The release of ``cobc``, such as 3.1.2.0.
 
     Raises:
-        CobolMissing: no usable compiler was found.
+        CobolMissing: there is no usable compiler.
     """
     cobc = compiler_path()
     return _release_of(cobc, Path(cobc).stat().st_mtime_ns)[0]
@@ -74,10 +74,10 @@ def compiler_release() -> str:
 
 @cache
 def _check_release(cobc: str, stamp: int) -> None:
-    """Refuse a release that works otherwise; note one that is untested, once.
+    """Refuse a release that works differently; log a note about an untested one, once.
 
     Raises:
-        CobolMissing: it is of another release.
+        CobolMissing: the release is not supported.
     """
     name, release = _release_of(cobc, stamp)
     major, lowest = release[0], _number(_RELEASES["release_lowest"])
@@ -95,7 +95,7 @@ def _number(release: str) -> tuple[int, int]:
 
 @cache
 def _release_of(cobc: str, stamp: int) -> tuple[str, tuple[int, int]]:
-    """The release of a compiler as it says it, and its first two numbers; ``stamp`` renews it."""
+    """The release of a compiler as it prints it, and its first two numbers; ``stamp`` invalidates the cached result."""
     del stamp
     environment = {**os.environ, "LC_ALL": "C"}
     try:
@@ -126,6 +126,6 @@ def private_folder(name: str) -> Path | None:
         with tempfile.TemporaryFile(dir=folder):
             pass
         state = folder.stat()
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
+    except (OSError, RuntimeError):  # RuntimeError: the user has no home directory
         return None
     return folder if state.st_uid == os.geteuid() and not state.st_mode & 0o022 else None

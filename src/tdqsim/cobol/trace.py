@@ -38,7 +38,7 @@ class Traced:
 
 
 class Trace:
-    """Collects the steps of all programs that are given it.
+    """Collects the steps of all programs for which it is set.
 
     Attributes:
         steps: the steps in order, at most ``most`` of them: the last ones.
@@ -49,7 +49,7 @@ class Trace:
         self.steps: list[Traced] = []
 
     def __call__(self, level: Level, what: str, place: str) -> None:
-        """Take a step."""
+        """Add a step."""
         self.steps.append(Traced(level.task.number, level.module.program, place, what))
         if len(self.steps) > 2 * self.most:
             del self.steps[: -self.most]

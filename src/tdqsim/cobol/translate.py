@@ -1,4 +1,4 @@
-"""EXEC CICS in a COBOL program becomes a CALL that the simulator answers.
+"""Translate each EXEC CICS command of a COBOL program to a CALL that the simulator answers.
 
 One entry, ``DFHEIP``, serves all commands. Each command of the program has a number; the CALL passes it and then the
 arguments of the options, in the order in which they were written, data areas by reference and values by content::
@@ -10,19 +10,19 @@ arguments of the options, in the order in which they were written, data areas by
     MOVE DFHEI-RESP TO R
     IF DFHEI-NUMBER NOT = 0 GO TO DFHEI-BRANCH END-IF
 
-What the command was, and where in the user's sources, is kept beside the program (:class:`ExecCommand`), with the text
-in which the arguments are called A1, A2 and so on: that is the text the region is given. The IF stands there when the
+Each command, with its place in the user's sources, is stored with the compiled program (:class:`ExecCommand`). Its
+text, in which the arguments are called A1, A2 and so on, is passed to the region. The IF is generated only if the
 program has labels in HANDLE CONDITION, HANDLE AID or HANDLE ABEND; the simulator puts the label's number into
-DFHEI-NUMBER, and 0 to go on. A program that is to end is left by the run-time, not by the generated code, so that
-RETURN leaves the link level from a CALLed program too.
+DFHEI-NUMBER, or 0 to continue. When a program must end, the run-time leaves it, not the generated code, so that RETURN
+ends the link level from a CALLed program too.
 
-DFHEI-BRANCH is the first paragraph of such a program, and the one place that names its labels, so that the text grows
-with the commands and with the labels but not with their product. It comes before all else since a program that failed
-is entered again to go to the label of its abend exit; otherwise it falls through, the number being 0. All of a CALL is
-on one line, so that the lines that the compiler marks are the user's.
+DFHEI-BRANCH is the first paragraph of such a program and the only place that names its labels, so that the size of the
+text grows with the sum of commands and labels, not with their product. It must be the first paragraph because a program
+that failed is entered again to go to the label of its abend exit; otherwise the number is 0 and control falls through.
+The whole CALL is on one line, so that the line numbers in the compiler's marks are the user's.
 
-The EIB comes first in the LINKAGE SECTION, since programs write ``OCCURS DEPENDING ON EIBCALEN`` in DFHCOMMAREA. It and
-the control area, which is in WORKING-STORAGE, are GLOBAL: programs inside the program issue commands too.
+The EIB is the first item of the LINKAGE SECTION, because programs write ``OCCURS DEPENDING ON EIBCALEN`` in
+DFHCOMMAREA. The EIB, and the control area in WORKING-STORAGE, are GLOBAL, because nested programs issue commands too.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ class ExecCommand:
     """One EXEC CICS command of a program.
 
     Attributes:
-        text: the command, its arguments called A1, A2, ... in the order of the CALL.
+        text: the command; its arguments are called A1, A2, ... in the order of the CALL.
         place: the user's file and line.
-        written: the arguments as the program has them.
-        labels: for HANDLE: each option with its label's number, 0 where no label was given.
-        passed: how many of the arguments the CALL has; those of RESP and RESP2 come behind them, and it has them not.
+        written: the arguments as written in the program.
+        labels: for HANDLE: each option with its label's number, 0 if there is no label.
+        passed: how many of the arguments the CALL passes; those of RESP and RESP2 follow them and are not passed.
     """
 
     text: str
@@ -74,8 +74,8 @@ class ExecCommand:
 
     @property
     def shown(self) -> str:
-        """The command as the program has it, in one line."""
-        text = re.sub(r"\bA(\d+)\b", lambda found: self.written[int(found[1]) - 1], self.text)
+        """The command as written in the program, in one line."""
+        text = re.sub(r"\bA(\d+)\b", lambda match: self.written[int(match[1]) - 1], self.text)
         return f"EXEC {'' if self.verb in _LANGUAGES else 'CICS '}{text}"
 
     @property
@@ -86,16 +86,16 @@ class ExecCommand:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """A program as it goes to the compiler.
+    """A program in the form for the compiler.
 
     Attributes:
         program: its PROGRAM-ID.
         text: the COBOL text.
         commands: the commands by number.
         labels: the labels by number, from 1.
-        using: the names behind USING of the PROCEDURE DIVISION.
+        using: the names after USING of the PROCEDURE DIVISION.
         headers: the places of DFHEI-BRANCH, whose statements the translator added.
-        following: the programs behind it in the same file, which its CALLs find.
+        following: the programs that follow it in the same file, which it can CALL.
     """
 
     program: str
@@ -108,7 +108,7 @@ class Translation:
 
 
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
-"""What the run-time knows these functions by."""
+"""The names of these functions in the run-time."""
 _RESPONSES: Final = {"RESP": "DFHEI-RESP", "RESP2": "DFHEI-RESP2"}
 _CVDAS: Final[Mapping[str, int]] = {
     **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
@@ -121,9 +121,9 @@ _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
 }
 _LANGUAGES: Final = ("SQL", "DLI")
 _DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")
-"""SQL that does nothing when the program comes to it."""
+"""SQL statements that have no effect at run time."""
 _WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP"})
-"""The words at which the walk looks closer."""
+"""The words at which the walk stops for a closer look."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
 
@@ -131,20 +131,20 @@ def translate(text: str, file: str) -> Translation:
     """Translate a program that ``cobc -E`` has expanded.
 
     Args:
-        text: what the preprocessor gave.
+        text: the output of the preprocessor.
         file: the program's own file, for errors.
 
     Raises:
-        CobolError: every problem found, with its file and line.
+        CobolError: it cannot be translated; the error lists all problems with file and line.
     """
-    found = list(words(text, file))
+    tokens = list(words(text, file))
     made: list[Translation] = []
     problems: list[str] = []
-    for begin, end in programs_of(found):
-        part, inside = text, found
-        if end - begin < len(found):
-            first = found[begin]
-            part = f'#line {first.place.line} "{first.place.file}"\n{text[first.start : found[end - 1].end]}\n'
+    for begin, end in programs_of(tokens):
+        part, inside = text, tokens
+        if end - begin < len(tokens):
+            first = tokens[begin]
+            part = f'#line {first.place.line} "{first.place.file}"\n{text[first.start : tokens[end - 1].end]}\n'
             inside = list(words(part, first.place.file))
         try:
             made.append(_Translator(part, inside).translation())
@@ -158,9 +158,9 @@ def translate(text: str, file: str) -> Translation:
 class _Translator:
     """The translation of one program in progress: its words, their replacements, and the results so far."""
 
-    def __init__(self, text: str, found: list[Word]) -> None:
+    def __init__(self, text: str, tokens: list[Word]) -> None:
         self.text = text
-        self.words = found
+        self.words = tokens
         self.edits: list[tuple[int, int, str]] = []
         self.commands: list[ExecCommand] = []
         self.labels: dict[int, dict[str, int]] = {}
@@ -178,7 +178,7 @@ class _Translator:
         if not header:
             self._problem(WordPlace(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
         elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
-            self.edits.append((header[0].end, header[0].end, "."))  # which many compilers do without
+            self.edits.append((header[0].end, header[0].end, "."))  # many compilers do not require this full stop
         self._walk()
         for first, last, number, arguments, moves in self.blocks:
             local = divisions.local is not None and bisect(divisions.programs, first.start) == 1
@@ -206,11 +206,11 @@ class _Translator:
         )
 
     def _labels_of(self, word: Word) -> dict[str, int]:
-        """The labels of the program in which a word stands, by number: a program inside another has its own."""
+        """The labels, by number, of the program that contains a word; a nested program has its own labels."""
         return self.labels.setdefault(bisect(self.divisions.programs, word.start), {})
 
     def _insert_branches(self) -> None:
-        """Each program with labels begins with the paragraph that goes to them."""
+        """Begin each program that has labels with the paragraph that branches to them."""
         for at, place in self.divisions.bodies:
             labels = " ".join(self.labels.get(at, ()))
             if labels:
@@ -222,7 +222,7 @@ class _Translator:
                 self.headers.append(str(place.place))
 
     def _insert_control(self, divisions: Divisions) -> None:
-        """The control area goes to WORKING-STORAGE, which is made where there is none."""
+        """Add the control area to WORKING-STORAGE, creating the section if necessary."""
         if divisions.storage is not None:
             place = divisions.storage
             self.edits.append((place.end, place.end, f"\n{CONTROL}{self._mark(place)}"))
@@ -241,13 +241,14 @@ class _Translator:
         self.problems.append(f"{place}: {message}")
 
     def _replace(self, first: Word, last: Word, text: str) -> None:
-        """Put other text in the place of some words, and say again which line comes next."""
+        """Replace some words by a text, and add a mark with the number of the next line."""
         mark = f'\n#line {last.place.line} "{last.place.file}"\n' if last.place != first.place else ""
         self.edits.append((first.start, last.end, text + mark))
 
     def _edited(self) -> str:
         parts, at = [], 0
-        for start, end, text in sorted(self.edits, key=lambda edit: edit[:2]):  # at one place, in the order of making
+        # edits at one place are applied in the order in which they were made
+        for start, end, text in sorted(self.edits, key=lambda edit: edit[:2]):
             parts += [self.text[at:start], text]
             at = end
         return "".join([*parts, self.text[at:]])
@@ -255,16 +256,16 @@ class _Translator:
     # -- the walk ---------------------------------------------------------------------------------------------------
 
     def _walk(self) -> None:
-        at, found = 0, self.words
-        while at < len(found):
-            word = found[at]
+        at, tokens = 0, self.words
+        while at < len(tokens):
+            word = tokens[at]
             if word.text.upper() not in _WALKED:
                 at += 1
-            elif word.is_word("EXEC", "EXECUTE") and at + 1 < len(found) and found[at + 1].kind == "word":
+            elif word.is_word("EXEC", "EXECUTE") and at + 1 < len(tokens) and tokens[at + 1].kind == "word":
                 at = self._block(at)
-            elif word.is_word("DFHRESP", "DFHVALUE") and found[at + 1 : at + 2] and found[at + 1].text == "(":
+            elif word.is_word("DFHRESP", "DFHVALUE") and tokens[at + 1 : at + 2] and tokens[at + 1].text == "(":
                 at = self._number(at)
-            elif word.is_word("FUNCTION") and found[at + 1 : at + 2] and found[at + 1].is_word(*_NATIONAL):
+            elif word.is_word("FUNCTION") and tokens[at + 1 : at + 2] and tokens[at + 1].is_word(*_NATIONAL):
                 at = self._national(at + 1)
             elif (
                 word.is_word("RECORDING")
@@ -272,15 +273,15 @@ class _Translator:
                 and word.start < self.divisions.procedure.start
             ):
                 at = self._recording(at)
-            elif word.is_word("STOP") and found[at + 1 : at + 2] and found[at + 1].is_word("RUN"):
+            elif word.is_word("STOP") and tokens[at + 1 : at + 2] and tokens[at + 1].is_word("RUN"):
                 self.commands.append(ExecCommand("RETURN", word.place))
-                self.blocks.append((word, found[at + 1], len(self.commands), [], []))
+                self.blocks.append((word, tokens[at + 1], len(self.commands), [], []))
                 at += 2
             else:
                 at += 1
 
     def _recording(self, at: int) -> int:
-        """RECORDING MODE F: without effect on a data set that CICS has, and the compiler would then have no item F."""
+        """Remove RECORDING MODE F: it has no effect on a data set of CICS; the compiler would take F for an item."""
         end = at + 1
         while end < len(self.words) and self.words[end].is_word("MODE", "IS"):
             end += 1
@@ -290,7 +291,7 @@ class _Translator:
         return at + 1
 
     def _national(self, at: int) -> int:
-        """DISPLAY-OF and NATIONAL-OF, which the compiler lacks: by a function that it has, with a mark behind it."""
+        """Replace DISPLAY-OF and NATIONAL-OF, which the compiler lacks, by another function with an additional mark."""
         name, opened = self.words[at], at + 1
         depth, end = 0, opened
         while end < len(self.words):
@@ -313,12 +314,12 @@ class _Translator:
 
     def _value(self, function: Word, name: Word) -> int:
         members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else _CVDAS
-        found = members.get(name.text.upper())
-        if found is None:
+        value = members.get(name.text.upper())
+        if value is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
             self._problem(name.place, f"{function.text.upper()}({name.text}): there is no such {kind}")
             return 0
-        return int(found)
+        return int(value)
 
     def _block(self, at: int) -> int:
         first, language = self.words[at], self.words[at + 1].text.upper()
@@ -327,7 +328,7 @@ class _Translator:
             self._problem(first.place, f"EXEC {language} has no END-EXEC")
             return len(self.words)
         inside = next((i for i in range(at + 1, end) if self._begins_block(i)), None)
-        if inside is not None:  # what follows is another's, and is looked at by itself
+        if inside is not None:  # the text after it belongs to another statement and is handled separately
             self._problem(first.place, f"EXEC {language} has no END-EXEC")
             return inside
         if language == "CICS":
@@ -342,7 +343,7 @@ class _Translator:
         return self.words[at].is_word("EXEC", "EXECUTE") and self.words[at + 1].is_word("CICS", *_LANGUAGES)
 
     def _statement(self, first: Word, language: str, begin: int, end: int) -> None:
-        """EXEC SQL and EXEC DLI: the statement and its host variables, for the user's function to answer."""
+        """EXEC SQL and EXEC DLI: the statement and its host variables, which the user's function answers."""
         inside, last = self.words[begin + 2 : end], self.words[end]
         if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
             after = self.words[end + 1] if end + 1 < len(self.words) else last
@@ -367,7 +368,7 @@ class _Translator:
         self.blocks.append((first, last, len(self.commands), passed, []))
 
     def in_procedure(self, word: Word) -> bool:
-        """Whether a word stands in the PROCEDURE DIVISION."""
+        """Whether a word is in the PROCEDURE DIVISION."""
         procedure = self.divisions.procedure
         return procedure is not None and word.start > procedure.start
 
@@ -387,7 +388,7 @@ class _Translator:
         for name, argument in options:
             word = name.text.upper()
             if argument is None and word in parts:
-                continue  # NOHANDLE twice, which translators take
+                continue  # NOHANDLE twice, which translators accept
             if argument is None:
                 if labelled and word not in (*names, "NOHANDLE"):
                     labels[word] = 0
@@ -413,7 +414,7 @@ class _Translator:
 
     @staticmethod
     def _default_record(names: tuple[str, ...], parts: list[str], arguments: list[list[Word]]) -> None:
-        """SEND MAP without FROM sends the output record of its map, RECEIVE MAP without INTO fills the input record."""
+        """Add the default record: a map's output for SEND MAP without FROM, its input for RECEIVE MAP without INTO."""
         wanted = _RECORDS.get(names)
         words = {part.partition("(")[0] for part in parts}
         if wanted is None or words & wanted[1]:
@@ -440,7 +441,7 @@ class _Translator:
         return " ".join(self._as_written(argument).split())
 
     def _passed(self, argument: list[Word]) -> str:
-        """How an argument goes into the CALL."""
+        """The form in which an argument is passed in the CALL."""
         if not argument:
             return "BY CONTENT ' '"
         first = argument[0]
@@ -461,7 +462,8 @@ class _Translator:
         pointers: list[tuple[str, str]] = []
         passed = []
         for argument in arguments:
-            if argument.startswith(_ADDRESS):  # libcob passes no item for ADDRESS OF: a pointer of ours stands for it
+            # libcob passes no item for ADDRESS OF, so a generated pointer is passed instead
+            if argument.startswith(_ADDRESS):
                 pointers.append((f"DFHEI-POINTER-{len(pointers) + 1}", argument.removeprefix(_ADDRESS)))
                 passed.append(f"BY REFERENCE {pointers[-1][0]}")
             else:

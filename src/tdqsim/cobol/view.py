@@ -1,4 +1,4 @@
-"""A program's items by name: ``WS-COUNT``, ``NAME OF CUSTOMER``, ``LINE-TEXT (2)``, read and set as COBOL has them.
+"""A program's items by name (``WS-COUNT``, ``NAME OF CUSTOMER``, ``LINE-TEXT (2)``), to be read and set.
 
 =====================  ============================================================================
 text                   str of the item's length
@@ -7,8 +7,8 @@ groups                 bytes
 POINTER, INDEX         int
 =====================  ============================================================================
 
-A text is padded with blanks or cut, a number must fit its picture. Numbers are read as GnuCOBOL keeps them here:
-DISPLAY digits in ASCII with the sign over the last one, COMP big-endian, COMP-5 the machine's.
+Text is padded with blanks or cut; a number must fit its picture. Numbers have the forms that GnuCOBOL uses here:
+DISPLAY digits in ASCII with the sign over the last one, COMP big-endian, COMP-5 in the byte order of the machine.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ _OVERPUNCHED: Final = {
 
 
 class ProgramStorage:
-    """The items of one program that runs.
+    """The items of one running program.
 
     Args:
         program: its name, for messages.
         symbols: its items.
-        base: where its module is.
-        active: whether the program has begun and not ended: the items of LOCAL-STORAGE are there only then.
+        base: the address of its module.
+        active: whether the program has started and not ended; only then do the items of LOCAL-STORAGE exist.
     """
 
     def __init__(self, program: str, symbols: Symbols, base: int, *, active: bool = True) -> None:
@@ -70,28 +70,28 @@ class ProgramStorage:
 
         Raises:
             TdqError: there is no such item, the name fits several, a subscript is missing or out of range, the item has
-                no storage now, or it does not hold what its picture says.
+                no storage now, or its contents do not match its picture.
         """
         item, address = self._find(name)
         return _decode(item, ctypes.string_at(address, item.size), name)
 
     def __setitem__(self, name: str, value: Any) -> None:
-        """Give an item a value.
+        """Set the value of an item.
 
         Raises:
-            TdqError: as reading does; or the value does not fit.
+            TdqError: as for reading; or the value does not fit.
         """
         item, address = self._find(name)
         data = _encode(item, value, name)
         ctypes.memmove(address, data, len(data))
 
     def raw(self, name: str) -> bytes:
-        """The bytes of an item, whatever it is."""
+        """The bytes of an item of any type."""
         item, address = self._find(name)
         return ctypes.string_at(address, item.size)
 
     def room_from(self, address: int) -> int:
-        """Bytes from an address to the end of the 01 that it is in; 0 when it is in none."""
+        """Bytes from an address to the end of the 01 that contains it; 0 when no 01 does."""
         for variable in self._symbols.variables:
             start, size = self._base + variable.offset, variable.size
             if variable.linkage:
@@ -102,8 +102,8 @@ class ProgramStorage:
         return 0
 
     def numbers_at(self, address: int, size: int) -> dict[str, Item]:
-        """The numbers with this storage by their names, with subscripts."""
-        found = {}
+        """The names, with subscripts, of the numbers with this storage."""
+        numbers = {}
         for item in self._symbols.items:
             at = address - self._start(item.root) - item.offset
             if item.kind != "NUMERIC" or item.name == "FILLER" or item.size != size or at < 0:
@@ -116,11 +116,11 @@ class ProgramStorage:
                     break
             else:
                 if at == 0:
-                    found[item.name + (f" ({', '.join(subscripts)})" if subscripts else "")] = item
-        return found
+                    numbers[item.name + (f" ({', '.join(subscripts)})" if subscripts else "")] = item
+        return numbers
 
     def _start(self, root: str) -> int:
-        """Where an 01 or 77 is; an address beyond all others where it has no storage."""
+        """The address of an 01 or 77; an address greater than all others if it has no storage."""
         names = (root, _redefined(self._symbols, root))
         for variable in self._symbols.variables:
             if variable.name in names:
@@ -128,17 +128,20 @@ class ProgramStorage:
         return sys.maxsize
 
     def _pointed(self, variable: Variable) -> int:
-        """The address of an item that the program has by a pointer; 0 when it has none now."""
+        """The address of an item that the program accesses through a pointer; 0 when it has none now."""
         address = ctypes.c_size_t.from_address(self._base + variable.offset).value
         if variable.local < 0:
             return address
         return address + variable.local if address and self._active else 0
 
     def _find(self, name: str) -> tuple[Item, int]:
-        found = _REFERENCE.match(name)
-        if found is None:
-            raise UsageError(f"{name!r} is no name of an item; such are WS-COUNT, NAME OF CUSTOMER and LINE-TEXT (2)")
-        first, *groups = (part.upper() for part in _QUALIFIER.split(found["names"]))
+        match = _REFERENCE.match(name)
+        if match is None:
+            raise UsageError(
+                f"{name!r} is not a name of an item; valid are, for example, WS-COUNT, NAME OF CUSTOMER and "
+                "LINE-TEXT (2)"
+            )
+        first, *groups = (part.upper() for part in _QUALIFIER.split(match["names"]))
         items = [item for item in self._symbols.items if item.name == first and _within(groups, item.above)]
         if not items:
             near = close_names(first, set(self), 3)
@@ -148,7 +151,7 @@ class ProgramStorage:
             ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
             raise UsageError(f"program {self.program}: {name} may be {ways}")
         item = items[0]
-        return item, self._address(item, name) + item.offset + _displacement(item, found["subscripts"] or "", name)
+        return item, self._address(item, name) + item.offset + _displacement(item, match["subscripts"] or "", name)
 
     def _address(self, item: Item, name: str) -> int:
         variable = next((each for each in self._symbols.variables if each.name == item.root), None)
@@ -166,18 +169,18 @@ class ProgramStorage:
 
 
 def _redefined(symbols: Symbols, root: str) -> str:
-    """The 01 whose storage an 01 that redefines shares."""
+    """The 01 whose storage a redefining 01 shares."""
     for _ in symbols.items:
         item = next((item for item in symbols.items if item.root == root and item.level in (1, 77)), None)
-        found = re.search(r"REDEFINES (\S+)", item.picture) if item is not None else None
-        if found is None:
+        match = re.search(r"REDEFINES (\S+)", item.picture) if item is not None else None
+        if match is None:
             return root
-        root = found[1].upper()
+        root = match[1].upper()
     return root
 
 
 def _within(groups: list[str], above: tuple[str, ...]) -> bool:
-    """Whether groups are named from the nearest outward, some perhaps left out."""
+    """Whether groups are named from the innermost outward; some may be left out."""
     rest = iter(above)
     return all(group in rest for group in groups)
 
@@ -196,14 +199,14 @@ def _displacement(item: Item, subscripts: str, name: str) -> int:
 
 _PLAIN: Final = frozenset("S9VP()0123456789")
 _FLOATS: Final = {"COMP-1": struct.Struct("=f"), "COMP-2": struct.Struct("=d")}
-"""The compiler has the machine's own."""
+"""The compiler uses the byte order of the machine."""
 
 
 # -- values ----------------------------------------------------------------------------------------------------------
 
 
 def _scale(item: Item) -> int:
-    """Digits behind the V of the picture."""
+    """Digits after the V of the picture."""
     picture = _REPEATED.sub(lambda match: match[1] * int(match[2]), item.picture.split(" ")[0].upper())
     return len(picture.partition("V")[2].replace("S", "")) if "V" in picture else 0
 
@@ -223,7 +226,7 @@ def _signed(item: Item) -> bool:
 
 
 def _is_number(item: Item) -> bool:
-    """Whether it is a number; an edited one is text, as which the program compares it."""
+    """Whether an item is a number; an edited number is text, because the program compares it as text."""
     plain = set(item.picture.split(" ")[0].rstrip(",").upper()) <= _PLAIN
     return item.kind == "NUMERIC" and (plain or _usage(item) != "DISPLAY")
 
@@ -240,7 +243,7 @@ def _decode(item: Item, data: bytes, name: str) -> Any:
     try:
         number = _number(item, data)
     except ValueError:
-        raise UsageError(f"{name} holds X'{data.hex().upper()}', which is no {item.picture}") from None
+        raise UsageError(f"{name} holds X'{data.hex().upper()}', which is not valid for {item.picture}") from None
     scale = _scale(item)
     return Decimal(number).scaleb(-scale) if scale else number
 
@@ -285,7 +288,7 @@ def _from_number(item: Item, value: Any, name: str) -> bytes:
         if _usage(item) in _FLOATS:
             return _FLOATS[_usage(item)].pack(float(value))
     except (InvalidOperation, OverflowError, ValueError):
-        raise UsageError(f"{name}: {value!r} is no number") from None
+        raise UsageError(f"{name}: {value!r} is not a number") from None
     usage, digits = _usage(item), _digits(item)
     if scaled != number or (number < 0 and not _signed(item)):
         raise UsageError(f"{name}: {value} does not fit {item.picture}")

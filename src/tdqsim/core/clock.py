@@ -7,8 +7,8 @@ clock.
 
 Three kinds of waiting
     A *simulated* clock jumps to the next deadline when every task waits. With a *real* clock the thread sleeps until
-    then, and another thread may end the sleep with :meth:`Clock.wake`. A real clock may be *frozen*: it stands still,
-    a wait lasts until somebody moves the clock, and :meth:`Clock.thaw` lets it run on from there.
+    then, and another thread may end the sleep with :meth:`Clock.wake`. A real clock may be *frozen*: it stands still, a
+    wait lasts until the clock is moved, and :meth:`Clock.thaw` lets it run on from there.
 
 A clock belongs to the thread of its dispatcher, like everything that is simulated. Other threads may only read it and
 call :meth:`Clock.wake`.

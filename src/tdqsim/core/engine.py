@@ -334,14 +334,14 @@ class Engine:
         if self.dispatcher.thread != self._thread.ident:
             raise WrongThread("the engine's thread is not in this process, which was forked")
         if self._stop_at is not None:
-            raise EngineStopped("the engine takes no calls any more")
+            raise EngineStopped("the engine no longer accepts calls")
         entry = partial(_unless_cancelled, answer, act)
         self._inbox.append(entry)
         self._clock.wake()
         if self._over:  # the engine ended after the check above, so it will not read the inbox again
             with suppress(ValueError):
                 self._inbox.remove(entry)
-                raise EngineStopped("the engine takes no calls any more")
+                raise EngineStopped("the engine no longer accepts calls")
 
     def _live(self) -> None:
         try:
@@ -367,7 +367,7 @@ class Engine:
         if self._tell_watchers():
             return
         for strand in tuple(self._given_up):
-            if strand.cancel(CallCancelled("who submitted the call has given it up")):
+            if strand.cancel(CallCancelled("the submitter has cancelled the call")):
                 return
         if not self._is_over():
             dispatcher.rest()

@@ -16,7 +16,7 @@ def hex_bytes(text: str) -> bytes:
     allowed = "pairs of hexadecimal digits (0-9, A-F) are needed"
     for position, letter in enumerate(text, 1):
         if letter not in hexdigits and letter not in " \t\n\r":
-            raise ValueError(f"{letter!r} at position {position} is no hexadecimal digit; {allowed}")
+            raise ValueError(f"{letter!r} at position {position} is not a hexadecimal digit; {allowed}")
     try:
         return bytes.fromhex(text)
     except ValueError:

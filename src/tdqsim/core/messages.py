@@ -147,7 +147,7 @@ class FrameDecoder:
             raise MessageError(f"a message of kind {kind!r:.40}; understood are {', '.join(self._kinds)}")
         for name in ("number", "answers"):
             if type(values[name]) is not int or not 0 <= values[name] < _LARGEST:
-                raise MessageError(f"{kind}: {name} is no number of a message")
+                raise MessageError(f"{kind}: {name} is not a message number")
         if not isinstance(fields, dict) or fields.keys() != understood.keys():
             raise MessageError(f"{kind} has the fields {', '.join(understood) or 'none'}, and no more")
         for name, wanted in understood.items():
@@ -165,11 +165,11 @@ def _is_a(value: object, wanted: type) -> bool:
 
 
 def _refused(word: str) -> object:
-    raise ValueError(f"{word} is no value")
+    raise ValueError(f"{word} is not a value")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) != len(pairs):
-        raise ValueError("a name is there twice")
+        raise ValueError("a name occurs twice")
     return values

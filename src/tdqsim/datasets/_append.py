@@ -31,7 +31,7 @@ def end_of_data(path: Path, file: RawFile, dcb: Dcb) -> tuple[int, bool]:
         return size, size > 0 and file.read(len(separator)) != separator
     if dcb.recfm.fixed:
         if size % dcb.lrecl:
-            raise _damaged(path, size - size % dcb.lrecl, f"its {size} bytes are no multiple of LRECL {dcb.lrecl}")
+            raise _damaged(path, size - size % dcb.lrecl, f"its {size} bytes are not a multiple of LRECL {dcb.lrecl}")
         return size, False
     _walk(path, file, dcb, size)
     return size, False

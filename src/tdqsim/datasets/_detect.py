@@ -122,8 +122,8 @@ def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | 
         return None
     lengths, dcb = chain
     kind = "block and record" if dcb.recfm and dcb.recfm.variable else "record"
-    seen = "the file" if whole else f"the first {len(data)} bytes"
-    reasons = (f"{kind} descriptor words chain without a gap through {seen}: {len(lengths)} records",)
+    extent = "the file" if whole else f"the first {len(data)} bytes"
+    reasons = (f"{kind} descriptor words chain without a gap through {extent}: {len(lengths)} records",)
     # One word that equals the file's size may be chance.
     return Detection(dcb, len(lengths) > 1, reasons, ebcdic)
 

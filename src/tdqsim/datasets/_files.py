@@ -80,7 +80,7 @@ def lock(file: RawFile, path: Path, *, exclusive: bool) -> None:
             file.close()
             way = "exclusively (DISP=OLD, MOD or NEW)" if exclusive else "as shared (DISP=SHR)"
             raise DatasetInUse(
-                path, f"cannot be had {way}: it is open elsewhere in a way that excludes this"
+                path, f"cannot be opened {way}: it is open elsewhere in a way that excludes this"
             ) from error
 
 
@@ -96,9 +96,9 @@ def _reason(error: OSError | ValueError, flags: int) -> str:
     if not isinstance(error, OSError):
         return f"cannot be opened: {error}"
     if error.errno == errno.EEXIST:
-        return "exists; DISP=NEW makes a data set that is not there yet"
+        return "exists; DISP=NEW creates a data set that does not exist yet"
     if error.errno == errno.ENOENT:
-        return "cannot be made: its directory does not exist" if flags & os.O_CREAT else "does not exist"
+        return "cannot be created: its directory does not exist" if flags & os.O_CREAT else "does not exist"
     if error.errno == errno.EISDIR:
         return "is a directory; a data set is a regular file"
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:

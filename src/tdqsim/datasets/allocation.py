@@ -275,7 +275,7 @@ class Allocation:
         if card.is_dummy:
             return DummyReader(definition.or_else(card.dcb))
         if card.sysout:
-            raise OpenError(card.where, "SYSOUT is looked at on the spool")
+            raise OpenError(card.where, "SYSOUT is read on the spool")
         how = partial(open_reader, backward=backward, eropt=eropt, locked=False)
         return self._read_through(how, definition, card.disp or Disposition.SHR)
 
@@ -426,7 +426,7 @@ class DDTable:
         if not card.name:
             raise OpenError(card.where, "a DD needs a name")
         if card.name in self._allocations:
-            raise DatasetInUse(card.where, "is allocated already; a DD name stands for one data set")
+            raise DatasetInUse(card.where, "is allocated already; a DD name refers to one data set")
         allocation = self._allocations[card.name] = Allocation(card, self._directory, self._spooling)
         return allocation
 
@@ -469,7 +469,7 @@ def _check_alike(parts: list[tuple[Path, Dcb]]) -> None:
     first = parts[0][1]
     for path, dcb in parts:
         if not is_data_set(path):
-            raise OpenError(path, "does not exist or is no file; every concatenated data set must be there")
+            raise OpenError(path, "does not exist or is not a file; every concatenated data set must be there")
         same = dcb.recfm and first.recfm and _family(dcb.recfm) == _family(first.recfm)
         if not same or (dcb.recfm and dcb.recfm.fixed and dcb.lrecl != first.lrecl):
             raise DcbError(path, f"{dcb.text} cannot be concatenated to {first.text}: RECFM or LRECL differ")

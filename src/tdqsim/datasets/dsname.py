@@ -244,7 +244,7 @@ class DataSetDirectory:
         numbers, relative = self._numbers(dsname.name), dsname.generation or 0
         if relative > 0:
             if not output:
-                raise DsnameError(str(dsname), "a generation that is yet to be made can only be written")
+                raise DsnameError(str(dsname), "a generation that does not exist yet can only be written")
             number = (numbers[-1] if numbers else 0) + relative
             if number > limit("generation_maximum"):
                 raise DsnameError(str(dsname), f"generation numbers end at {limit('generation_maximum')}")
@@ -257,4 +257,4 @@ class DataSetDirectory:
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise OpenError(path, f"the directory cannot be made: {error.strerror}") from error
+            raise OpenError(path, f"the directory cannot be created: {error.strerror}") from error

@@ -137,5 +137,5 @@ class SysoutSpool:
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)  # private, like the store in which it lies
         except OSError as error:
-            raise OpenError(self._directory, f"the spool cannot be made: {error.strerror}") from error
+            raise OpenError(self._directory, f"the spool cannot be created: {error.strerror}") from error
         return self._directory

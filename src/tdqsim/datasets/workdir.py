@@ -31,7 +31,7 @@ def output_directory(given: Path | None, name: str) -> Iterator[Path]:
     """
     for own in (Path(_BASE), Path(_BASE) / name) if given is None else ():
         if own.is_symlink():
-            raise DatasetError(f"{own}: a symbolic link; choose a place by --out DIR")
+            raise DatasetError(f"{own}: a symbolic link; choose a place with --out DIR")
     candidates = iter([given]) if given is not None else (Path(_BASE) / each for each in _names(name))
     for directory in candidates:
         lock = _locked(directory)
@@ -59,9 +59,7 @@ def _check_links(directory: Path) -> None:
     home = directory.resolve()
     for entry in directory.iterdir():
         if entry.is_symlink() and leads_out(entry, home):
-            raise DatasetError(
-                f"{entry}: a symbolic link that leads out of the directory; take it away, or use --out DIR"
-            )
+            raise DatasetError(f"{entry}: a symbolic link that leads out of the directory; remove it, or use --out DIR")
 
 
 def _locked(directory: Path) -> IO[bytes] | None:
@@ -73,7 +71,7 @@ def _locked(directory: Path) -> IO[bytes] | None:
         file = os.fdopen(os.open(directory / _LOCK, flags, 0o600), "rb+")
     except OSError as error:
         raise DatasetError(
-            f"{directory}: data sets cannot go there: {error.strerror}; choose a place by --out DIR"
+            f"{directory}: data sets cannot be written there: {error.strerror}; choose a place with --out DIR"
         ) from None
     try:
         import fcntl  # noqa: PLC0415  (not on every platform; without it, concurrent runs are not detected)

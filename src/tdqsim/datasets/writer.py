@@ -241,7 +241,9 @@ class _BlockWriter(DatasetWriter):
         try:
             self._restore(self._position)
         except OSError as error:
-            problem = f"cannot be written ({cause.strerror}), and what was half-written not removed ({error.strerror})"
+            problem = (
+                f"cannot be written ({cause.strerror}), and the partial write could not be removed ({error.strerror})"
+            )
             raise DatasetIOError(self.path, problem, offset=self._position) from error
 
     def _restore(self, position: int) -> None:
@@ -448,7 +450,7 @@ class LineWriter(_BlockWriter):
             raise self._refuse(f"a line of {len(record)} bytes; at most {self.dcb.lrecl} are allowed")
         if separator in record:
             place = record.index(separator)
-            raise self._refuse(f"the record holds the line separator X'{separator.hex().upper()}' at byte {place}")
+            raise self._refuse(f"the record contains the line separator X'{separator.hex().upper()}' at byte {place}")
         size = len(record) + len(separator)
         if self._used + size > self._limit:
             self._make_room(size)

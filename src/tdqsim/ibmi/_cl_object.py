@@ -173,7 +173,7 @@ def _places(
     if target is None:
         job.fail("CPF2110", library)
     if not target.number or not holder.number:
-        raise ParameterError("a data queue of QTEMP stays there: MOVOBJ and RNMOBJ take queues of other libraries")
+        raise ParameterError("a data queue in QTEMP cannot be moved or renamed")
     if target is not holder and "ADD" not in job.granted(target):
         job.fail("CPF2182", library)
     if ("*DTAQ", name) in target.objects:

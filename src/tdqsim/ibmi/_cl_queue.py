@@ -106,7 +106,7 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
         keywords["dtaq"] = "/".join(reversed(place(definition, library, default="*CURLIB")))
         definition = None
     if definition is not None and (keywords or not isinstance(definition, Dtaq)):
-        wrong = "keywords beside a definition" if keywords else type(definition).__name__
+        wrong = "keywords in addition to a definition" if keywords else type(definition).__name__
         raise ParameterError(f"{wrong}: allowed are LIB/NAME with keywords, or what define_dtaq gives alone")
     job.begin("CRTDTAQ", str(keywords.get("dtaq", "")))
     definition = definition if definition is not None else _defined(job, keywords)

@@ -155,7 +155,7 @@ class DdmServer:
         if frame.kind == "ABANDON":
             strand = self._strands.get(frame.fields["request"])
             if strand is not None:
-                strand.cancel(LinkDown("the requester does not wait any more"))
+                strand.cancel(LinkDown("the requester no longer waits"))
         elif frame.kind not in _SERVED:
             self._channel.close()
         elif self._at_once:

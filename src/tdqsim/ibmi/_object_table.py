@@ -141,9 +141,9 @@ class ObjectTable:
         name = new_name(name, "library")
         library = self.libraries.get(name)
         if library is None:
-            raise ParameterError(f"library {name} is not there")
+            raise ParameterError(f"library {name} does not exist")
         if name in SHIPPED_LIBRARIES:
-            raise ParameterError(f"library {name} belongs to the system and stays")
+            raise ParameterError(f"library {name} belongs to the system and cannot be deleted")
         self._remove(list(library.objects.values()), library, job, and_library=True)
 
     def register_program(self, name: str, program: Callable[..., object], parms: Sequence[Parm] | None = None) -> None:
@@ -163,7 +163,7 @@ class ObjectTable:
         library, _, pgm = capitals(name).rpartition("/")
         new_name(pgm, "program")
         if library not in self.libraries:
-            raise ParameterError(f"library {library} is not there")
+            raise ParameterError(f"library {library} does not exist")
         self.programs[library, pgm] = Program(program, None if parms is None else check_parms(parms))
 
     # -- objects ------------------------------------------------------------------------------------------------------

@@ -165,7 +165,7 @@ def _value(page: CodePage, opened: OpenList, sent: Message, field: int) -> tuple
     described, chosen = MESSAGES.get(sent.message_id), opened.chosen
     texts = {
         "=text": (described.text if described else sent.text, chosen.text), "=filled": (sent.text, chosen.text),
-        "=help": (described.help if described else sent.help, chosen.help), "=told": (sent.help, chosen.help),
+        "=help": (described.help if described else sent.help, chosen.help), "=filled_help": (sent.help, chosen.help),
         "=user": (opened.user, len(opened.user)),
     }  # fmt: skip
     text, most = texts.get(value, (value, len(value)))

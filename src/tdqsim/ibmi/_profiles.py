@@ -76,7 +76,7 @@ class Profiles:
             raise ParameterError(f"supgrpprf {supgrpprf!r}: at most {most} profiles, beside one in grpprf")
         groups = tuple(self.find(group).name for group in wanted)
         if name in groups:
-            raise ParameterError(f"grpprf {name}: a profile is no group of its own")
+            raise ParameterError(f"grpprf {name}: a profile cannot be its own group")
         if password != NONE:
             self._keep_password(name, password)
         profile = Profile(name, allobj, groups, disabled, pwdexp)

@@ -45,7 +45,7 @@ class SystemValues(MutableMapping[str, int]):
         self._values[name] = value
 
     def __delitem__(self, name: str) -> None:
-        raise ParameterError(f"system value {name!r}: it can be changed, not be taken away")
+        raise ParameterError(f"system value {name!r}: it can be changed but not removed")
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._values)

@@ -88,7 +88,7 @@ class Parm:
             raise ParameterError(f"parameter {self.name}: use {self.use!r}: allowed are in, out, inout")
         own = self._structure() if self.type.strip().upper() == "DS" else codec(self.name, self.type)
         if self.fields and not isinstance(own, Structure):
-            raise ParameterError(f"parameter {self.name}: {self.type} has no subfields; DS has")
+            raise ParameterError(f"parameter {self.name}: only a DS has subfields, not {self.type}")
         if self.dim is not None:
             if not 1 <= self.dim <= LONGEST:
                 raise ParameterError(f"parameter {self.name}: dim {self.dim}: allowed are 1 to {LONGEST}")
@@ -102,7 +102,7 @@ class Parm:
         """The data structure of its subfields."""
         names = [one.name for one in self.fields]
         if not names or len(set(names)) != len(names):
-            raise ParameterError(f"parameter {self.name}: a DS has subfields, each with a name of its own: {names}")
+            raise ParameterError(f"parameter {self.name}: a DS needs subfields with different names: {names}")
         for one in self.fields:
             if one.use != "in" or one.optional or one.omissible:
                 raise ParameterError(f"parameter {self.name}: subfield {one.name} is passed as its DS is")

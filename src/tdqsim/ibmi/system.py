@@ -109,7 +109,7 @@ class System(SystemBase):
         readonly: bool = False,
     ) -> None:
         if dispatcher is not None and clock not in (None, dispatcher.clock):
-            raise ValueError("clock: a dispatcher has a clock of its own; give one of the two")
+            raise ValueError("clock: a dispatcher already has a clock; pass only one of the two")
         time_zone(timezone)
         job_page(ccsid)
         self._own_dispatcher = dispatcher is None
@@ -317,15 +317,15 @@ class System(SystemBase):
         core.check_open()
         wanted = [("QGPL" if one.library == "*CURLIB" else one.library, one) for one in definitions.dtaqs]
         problems: list[Problem] = []
-        seen: set[tuple[str, str]] = set()
+        new_queues: set[tuple[str, str]] = set()
         for library, one in wanted:
             holder = core.objects.libraries.get(library)
             refusals = []
             if holder is None and not create_libraries:
                 refusals.append((library, "there is no such library; create it with crtlib"))
-            if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in seen:
+            if (holder is not None and ("*DTAQ", one.name) in holder.objects) or (library, one.name) in new_queues:
                 refusals.append((one.dtaq, "the data queue already exists"))
-            seen.add((library, one.name))
+            new_queues.add((library, one.name))
             obstacle = obstacle_to(core, holder or _PLAIN_LIBRARY, one)
             if obstacle is not None:
                 refusals.append((one.dtaq, str(message(*obstacle))))

@@ -271,7 +271,7 @@ class _Entry:
         handler = CLAUSES.get(token.upper) if token.kind == "word" else None
         if handler is None:
             hint = "; is the period before it missing?" if token.text.isdigit() else ""
-            raise bad(token.place, self.item.label, f"{token.text[:40]!r} is no clause of a data description{hint}")
+            raise bad(token.place, self.item.label, f"{token.text[:40]!r} is not a clause of a data description{hint}")
         handler(self, token)
 
     def _once(self, token: Token, clause: str) -> None:
@@ -493,5 +493,5 @@ def _unquote(token: Token) -> str:
         try:
             return bytes.fromhex(body).decode("latin-1")
         except ValueError:
-            raise bad(token.place, "VALUE", f"{token.text[:40]} is no hexadecimal literal") from None
+            raise bad(token.place, "VALUE", f"{token.text[:40]} is not a hexadecimal literal") from None
     return body.replace(quote * 2, quote)

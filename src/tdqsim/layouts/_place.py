@@ -96,7 +96,7 @@ def _siblings(
             placed = _field(item, end, path, state, redefines=None, taken=taken)
             end = placed.offset + placed.size
         if end > MAX_RECORD:
-            raise bad(item.place, item.label, f"the record grows over {MAX_RECORD} bytes")
+            raise bad(item.place, item.label, f"the record becomes longer than {MAX_RECORD} bytes")
         sharing[placed.name.upper()] = placed
         fields.append(placed)
     return tuple(fields), end
@@ -137,7 +137,7 @@ def _target(item: DataItem, sharing: dict[str, Field], taken: dict[str, int]) ->
     known = sharing.get(name)
     if known is None and name in taken:
         raise bad(
-            item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields stand between them"
+            item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields are between them"
         )
     if known is None:
         raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")
@@ -289,7 +289,7 @@ def _with_picture(item: DataItem, picture: Picture, *, long_binary: bool) -> Fie
             Usage.PACKED_DECIMAL: FieldType.PACKED, Usage.COMP_6: FieldType.PACKED,
         }.get(usage)  # fmt: skip
         if numeric is None:
-            raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+            raise bad(item.place, "USAGE", f"{item.label}: {usage} cannot be combined with PICTURE {picture.text}")
         _check_numeric(item, picture, usage, long_binary=long_binary)
         return numeric
     if category in ("alphanumeric", "alphabetic") and usage in (Usage.BINARY, Usage.COMP_5):
@@ -301,7 +301,7 @@ def _with_picture(item: DataItem, picture: Picture, *, long_binary: bool) -> Fie
     if category == "national" and usage is Usage.DISPLAY_1:
         return FieldType.DBCS
     if usage is not allowed[0]:
-        raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+        raise bad(item.place, "USAGE", f"{item.label}: {usage} cannot be combined with PICTURE {picture.text}")
     return allowed[1]
 
 
@@ -313,7 +313,7 @@ def _check_numeric(item: DataItem, picture: Picture, usage: Usage, *, long_binar
             f"{item.label}: a binary item has at most {BINARY_DIGITS} digits, not {picture.digits}",
         )
     if picture.mask and usage is not Usage.DISPLAY:
-        raise bad(item.place, "USAGE", f"{item.label}: {usage} does not go with PICTURE {picture.text}")
+        raise bad(item.place, "USAGE", f"{item.label}: {usage} cannot be combined with PICTURE {picture.text}")
     if picture.digits > MAX_DIGITS:
         raise bad(item.place, "PICTURE", f"{item.label}: a numeric item has at most {MAX_DIGITS} digits")
     if usage is Usage.COMP_6 and picture.signed:

@@ -196,7 +196,7 @@ def _rivals(layout: Layout, chosen: Field) -> frozenset[tuple[str, ...]]:
     groups = [group for path in ((), *own_paths) for group in layout.groups.get(path, ())]
     own_groups = [group for group in groups if any(item.path in own_paths for item in group)]
     if not any(len(group) > 1 for group in own_groups):
-        raise LookupError(f"{chosen.name} shares its bytes with no other field, so it is no segment")
+        raise LookupError(f"{chosen.name} shares its bytes with no other field, so it is not a segment")
     return frozenset(item.path for group in own_groups for item in group if item.path not in own_paths)
 
 

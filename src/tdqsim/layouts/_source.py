@@ -231,7 +231,7 @@ def _join(file: str, lines: list[_Line], right: int) -> SourceText:
                     raise bad(
                         SourcePlace(file, line.number, column),
                         "literal",
-                        f"a continued literal must go on with {quote}",
+                        f"a continued literal must continue with {quote}",
                     )
                 source.end_at(right - line.column + 1)
                 body, column = body[1:], column + 1

@@ -320,4 +320,4 @@ class _Expansion:
         self._characters += characters
         for count, most, what in ((self._words, MAX_TOKENS, "words"), (self._characters, MAX_TEXT, "characters")):
             if count > most:
-                raise bad(token.place, "", f"more than {most} {what}, with what COPY and REPLACE put in")
+                raise bad(token.place, "", f"more than {most} {what}, including the text that COPY and REPLACE insert")

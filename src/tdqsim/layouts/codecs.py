@@ -229,12 +229,12 @@ def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int 
         elif code == POINT and point < 0:
             point = len(digits)
         elif code in (BAD, POINT) or (sign is not None and rules.strict_overpunch):
-            raise BadValue("a byte is no digit, sign or decimal point, or there are two signs")
+            raise BadValue("a byte is not a digit, sign or decimal point, or there are two signs")
         else:
             sign = code
             if code & 15 < 10:
                 if family == ASCII_FAMILY and rules.strict_overpunch and index not in (0, len(data) - 1):
-                    raise BadValue("a letter that stands for a digit with a sign is neither first nor last")
+                    raise BadValue("a letter for a digit with a sign is neither first nor last")
                 digits.append(str(code & 15))
     if not digits:
         if sign is None and point < 0:
@@ -277,7 +277,7 @@ def _pointed(field: Field, number: int, digits: int, after_point: int | None) ->
         explicit = ("." in mask or "," in mask) and digits < len(mask)
         return _scaled(field, number * int(10**field.scale) if explicit else number)
     if field.scale < after_point or (field.scale <= 0 and after_point >= 0):
-        raise BadValue("there is a decimal point, and more digits behind it than the PICTURE allows")
+        raise BadValue("there is a decimal point, followed by more digits than the PICTURE allows")
     return _scaled(field, number * int(10 ** (field.scale - after_point)))
 
 
@@ -332,7 +332,7 @@ def _decode_national_digits(field: Field, data: bytes, rules: Rules) -> Value:
     try:
         text = data.decode("utf-16-be" if rules.utf16_big_endian else "utf-16-le").encode("ascii")
     except UnicodeError:
-        raise BadValue("the bytes are no digits in UTF-16") from None
+        raise BadValue("the bytes are not digits in UTF-16") from None
     return _parse_display(field, text, rules, ASCII_FAMILY)
 
 
@@ -387,7 +387,7 @@ def _decode_packed(field: Field, data: bytes, _rules: Rules) -> Value:
     if field.usage is not Usage.COMP_6:
         text, sign = text[:-1], text[-1]
     if not text.isdecimal() or sign not in "cdf":
-        raise BadValue("a digit is over 9, or the sign is none of C, D and F")
+        raise BadValue("a digit is over 9, or the sign is not C, D or F")
     number = int(text)
     return _scaled(field, -number if sign == "d" else number)
 
@@ -481,7 +481,7 @@ def _decode_national(_field: Field, data: bytes, rules: Rules) -> Value:
     try:
         return data.decode("utf-16-be" if rules.utf16_big_endian else "utf-16-le")
     except UnicodeError:
-        raise BadValue("the bytes are no UTF-16") from None
+        raise BadValue("the bytes are not UTF-16") from None
 
 
 def _encode_national(field: Field, value: object, rules: Rules) -> bytes:

@@ -222,7 +222,7 @@ def copybook_library(*folders: str | Path) -> CopyResolver:
 
     def resolve(name: str, library: str) -> tuple[str, str]:
         if not name or any(mark in name for mark in ("/", "\\", "..", "\x00")):
-            raise LookupError(f"{name[:60]!r} is no member name")
+            raise LookupError(f"{name[:60]!r} is not a member name")
         file_names = {(name + suffix).lower() for suffix in MEMBER_SUFFIXES}
         for folder in [
             place / library for place in places if library and ".." not in library and "/" not in library

@@ -201,7 +201,7 @@ class Layout:
         for name, mapping in counts.items():
             item = self.field(name)
             if item.occurs is None or item.depending_on is None:
-                raise LookupError(f"{name} is no table with DEPENDING ON")
+                raise LookupError(f"{name} is not a table with DEPENDING ON")
             chosen[item.path] = replace(item.occurs, counts=tuple(mapping.items()))
         return replace(self, fields=tuple(_with_occurs(item, chosen) for item in self.fields))
 
@@ -216,7 +216,7 @@ class Layout:
             item = self.field(name)
             moving = self.variable_size_occurs == "shift_record" and any(part.depending_on for part in item.walk())
             if not item.is_group or item.occurs or moving:
-                raise LookupError(f"{name} is no group of one length outside OCCURS")
+                raise LookupError(f"{name} is not a group of fixed length outside OCCURS")
             chosen.add(item.path)
         return replace(self, fields=_with_texts(self.fields, chosen))
 
@@ -232,7 +232,7 @@ class Layout:
         """
         selector = self.field(field)
         if selector.is_group or any(item.occurs and selector in item.walk() for item in self.walk()):
-            raise LookupError(f"{field} is no single elementary field")
+            raise LookupError(f"{field} is not a single elementary field")
         named = tuple((self.field(name).path, tuple(str(value).strip() for value in ids[name])) for name in ids)
         return replace(self, segments=Segments(selector.path, named))
 

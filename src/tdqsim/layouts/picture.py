@@ -104,7 +104,7 @@ def _symbols(text: str) -> list[tuple[str, int]]:
 def _numeric(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:
     order = [symbol for symbol, _ in symbols]
     if order.count("V") > 1 or any(count > 1 for symbol, count in symbols if symbol in "SV"):
-        raise LayoutError(f"PICTURE {text!r}: S and V may stand once")
+        raise LayoutError(f"PICTURE {text!r}: S and V may occur once")
     if "S" in order[1:]:
         raise LayoutError(f"PICTURE {text!r}: S must be the first symbol")
     digits = sum(count for symbol, count in symbols if symbol == "9")
@@ -127,7 +127,7 @@ def _scale(text: str, symbols: list[tuple[str, int]]) -> int:
     if shape in ("V9", "9V9"):
         point = [symbol for symbol, _ in symbols].index("V")
         return sum(count for symbol, count in symbols[point:] if symbol == "9")
-    raise LayoutError(f"PICTURE {text!r}: P and V stand at one end of the digits, V once")
+    raise LayoutError(f"PICTURE {text!r}: P and V must be at one end of the digits, V once")
 
 
 def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: int) -> Picture:
@@ -143,14 +143,14 @@ def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: i
     if kinds <= EDITING | {"9", "V", "P"} and kinds & EDITING:
         return _edited(text, symbols, length)
     odd = sorted(kinds - EDITING - set("AXNG9SVP")) or sorted(kinds)
-    raise LayoutError(f"PICTURE {text!r}: the symbols {' '.join(odd)} do not go together")
+    raise LayoutError(f"PICTURE {text!r}: the symbols {' '.join(odd)} cannot be combined")
 
 
 def _refuse_two_signs(text: str, order: list[str]) -> None:
     """Refuse a sign both before and after the digits."""
     digits = [place for place, symbol in enumerate(order) if symbol in "9Z*"]
     if digits and {"+", "-"} & set(order[: digits[0]]) and {"+", "-", "CR", "DB"} & set(order[digits[-1] :]):
-        raise LayoutError(f"PICTURE {text!r}: two signs; one is allowed, before the digits or behind them")
+        raise LayoutError(f"PICTURE {text!r}: two signs; one is allowed, before or after the digits")
 
 
 def _edited(text: str, symbols: list[tuple[str, int]], length: int) -> Picture:

@@ -164,7 +164,7 @@ class _Reader:
     def number(self, node: yaml.Node, what: str) -> int:
         text = self.scalar(node, what)
         if not (text.isascii() and text.isdigit()) or len(text) > 9:
-            raise bad(self.place(node), what, f"{text[:40]!r} is no whole number")
+            raise bad(self.place(node), what, f"{text[:40]!r} is not a whole number")
         return int(text)
 
     def flag(self, node: yaml.Node, what: str) -> bool:

@@ -73,7 +73,7 @@ def test_a_record_that_cannot_be_is_refused_in_words(browser, server):
     page.get_by_label("Given as").select_option("hex")
     page.get_by_label("Record", exact=True).fill("XYZ")
     page.get_by_role("button", name="WRITEQ TD").click()
-    browser.status("WRITEQ TD PAYQ: 'X' at position 1 is no hexadecimal digit")
+    browser.status("WRITEQ TD PAYQ: 'X' at position 1 is not a hexadecimal digit")
     assert server.region.peek("PAYQ") == []
 
 

@@ -25,7 +25,7 @@ class BorrowedStore(Store):
         super().close(clean=False)
 
     def tidy(self) -> None:
-        """Remove files beside the store's own, such as a region's spool and jobs."""
+        """Remove files that are not the store's, such as a region's spool and jobs."""
         for path in self.path.iterdir():
             if path.name not in self._own:
                 shutil.rmtree(path)

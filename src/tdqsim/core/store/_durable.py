@@ -326,7 +326,7 @@ class Durable:
             self.know_queues()
             names = set(self._queues)
         else:
-            names = {key[1:] for key, _ in self._walk(layout.QUEUE, _as_it_is)}
+            names = {key[1:] for key, _ in self._walk(layout.QUEUE, _unchanged)}
         for name in sorted(names):
             queue = self.queue(name)
             if queue is not None:
@@ -336,7 +336,7 @@ class Durable:
         """Load all queues at once, which is faster than loading many one by one."""
         if self._all_known or self.readonly:
             return
-        for key, record in self._walk(layout.QUEUE, _as_it_is):
+        for key, record in self._walk(layout.QUEUE, _unchanged):
             if key[1:] not in self._queues:
                 self._queues[key[1:]] = self._load(key[1:], record)
         self._all_known = True
@@ -596,5 +596,5 @@ def _some(txn: StoreTransaction, start: bytes, prefix: bytes) -> Iterator[tuple[
     return takewhile(lambda item: item[0].startswith(prefix), batch)
 
 
-def _as_it_is(_txn: StoreTransaction, _key: bytes, value: bytes) -> bytes:
+def _unchanged(_txn: StoreTransaction, _key: bytes, value: bytes) -> bytes:
     return value

@@ -247,12 +247,12 @@ def parts(items: Sequence[bytes]) -> Iterator[tuple[Sequence[bytes], int]]:
     ends = list(accumulate(map(len, items), initial=0))
     start, count = 0, len(items)
     while start < count:
-        begun = ends[start]
-        stop = bisect_right(ends, begun + INLINE, start + 1, min(start + _MOST, count) + 1) - 1
-        while ends[stop] - begun > INLINE - 2 * (stop - start):  # two bytes for the length of each record
+        offset = ends[start]
+        stop = bisect_right(ends, offset + INLINE, start + 1, min(start + _MOST, count) + 1) - 1
+        while ends[stop] - offset > INLINE - 2 * (stop - start):  # two bytes for the length of each record
             stop -= 1
         stop = max(stop, start + 1)
-        yield items[start:stop], ends[stop] - begun
+        yield items[start:stop], ends[stop] - offset
         start = stop
 
 

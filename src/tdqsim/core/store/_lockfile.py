@@ -1,7 +1,8 @@
 """The lock file of a store, which ensures that only one process writes it.
 
 It uses a lock of the operating system, which is released when the process ends in any way; a file that is left behind
-locks out nobody. The process id in the file is only used in messages. A symbolic link in its place is refused.
+does not lock out other processes. The process id in the file is only used in messages. A symbolic link in its place is
+refused.
 """
 
 from __future__ import annotations

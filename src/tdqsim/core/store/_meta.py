@@ -100,7 +100,7 @@ def usable(path: Path, without: Meta | None = None) -> tuple[Meta, str]:
     if any(_goes_before(other, best) for other in metas if other is not best):
         return best, ""
     return best, (
-        f"{path}: meta page {1 - best.index} of data.mdb was damaged, or written by halves; the store goes on by the "
+        f"{path}: meta page {1 - best.index} of data.mdb was damaged or only partly written; the store goes on by the "
         f"other one, so its last commit may be missing"
     )
 

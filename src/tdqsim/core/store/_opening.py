@@ -220,7 +220,7 @@ def check_file(path: Path) -> None:
         if stat.S_ISLNK(mode):
             raise StoreError(f"{place}: it is a symbolic link; a store has its own files")
         if place is path and not stat.S_ISDIR(mode):
-            raise StoreError(f"{place}: it is no directory; a store keeps files of its own there")
+            raise StoreError(f"{place}: it is not a directory; a store keeps its files there")
 
 
 def _may_lock(path: Path) -> bool:

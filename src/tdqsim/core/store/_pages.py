@@ -81,14 +81,14 @@ class PageFile:
         except OSError as error:
             raise PageError(f"page {page} cannot be read: {error.strerror}") from None
         if len(data) < self._size or int.from_bytes(data[:8], sys.byteorder) != page:
-            raise PageError(f"page {page} is not what the pages above it say")
+            raise PageError(f"page {page} does not match the pages above it")
         return data
 
     def _nodes(self, page: int, data: bytes, wanted: int) -> list[tuple[bytes, int, int, int]]:
         """Key, flags, size and offset of the value of each node of a page, in key order."""
         _, _, flags, lower, upper = _HEAD.unpack_from(data)
         if flags & _KIND != wanted:
-            raise PageError(f"page {page} is not what the pages above it say")
+            raise PageError(f"page {page} does not match the pages above it")
         if flags != wanted:  # LMDB would not write such a page with its next commit; its contents can be salvaged
             self.problems.append(f"page {page} has the flags {flags:#x}, {wanted:#x} are right")
         if not _HEAD.size <= lower <= upper <= self._size or lower % 2:
@@ -101,7 +101,7 @@ class PageFile:
             start = offset + _NODE.size
             size = 0 if wanted == _BRANCH else 8 if flags & _BIG_DATA else low | high << 16
             if start + length + size > self._size:
-                raise PageError(f"page {page} has a node that runs out of it")
+                raise PageError(f"page {page} has a node that extends beyond it")
             key = data[start : start + length]
             nodes.append((key[::-1] if self._numeric else key, flags, low | high << 16, start + length))
             ends.append((offset, start + length + size + (length + size) % 2))

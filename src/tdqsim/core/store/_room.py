@@ -107,8 +107,8 @@ class Room:
         if size < max(2 * in_use + _GROWN, 2 * self._reported):
             return
         readers = [line.split() for line in self._env.readers().splitlines()[1:]]  # process, thread, commit
-        seen = [(int(each[2]), int(each[0])) for each in readers if len(each) == 3 and each[2] != "-"]
-        oldest, pid = min(seen, default=(info["last_txnid"], 0))
+        lagging = [(int(each[2]), int(each[0])) for each in readers if len(each) == 3 and each[2] != "-"]
+        oldest, pid = min(lagging, default=(info["last_txnid"], 0))
         behind = info["last_txnid"] - oldest
         if behind < _BEHIND:
             return

@@ -59,7 +59,7 @@ def read_state(path: Path) -> OldState:
         salvaged=bool(fields.get("salvaged")),
         boot=_boot(fields.get("boot", "")),
         volatile=fields.get("commits", {}).get("volatile", [0])[0],
-        problem="" if whole else "the file state: one of its two records was damaged, or written by halves",
+        problem="" if whole else "the file state: one of its two records was damaged or only partly written",
     )
 
 

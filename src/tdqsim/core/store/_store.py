@@ -223,7 +223,7 @@ class Store:
             return True
         if self.readonly and is_held(self.path):  # a process has opened the store since the mark was read
             return False
-        what = "is not as it was when the store was closed" if volatile is not None else "is missing"
+        what = "has changed since the store was closed" if volatile is not None else "is missing"
         raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
 
     def _check(self, last: LastCommit, volatile: LastCommit | None, *, stopped: bool) -> None:
@@ -327,9 +327,11 @@ class Store:
         """
         if self._closed:
             return
-        begun, self._closing = self._closing, True
+        closing_before, self._closing = self._closing, True
         try:
-            if clean and not (begun or self.readonly or self._temporary):  # begun: after an interrupt, only close files
+            if clean and not (
+                closing_before or self.readonly or self._temporary
+            ):  # after an interrupted close, only close files
                 self._finish()
         except OSError as error:
             raise StoreError(f"{error.filename or self.path}: the store cannot be closed: {error.strerror}") from error

@@ -60,7 +60,7 @@ class Work:
     Attributes:
         queue: the queue.
         items: the items that were put, in order: records, or entries of a KEYED queue.
-        own: how many of these were read back with :meth:`take_own`.
+        own: how many of these items were read back with :meth:`take_own`.
         front: the items that were put back; the last one is taken first.
         cleared: whether all committed entries are removed.
         dropped: whether the queue is removed too.

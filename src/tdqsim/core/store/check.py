@@ -183,7 +183,7 @@ def _run(path: Path, arguments: list[str], timeout: float) -> StoreReport:
     try:
         done = run_program(command, timeout=timeout)
     except subprocess.TimeoutExpired:
-        raise StoreDamaged(f"{path}: it could not be read through within {timeout:g} seconds") from None
+        raise StoreDamaged(f"{path}: it could not be read within {timeout:g} seconds") from None
     if done.returncode:
         last = done.stderr.strip().rsplit("\n", 1)[-1]
         raise StoreDamaged(f"{path}: reading it ended with code {done.returncode} {last}".rstrip())
