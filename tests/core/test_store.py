@@ -502,7 +502,7 @@ def test_what_has_the_place_of_a_directory_is_refused_at_once(
         target = {"link to itself": half, "link to nothing": "nowhere"}.get(what, str(other))
         (place / half).symlink_to(target)
         (other.mkdir if what.endswith("directory") else other.touch)()
-    with pytest.raises(StoreError, match=rf"{half}: it is (a symbolic link|no directory)"):
+    with pytest.raises(StoreError, match=rf"{half}: it is (a symbolic link|not a directory)"):
         Store(place)
     assert not other.is_dir() or list(other.iterdir()) == []
 

@@ -92,8 +92,8 @@ def test_composed_values_that_do_not_fit(parm, value, said):
 @pytest.mark.parametrize(
     ("keywords", "said"),
     [
-        ({"type": "DS"}, "has subfields"), ({"type": "DS", "fields": [LINE[0], LINE[0]]}, "name of its own"),
-        ({"type": "INT(5)", "fields": LINE}, "no subfields"), ({"type": "INT(5)", "dim": 0}, "dim 0"),
+        ({"type": "DS"}, "a DS needs subfields"), ({"type": "DS", "fields": [LINE[0], LINE[0]]}, "different names"),
+        ({"type": "INT(5)", "fields": LINE}, "only a DS has subfields"), ({"type": "INT(5)", "dim": 0}, "dim 0"),
         ({"type": "DS", "fields": [Parm("a", "IND", use="out")]}, "passed as its DS"),
         ({"type": "DS", "fields": [Parm("a", "IND", optional=True)]}, "passed as its DS"),
         ({"type": "CHAR(60000)", "dim": 60000}, "3600000000 bytes"),

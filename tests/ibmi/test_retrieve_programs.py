@@ -152,7 +152,7 @@ def test_system_values_that_can_be_set(system):
     for name, value in (("QPWDLVL", 5), ("QMAXSIGN", 0), ("QPWDMINLEN", "6"), ("QPWDRQDDGT", True), ("QCCSID", 37)):
         with pytest.raises(ParameterError, match=name):
             system.values[name] = value
-    with pytest.raises(ParameterError, match="not be taken away"):
+    with pytest.raises(ParameterError, match="but not removed"):
         del system.values["QPWDLVL"]
 
 

@@ -318,7 +318,7 @@ def test_copy_looks_beside_the_file(tmp_path):
         ("01 R.\n05 A PIC X COMP-3.", 2, 1, "USAGE"),
         ("01 R.\n05 A PIC X\n", 2, 1, "closing period"),
         ("01 R.\nCOPY M.", 2, 1, "COPY M"),
-        ("01 R.\n05 A PIC X(9999999) OCCURS 9.", 2, 1, "grows over"),
+        ("01 R.\n05 A PIC X(9999999) OCCURS 9.", 2, 1, "becomes longer than"),
         ("88 A VALUE 1.", 1, 1, "needs an item before"),
         ("01 R.\n05 A PIC X.\n66 B RENAMES C.", 3, 1, "RENAMES"),
         ("", 1, 1, "no field"),

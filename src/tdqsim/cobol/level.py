@@ -240,6 +240,7 @@ class Level:
         storage.levels.append(self)
         try:
             why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number, settings.checks)
+            # STOPPED without a message is STOP RUN, which ends the level normally.
             if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
                 self.error = self._ended_by(why)
         finally:
@@ -253,6 +254,7 @@ class Level:
             error = self.error
             self._clear()
         if error is not None:
+            # TaskReturn is a normal end: no one reads its traceback, which would keep frames and their objects alive.
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
 
     def _ended_by(self, why: int) -> BaseException:
@@ -365,11 +367,14 @@ class Level:
 
     def failure(self) -> bool:
         """Handle a failure of the program at the top of the level; returns whether it continues at its abend exit."""
+        # The programs that were CALLed have ended, so the HANDLEs of the program at the top are in force again.
         while len(self._frames) > 1:
             set_handles(self.task, self._frames.pop()[1])
         label = self._abend_label()
         if label is None:
             return False
+        # This is DFHEI-NUMBER: when the program is entered again, its first paragraph goes to the label with this
+        # number.
         ctypes.c_int.from_address(label.control).value = label.number
         self._disarm(self._ended_by(FAILED))
         return True

@@ -96,7 +96,7 @@ def _reason(error: OSError | ValueError, flags: int) -> str:
     if not isinstance(error, OSError):
         return f"cannot be opened: {error}"
     if error.errno == errno.EEXIST:
-        return "exists; DISP=NEW creates a data set that does not exist yet"
+        return "exists; DISP=NEW makes a data set that is not there yet"
     if error.errno == errno.ENOENT:
         return "cannot be created: its directory does not exist" if flags & os.O_CREAT else "does not exist"
     if error.errno == errno.EISDIR:

@@ -220,7 +220,7 @@ def _checked_fixed(dcb: Dcb, where: str) -> Dcb:
         raise DcbError(where, "fixed-length records need LRECL, 1-32760")
     blksize = dcb.blksize or (dcb.lrecl if not dcb.recfm or not dcb.recfm.blocked else _good_block(dcb.lrecl))
     if blksize % dcb.lrecl:
-        raise DcbError(where, f"BLKSIZE {blksize} is not a multiple of LRECL {dcb.lrecl}, as fixed-length records need")
+        raise DcbError(where, f"BLKSIZE {blksize} is no multiple of LRECL {dcb.lrecl}, as fixed-length records need")
     if dcb.recfm is RecordFormat.F and blksize != dcb.lrecl:
         raise DcbError(where, f"BLKSIZE {blksize} is not LRECL {dcb.lrecl}: RECFM=F has one record a block, FB several")
     return _complete(dcb, dcb.lrecl, blksize)

@@ -450,7 +450,7 @@ class LineWriter(_BlockWriter):
             raise self._refuse(f"a line of {len(record)} bytes; at most {self.dcb.lrecl} are allowed")
         if separator in record:
             place = record.index(separator)
-            raise self._refuse(f"the record contains the line separator X'{separator.hex().upper()}' at byte {place}")
+            raise self._refuse(f"the record holds the line separator X'{separator.hex().upper()}' at byte {place}")
         size = len(record) + len(separator)
         if self._used + size > self._limit:
             self._make_room(size)

@@ -137,7 +137,7 @@ def _target(item: DataItem, sharing: dict[str, Field], taken: dict[str, int]) ->
     known = sharing.get(name)
     if known is None and name in taken:
         raise bad(
-            item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields are between them"
+            item.place, "REDEFINES", f"{item.label} does not follow {item.redefines}: other fields stand between them"
         )
     if known is None:
         raise bad(item.place, "REDEFINES", f"there is no {item.redefines} before {item.name} at its level")

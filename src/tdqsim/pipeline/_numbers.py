@@ -80,9 +80,11 @@ def _first_word(cut: Cut, rest: int, fill: int, kind: str) -> Words:
     big, spare, row = kind[0] == ">", 8 * (WORD - rest), cut.data.shape[1]
     low_bytes = (1 << 8 * rest) - 1
     if cut.at + rest >= WORD:
+        # There are enough bytes before the column: read a word that ends with it, and clear the other bytes.
         word = cut.words(cut.at + rest - WORD, kind).astype(np.uint64)
         word &= _u(low_bytes if big else ALL_64 ^ ((1 << spare) - 1))
     elif cut.at + WORD <= row:
+        # There are enough bytes after its beginning: read a word there, and shift the other bytes out.
         word = cut.words(cut.at, kind).astype(np.uint64)
         word = word >> _u(spare) if big else word << _u(spare)
     else:
@@ -97,6 +99,8 @@ def _first_word(cut: Cut, rest: int, fill: int, kind: str) -> Words:
 def _eight_digits(words: Words) -> Words:
     """Convert eight digits, one in each byte with the first in the lowest byte, to a number; overwrites the words."""
     for factor, shift, mask in (
+        # 2561 is (10 << 8) + 1: each byte becomes ten times the byte before it plus itself. The next steps do the same
+        # with 100 for 16 bits and 10,000 for 32 bits.
         (2561, 8, 0x00FF00FF00FF00FF),
         (6553601, 16, 0x0000FFFF0000FFFF),
         (42949672960001, 32, ALL_64),
@@ -110,6 +114,7 @@ def _eight_digits(words: Words) -> Words:
 
 def _odd_digits(digits: Words) -> Words:
     """Nonzero where a byte is greater than 9."""
+    # Adding 6 to a digit above 9 carries into the left half of its byte.
     odd = digits + _u(0x0606060606060606)
     odd |= digits
     odd &= _u(0xF0F0F0F0F0F0F0F0)
@@ -162,6 +167,7 @@ def zoned(column: Cut, *, ascii_digits: bool, signed: bool, leading: bool, separ
             negative, good = (mark & 32) != 0, mark != 255
     words = _words(column, zone, big=False)
     if mark is not None:
+        # Replace the sign byte by a plain digit, so that all bytes can be converted in the same way.
         word, place = (words[0], (WORD - column.width) % WORD) if leading else (words[-1], WORD - 1)
         word &= _u(ALL_64 ^ (0xFF << 8 * place))
         word |= ((mark & 15) | zone).astype(np.uint64) << _u(8 * place)
@@ -227,6 +233,7 @@ def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
         sign = column.byte(-1) & 15
         negative = sign == 13
         good = negative | (sign == 12) | (sign == 15)
+        # Shift the sign out of the last word; each word takes over the last half byte of the word before it.
         for index in range(len(words) - 1, -1, -1):
             words[index] >>= _u(4)
             if index:
@@ -234,6 +241,7 @@ def packed(column: Cut, digits: int, *, has_sign: bool) -> Integers:
     limbs: list[Words] = []
     stored = 2 * column.width - (1 if has_sign else 0)
     for number, word in enumerate(words):
+        # A half byte is above 9 if its highest bit is on together with one of the next two bits.
         high_bits = word & ((word << _u(1)) | (word << _u(2))) & _u(0x8888888888888888)
         good = high_bits == 0 if good is None else good & (high_bits == 0)
         few = number == 0 and stored - 16 * (len(words) - 1) <= 8
@@ -271,6 +279,7 @@ def binary(column: Cut, *, signed: bool, little: bool) -> Integers:
     good = np.ones(len(values), np.bool_)
     if signed or width < WORD:
         return Integers(values.astype(np.int64), None, good)
+    # An unsigned 64-bit number may be greater than any int64, so it is returned as two halves.
     return Integers(values.astype(np.uint64).view(np.int64), np.zeros(len(values), np.int64), good)
 
 

@@ -59,6 +59,7 @@ def boundary(read_at: ReadAt, cut: int, end: int, options: QsamOptions) -> int |
     within a record. If the data ends before that, it is ``end``.
     """
     if options.recfm.separator:
+        # The byte before the cut is read too: if it is a separator, a record begins exactly at the cut.
         index = read_at(min(HORIZON, end - cut + 1), cut - 1).find(options.recfm.separator[-1:])
         return cut + index if index >= 0 else None
     longest = LONGEST_BLOCK + options.bdw_adjustment if options.blocked else LONGEST_RECORD + options.rdw_adjustment
@@ -92,6 +93,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
     steps[:known] = np.where(after < 0, dead, np.where(after <= size, after, dead if final else size))
     steps[size] = size  # the end, or what lies beyond these bytes
     if not final:
+        # Words that begin here are incomplete, so their chains may well be valid: they leave the data alive.
         steps[known:size] = size
     far = steps
     for _ in range((size // DESCRIPTOR).bit_length()):  # each round doubles the number of steps taken
@@ -119,6 +121,7 @@ def _first_whole(data: Bytes, steps: Ints, place: int, *, final: bool) -> int | 
     size = len(data)
     while place < size:
         after = int(steps[place])
+        # Segment codes 0 (complete) and 1 (first) begin a record; 2 (last) and 3 (middle) have the bit 2 on.
         if place + 2 * DESCRIPTOR <= min(after, size) and not data[place + DESCRIPTOR + 2] & 2:
             return place
         place = after

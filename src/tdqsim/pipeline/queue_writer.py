@@ -319,9 +319,12 @@ def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart],
     count = _checked(stored, _left(parts, names, done))
     for written, place in enumerate(_left(parts, names, done), 1):
         stored.put(place)
+        # Uncommitted records are held in memory. A commit in between is safe, because the mark lets the next attempt
+        # continue.
         if not written % _BETWEEN_COMMITS:
             stored.commit()
     stored.commit()
+    # Only after the records: until this mark is committed, a new attempt counts the records that are on.
     for half in halves:
         stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
     stored.commit()
@@ -335,6 +338,7 @@ def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: i
     shows which halves cannot have any.
     """
     mark: dict[str, Any] = json.loads(stored.mark(half, key) or b'{"batch": -1}')
+    # A later batch has begun, or this one is complete: none of its records are left to put on.
     if mark["batch"] > batch or (mark["batch"] == batch and mark.get("complete")):
         return dict.fromkeys(queues, sys.maxsize)
     lasts = {name: stored.queue(name).last for name in queues}

@@ -88,6 +88,7 @@ class StageEngine:
         """
         if self.name == "local":
             if not (apart and _may_fork()):
+                # Where a fork is not safe, the tasks run here, and a program that ends its process ends the run.
                 return [function(task) for task in tasks]
             with warnings.catch_warnings(), _pool() as pool:
                 # the threads of Arrow and numpy are safe across a fork
@@ -240,6 +241,7 @@ def run_stage(
         left = look()
         if not left:
             break
+        # Before tasks change any file: if this process is killed, the stage must not look finished.
         outdate(run, stage)
         for task in left:  # a receipt for other inputs must not outlive the files that it describes
             receipts.forget(task.bucket)
@@ -247,6 +249,7 @@ def run_stage(
             engine.say(f"{stage}: {len(done)} of {len(tasks)} buckets were done before; {len(left)} are left")
         with _dying(engine, stage, f"{len(left)} buckets are left", last=attempt == rounds):
             done.update((receipt.bucket, receipt) for receipt in work(left, function))
+    # The job of a worker that died returned nothing, but tasks that were finished left receipts.
     if len(done) < len(tasks):
         look()
     ordered = [done[task.bucket] for task in sorted(tasks, key=lambda task: task.bucket)]

@@ -74,6 +74,7 @@ class _Feed:
             return
         taken = Taken(commands)
         taken.moments.append((0, self.clock.time_ns() // 1000))
+        # A recorder may add rows while an event is issued; the events before it must be written first.
         self.results.before = partial(taken.put, self.results)
         try:
             self._work(taken)

@@ -191,6 +191,7 @@ def _replay(
         except Exception as error:  # noqa: BLE001  (programs of the user's: whatever they raise is the region's cause)
             outcome.cause = _cause(error, folder, slices)
         if outcome.cause:
+            # Handlers of the region that were stopped may still hold the store.
             workshop.spoil()
     return outcome
 
