@@ -367,7 +367,7 @@ def test_a_length_beyond_the_area_takes_what_follows_in_the_group_and_is_told(wo
         """,
     )
     with (
-        pytest.warns(CobolWarning, match="takes 10"),
+        pytest.warns(CobolWarning, match="uses 10"),
         pytest.warns(CobolWarning, match=r"BEYOND\.cbl:9: WRITEQ: FROM\(A\) has 4 bytes and the command uses 6"),
     ):
         workshop.run("BEYOND")

@@ -467,7 +467,7 @@ def test_fields_of_messages_in_an_open_list():
         "*NO", "0", "0", "QSYS", "N", "N", "0"
     ]  # fmt: skip
     assert [told[number] for number in ("201", "301", "302", "401", "402", "403", "404", "607", "1301", "1302")] == [
-        "=data", "=text", "=filled", "=help", "=told", "=help", "=told", "=user", "=ccsid", "0"
+        "=data", "=text", "=filled", "=help", "=filled_help", "=help", "=filled_help", "=user", "=ccsid", "0"
     ]  # fmt: skip
 
 

@@ -258,7 +258,7 @@ def test_every_contradiction_of_the_table_is_tried():
         ({"redefine_rule:0": "F => 1 +"}, "redefine_rule of f is '1 .'.*ends too early"),
         ({"redefine_rule:0": "F => true", "redefine_rule:1": "f => false"}, "f has a rule already"),
         ({"redefine_rule:0": "F => NONE = 1"}, "no field 'NONE'"),
-        ({"redefine_rule:0": "NONE => F = 1"}, "no field none"),
+        ({"redefine_rule:0": "NONE => F = 1"}, "no field is called none"),
         ({"record_length_field": "F + 1", "record_length_map": '{"A": 1}'}, "record_length_map goes with a single"),
         ({"record_extractor": "no.such.module:thing"}, "record_extractor is .*must be module:callable"),
         ({"record_extractor": "math:pi"}, "cannot be called"),

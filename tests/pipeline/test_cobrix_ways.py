@@ -435,7 +435,7 @@ def test_redefinitions_in_tables(tmp_path):
 
 
 def test_a_redefinition_that_there_is_not_is_named():
-    with pytest.raises(DatasetError, match="no column and no field nope"):
+    with pytest.raises(DatasetError, match="no column and no field is called nope"):
         SplitReader(
             read_options({"copybook_contents": NESTED, "segment_field": "KIND", "redefine_segment_id_map": "NOPE => A"})
         )
@@ -979,7 +979,7 @@ def test_roots_and_children_of_several_copybooks(tmp_path):
         ({"segment-children:2": "PERSON => NOPE"}, "nope has no ids"),
         (
             {"segment-children:2": "PERSON => NOPE", "redefine_segment_id_map:9": "NOPE => N"},
-            "no column and no field nope",
+            "no column and no field is called nope",
         ),
     ],
 )

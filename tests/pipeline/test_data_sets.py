@@ -258,7 +258,7 @@ def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, folder: bool) -> N
         pytest.skip("no pipes with names here")
     (tmp_path / "in").mkdir()
     os.mkfifo(tmp_path / "in" / "pipe")
-    with pytest.raises(DatasetError, match="pipe: is not a regular file; a data set is one"):
+    with pytest.raises(DatasetError, match="pipe: is not a regular file; a data set must be one"):
         stage_data_set(tmp_path / "in" if folder else tmp_path / "in" / "pipe", tmp_path / "stage", record_length=1)
 
 

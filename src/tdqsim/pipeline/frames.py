@@ -108,7 +108,7 @@ def _lines(options: QsamOptions, width: int) -> Walk:
     As in Cobrix, one more byte is kept where the separator is one byte, and a line with a separator is kept whole up to
     twice the width.
     """
-    # The function is long because each step narrows the same four arrays, and the order of the steps matters.
+    # Long, because each step narrows the same four arrays, and the order of the steps matters.
     separator, partial = options.recfm.separator, options.allow_partial_records
     limited = bool(options.minimum_record_length or options.maximum_record_length) and not partial
 

@@ -129,7 +129,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
         DatasetError: an option is unknown or missing, its value is not allowed, or options conflict.
         LayoutError: the copybook is refused.
     """
-    # The function is long because each option is one line of one table; everything else is in other functions.
+    # Long, because each option is one line of one table; everything else is in other functions.
     given = QsamValues(options, cobrix=cobrix)
     recfm = _format(given)
     layout, header, trailer = layout_of(given)

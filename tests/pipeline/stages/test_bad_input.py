@@ -368,7 +368,7 @@ def rated(number: int, amount: str, rate: bytes) -> bytes:
             "--mask NOPE: the copybook has no such elementary field outside tables; it has ID, AMOUNT, RATE",
         ),
         ((), {"NOPE": "1"}, "--tolerance NOPE: the copybook has no such"),
-        ((), {"ID": "1"}, "--tolerance ID: ID holds text, no number"),
+        ((), {"ID": "1"}, "--tolerance ID: ID holds text, which is not a number"),
         ((), {"AMOUNT": "-1"}, "--tolerance AMOUNT=-1: must be a number, 0 or more"),
         ((), {"AMOUNT": "nan"}, "--tolerance AMOUNT=nan: must be a number, 0 or more"),
         ((), {"AMOUNT": "much"}, "--tolerance AMOUNT=much: must be a number, 0 or more"),

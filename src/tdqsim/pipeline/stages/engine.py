@@ -226,7 +226,7 @@ def run_stage(
         DatasetError: this process does not see the files that tasks wrote.
         TdqError: raised by the function in this process.
     """
-    # The function is long because a stage's attempts and its end share one record of what is done.
+    # Long, because a stage's attempts and its end share one record of what is done.
     receipts = Receipts(run, stage)
     done: dict[int, Receipt] = {}
 
