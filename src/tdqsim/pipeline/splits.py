@@ -303,8 +303,7 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
 
     Args:
         options: those of the read.
-        count: whether to number the records, which costs a pass where arithmetic is not enough; None: if the options
-            need it.
+        count: number the records, which may need a pass over the file; None: if the options need numbers.
 
     Raises:
         DatasetError: a file is missing or cannot be read, or its descriptor words are wrong.
@@ -316,8 +315,7 @@ def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
     wanted = options.generate_record_id if count is None else count
     numbered = list(enumerate(files))
     workers = min(len(files), os.cpu_count() or 1)
-    # passing a small file to another thread costs more than planning it
-    each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))
+    each = max(1, min(FILES_AT_ONCE, len(files) // (4 * workers)))  # a thread for each small file would cost more
     folder = str(Path.cwd())
 
     def some(at: int) -> list[Split]:
@@ -419,8 +417,7 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
     """Cuts by one pass over the file, after a number of bytes or records, and how many records precede each."""
     cuts, counts, counted = [start], [0], 0
     size, records = (1, options.split_records) if options.split_records else (options.split_bytes, 1)
-    # where in the sorted places a head that is equal to a record's place belongs
-    side: Any = "left" if options.self_sized or options.recfm.separator else "right"
+    side: Any = "left" if options.self_sized or options.recfm.separator else "right"  # for equal places
     for base, data, frames in _walked(opened, start, end, options):
         heads = _heads(data, frames, options)
         numbers = np.searchsorted(frames.places, heads, side) + counted
@@ -456,8 +453,7 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
     """Where the first record of a part begins, and where the last one ends.
 
     Raises:
-        FramingError: the file is compressed, and its first bytes show a different format; or boundaries are out of
-            order.
+        FramingError: a compressed file begins like another format; or boundaries are out of order.
     """
     if split.data_end == EXACT:
         return split.start, split.end
@@ -499,8 +495,7 @@ def framing_error(
     """
     try:
         number = records_before(opened, error.offset, options) + 1
-    # blocks are checked together, so the error reported first may not be the first in the file
-    except FramingError as earlier:
+    except FramingError as earlier:  # blocks are checked together, so another error may precede it in the file
         return framing_error(opened, path, earlier, options)
     problem = error.problem
     if searched >= 0 and isinstance(error, CutShort):
@@ -581,8 +576,7 @@ def _walked(
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
-        # one batch, so that the bytes are decoded while they are in the cache
-        usual = min(CHUNK, BATCH_ROWS * options.length)
+        usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: decoded while it is in the cache
     size, position = usual, start
     while position < end:
         data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
