@@ -15,8 +15,9 @@ import sys
 import pytest
 
 from tdqsim.facts import Resp, Rule, rules
-from tests.facts._examples import Example, ExampleFailed, altered, examples, run_example
+from tests.facts._examples import Example, ExampleFailed, examples, run_example
 from tests.facts._markers import TESTS, marked_tests
+from tests.facts._steps import altered
 
 COLUMNS = ("resp", "resp2", "message")
 
