@@ -8,8 +8,14 @@ from random import Random
 from typing import Final, Protocol
 
 from tdqsim.errors import TdqError
+from tdqsim.testing._footprints import Footprint
 
-__all__ = ["Broken", "Choice", "Controller", "Policy", "Schedule", "Step", "Written", "policy_of"]
+__all__ = [
+    "Broken", "Choice", "Controller", "Deviations", "Pct", "Policy", "Redundant", "Schedule", "Step", "TaskTurn",
+    "Written", "policy_of",
+]  # fmt: skip
+
+Deviations = tuple[tuple[int, int], ...]
 
 _LARGEST_NUMBER: Final = 2**31
 
@@ -20,6 +26,10 @@ class Broken(TdqError):
     def __init__(self, kind: str, text: str) -> None:
         super().__init__(text)
         self.kind = kind
+
+
+class Redundant(BaseException):
+    """This run is equivalent to an earlier one. It is no Exception, so that the scenario does not handle it."""
 
 
 class Choice(Protocol):
@@ -81,11 +91,42 @@ class Schedule:
         )
 
 
-class Policy(Protocol):
-    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int: ...
+@dataclass(slots=True, eq=False)
+class TaskTurn:
+    """One turn of a task, or the call of a timer.
+
+    Attributes:
+        number: of the task; negative for a timer.
+        name: names the task, the same in equivalent runs, in which numbers may differ.
+        ready: the numbers of all that could have had this turn.
+        footprint: the resources that it used, complete once the turn is over.
+        fresh: no task was ready before it, so all that was done before must come before it.
+        woke: the tasks that it has made ready.
+    """
+
+    number: int
+    name: object
+    ready: tuple[int, ...]
+    footprint: Footprint
+    fresh: bool
+    woke: frozenset[int] = frozenset()
 
 
-class Written:
+class Policy:
+    """Chooses what runs next; this one always takes the default."""
+
+    def choose(self, step: int, ready: Sequence[Choice], default: int) -> int:  # noqa: ARG002  (subclasses use them)
+        """The index of the choice, of two or more; ``step`` counts such decisions from 0."""
+        return default
+
+    def forced(self, choice: Choice) -> None:
+        """There is one choice only."""
+
+    def passed(self, turn: TaskTurn) -> None:
+        """A turn is over."""
+
+
+class Written(Policy):
     """Follows the deviations of a schedule, and skips those that cannot be followed."""
 
     def __init__(self, deviations: Iterable[tuple[int, int]]) -> None:
@@ -98,7 +139,7 @@ class Written:
         return next((index for index, strand in enumerate(ready) if strand.number == wanted), default)
 
 
-class Pct:
+class Pct(Policy):
     """Random priorities that change at random moments."""
 
     def __init__(self, seed: int, depth: int, steps: int) -> None:
@@ -138,33 +179,91 @@ class Step:
 
 
 class Controller:
-    """Decides at each dispatch with more than one ready task, and keeps the decisions."""
+    """Decides at each dispatch which task runs, and keeps the decisions and the turns.
 
-    def __init__(self, policy: Policy, longest: int) -> None:
+    Args:
+        policy: decides when there is more than one choice.
+        longest: the largest number of turns.
+        shared: the footprint of every turn is that it may use anything.
+
+    Attributes:
+        steps: the decisions.
+        turns: the turns; the last one may go on.
+        names: the name of each task; see :class:`TaskTurn`.
+        recorded: the tasks whose use of resources is recorded; the others may use anything.
+        pending: the footprint of the command that each task has begun, for the turns in which it continues.
+    """
+
+    def __init__(self, policy: Policy, longest: int, *, shared: bool = False) -> None:
         self._policy = policy
         self._left = longest
+        self._shared = shared
         self._last: Choice | None = None
+        self._fresh = True
+        self._over = False
         self.steps: list[Step] = []
+        self.turns: list[TaskTurn] = []
+        self.names: dict[int, object] = {}
+        self.recorded: set[int] = set()
+        self.pending: dict[int, Footprint] = {}
 
     def choose(self, ready: Sequence[Choice]) -> int:
+        if self._over:
+            return 0
+        numbers = tuple(choice.number for choice in ready)
+        try:
+            self._pass(numbers)
+            index = self._choose(ready, numbers)
+        except BaseException:
+            self._over = True
+            raise
+        number = numbers[index]
+        footprint = Footprint(everything=self._shared or number not in self.recorded)
+        if number in self.pending:
+            footprint.include(self.pending[number])
+        self.turns.append(TaskTurn(number, self.names.get(number, number), numbers, footprint, self._fresh))
+        self._fresh = False
+        return index
+
+    def _choose(self, ready: Sequence[Choice], numbers: tuple[int, ...]) -> int:
         self._left -= 1
         if self._left < 0:
             raise Broken("endless run", "the scenario goes on and on; `longest` dispatches were made")
         last = self._last
         if len(ready) == 1:
+            self._policy.forced(ready[0])
             self._last = ready[0]
             return 0
         default = ready.index(last) if last in ready else 0
         index = self._policy.choose(len(self.steps), ready, default)
-        chosen = ready[index]
-        self.steps.append(
-            Step(chosen.number, ready[default].number, tuple(strand.number for strand in ready), last in ready)
-        )
-        self._last = chosen
+        self.steps.append(Step(numbers[index], numbers[default], numbers, last in ready))
+        self._last = ready[index]
         return index
 
+    def _pass(self, ready: tuple[int, ...]) -> None:
+        """The last turn is over."""
+        if self.turns:
+            last = self.turns[-1]
+            last.woke = frozenset(ready).difference(last.ready)
+            self._policy.passed(last)
+
+    def end(self) -> None:
+        """The run is over."""
+        if not self._over:
+            self._over = True
+            self._pass(())
+
     @property
-    def deviations(self) -> tuple[tuple[int, int], ...]:
+    def footprint(self) -> Footprint | None:
+        """The footprint of the turn that goes on; None before the first, and when no task is ready."""
+        return self.turns[-1].footprint if self.turns and not self._fresh and not self._over else None
+
+    def idle(self) -> None:
+        """No task is ready: the next turn comes after all that were, in every order."""
+        self._fresh = True
+
+    @property
+    def deviations(self) -> Deviations:
         """The deviations of this run, from which its order can be repeated."""
         return tuple((at, step.chosen) for at, step in enumerate(self.steps) if step.chosen != step.default)
 

@@ -7,21 +7,30 @@ within that number of seconds may run before a task that is ready now.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region, Task
+from tdqsim.cics.internals import request_of
+from tdqsim.cics.model.task import TaskData
 from tdqsim.core.agenda import Agenda, Entry, is_stale
-from tdqsim.core.dispatch import Dispatcher, Timer
+from tdqsim.core.dispatch import Dispatcher, Strand, Timer, WaitQueue
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.ibmi import StartedJob, System
 from tdqsim.ibmi.job import JobBase
+from tdqsim.testing._footprints import ENQ, Footprint, Touch, touched_by_api, touched_by_command
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers, stuck
+from tdqsim.testing.faults import FaultPlan, MessageFault
 from tdqsim.testing.hooks import add_hook
 from tdqsim.testing.stores import RecycledStores
 from tdqsim.testing.text import show_record
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.testing._placements import Placed
 
 __all__ = ["Stage", "StagedDispatcher", "StagedRegion"]
 
@@ -68,17 +77,107 @@ class _StagedAgenda(Agenda):
 
 
 class StagedDispatcher(Dispatcher):
-    """A dispatcher that asks the explorer for the next task or timer; see the top of this module."""
+    """A dispatcher that asks the explorer for the next task or timer; see the top of this module.
+
+    Args:
+        controller: decides, and records the turns.
+        slack: see the module.
+        clock: the clock of the regions; a new one by default.
+        faults: the faults; commands that one of them may fit conflict with each other, because the fault counts them.
+    """
 
     _agenda: _StagedAgenda
 
     def __init__(
-        self, choose: Callable[[Sequence[Choice]], int], slack: float = 0.0, clock: StillClock | None = None
+        self,
+        controller: Controller,
+        slack: float = 0.0,
+        clock: StillClock | None = None,
+        faults: FaultPlan | None = None,
     ) -> None:
         super().__init__(clock or StillClock(), agenda=_StagedAgenda)
-        self.chooser = choose
-        self._choose = choose
+        self.chooser = self._choose = controller.choose
         self._slack_ns = round(slack * _NS)
+        self._controller = controller
+        self._faults = () if faults is None else faults.faults
+        self._held: dict[int, Footprint] = {}
+        self._begun: dict[int, int] = {}
+        self.on_idle.append(controller.idle)
+
+    # -- what turns use -----------------------------------------------------------------------------------------------
+
+    def begin(self, strand: Strand) -> Strand:
+        """See :class:`tdqsim.core.dispatch.Dispatcher`."""
+        begun = super().begin(strand)
+        parent, controller = self.current.number, self._controller
+        count = self._begun[parent] = self._begun.get(parent, 0) + 1
+        controller.names[begun.number] = (controller.names.get(parent, 0), count)
+        if isinstance(begun.local, TaskData):
+            controller.recorded.add(begun.number)
+        return begun
+
+    def record_job(self, strand: Strand) -> None:
+        """The strand of a job: its use of resources is recorded."""
+        self._controller.recorded.add(strand.number)
+
+    def use(self, touches: Iterable[Touch] | None, operation: str = "") -> None:
+        """The command that begins uses resources; None for anything. Outside any task it may use anything."""
+        footprint = Footprint(everything=touches is None or self.current is self.outside)
+        for touch in touches or ():
+            footprint.add(touch.key, writes=touch.writes)
+            if touch.held:
+                self._held.setdefault(self.current.number, Footprint()).add(touch.key)
+        for number, fault in enumerate(self._faults):
+            matched = fault.operation if isinstance(fault, MessageFault) else getattr(fault, "command", operation)
+            if matched in ("", operation):
+                footprint.add(("fault", number))
+                self.end_unit(over=False)  # perhaps the fault backs it out
+        self._controller.pending[self.current.number] = footprint
+        self._add(footprint)
+
+    def use_everything(self) -> None:
+        """The turn may use anything."""
+        self._add(Footprint(everything=True))
+
+    def used(self) -> None:
+        """The command is complete."""
+        self._controller.pending.pop(self.current.number, None)
+
+    def end_unit(self, *, alone: bool = True, over: bool = True) -> None:
+        """A unit of work ends: its locks are free.
+
+        Args:
+            alone: no other region takes part.
+            over: it ends now, not only perhaps.
+        """
+        held = self._held.get(self.current.number)
+        if held is not None:
+            self._add(held)
+            if over:
+                held.written = {key for key in held.written if key[0] == ENQ}  # perhaps it is held by the task
+        if not alone:
+            self.use(None)
+
+    def _add(self, footprint: Footprint) -> None:
+        own = self._controller.footprint
+        if own is not None:
+            own.include(footprint)
+
+    def _finish(self, strand: Strand) -> None:
+        task = strand.local
+        if strand.exception is not None:
+            self.use_everything()  # messages and statistics
+        if strand.number in self._held:
+            self._add(self._held.pop(strand.number))
+        if isinstance(task, TaskData):
+            self._add(_used_at_end(task))
+        super()._finish(strand)
+
+    def _park_outside(self, queue: WaitQueue) -> None:
+        super()._park_outside(queue)
+        self.use_everything()
+
+    # -- turns --------------------------------------------------------------------------------------------------------
 
     def _settle_one(self, *, flows: bool = True) -> bool:  # noqa: ARG002 (every dispatch is a choice)
         """Dispatch the chosen strand, or fire the chosen timer."""
@@ -122,23 +221,44 @@ def _moment(entry: Entry) -> tuple[int, int]:
     return entry[:2]
 
 
+def _used_at_end(task: TaskData) -> Footprint:
+    """The trigger queue and the terminal of a task, which its end makes free."""
+    footprint = Footprint()
+    request = request_of(task)
+    applid = task.region.applid
+    if request is not None:
+        footprint.add(("TD", applid, request.queue.name))
+    if task.eib.eibtrmid.strip():
+        footprint.add(("terminals", applid))
+    return footprint
+
+
 class _Yields:
     """A hook that lets other tasks run before each command of a region and before each commit."""
 
-    def __init__(self, dispatcher: Dispatcher) -> None:
-        self._dispatcher = dispatcher
+    def __init__(self, region: Region, dispatcher: StagedDispatcher) -> None:
+        self._region, self._dispatcher = region, dispatcher
 
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # noqa: ARG002  (a hook's)
-        """Let another task run before this command."""
-        self.give_way()
+        """Let another task run before this command, and record what the command uses."""
+        self._give_way()
+        self._dispatcher.use(touched_by_command(self._region, command, arguments), command)
+        if command == "SYNCPOINT ROLLBACK":
+            self._dispatcher.end_unit()
 
-    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """Do nothing after a command."""
+    def after(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:  # noqa: ARG002
+        """Record that the command is complete."""
+        self._dispatcher.used()
 
-    def give_way(self, *_: object) -> None:
+    def before_commit(self, uow: UnitOfWork) -> None:
+        """Let another task run before this commit."""
+        self._give_way()
+        self._dispatcher.end_unit(alone=not uow.participants)
+
+    def _give_way(self) -> None:
         """Let another task run now, unless the caller is outside any task."""
         if self._dispatcher.current is not self._dispatcher.outside:
-            self._dispatcher.yield_now()
+            self._dispatcher.yield_now(always=True)
 
 
 class StagedRegion(Region):
@@ -147,9 +267,31 @@ class StagedRegion(Region):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.hardening.shared = False  # a shared commit would hide the order of its units of work
-        yields = _Yields(self.dispatcher)
-        self.recovery.before_commit = yields.give_way
+        dispatcher = self.dispatcher
+        assert isinstance(dispatcher, StagedDispatcher)
+        yields = _Yields(self, dispatcher)
+        self.recovery.before_commit = yields.before_commit
         add_hook(self, yields)
+
+
+def _uses_everything(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a region that a task may call, too; its turn may then use anything."""
+
+    @wraps(method)
+    def call(self: StagedRegion, *args: Any, **options: Any) -> Any:
+        dispatcher = self.dispatcher
+        assert isinstance(dispatcher, StagedDispatcher)
+        dispatcher.use_everything()
+        return method(self, *args, **options)
+
+    return call
+
+
+for _name in (
+    "browse_tdqueue", "close", "explain", "install", "load_handlers", "peek", "register", "seed", "set_terminal",
+    "shutdown", "snapshot", "start", "stepped",
+):  # fmt: skip
+    setattr(StagedRegion, _name, _uses_everything(getattr(Region, _name)))
 
 
 class _StagedSystem(System):
@@ -158,6 +300,9 @@ class _StagedSystem(System):
     def start(self, *args: Any, **options: Any) -> StartedJob:  # type: ignore[override]  # it passes all arguments on
         """See :meth:`tdqsim.ibmi.System.start`."""
         started = super().start(*args, **options)
+        if isinstance(self.dispatcher, StagedDispatcher):
+            self.dispatcher.use_everything()
+            self.dispatcher.record_job(started.strand)
         self.started.append(started)
         return started
 
@@ -184,12 +329,23 @@ class Stage:
     """
 
     def __init__(
-        self, policy: Policy, stores: RecycledStores, longest: int, *, slack: float = 0.0, log: bool = False
+        self,
+        policy: Policy,
+        stores: RecycledStores,
+        longest: int,
+        *,
+        slack: float = 0.0,
+        log: bool = False,
+        shared: bool = False,
+        faults: Placed | None = None,
     ) -> None:
-        self.controller = Controller(policy, longest)
-        self.dispatcher: Dispatcher = StagedDispatcher(self.controller.choose, slack)
+        # with slack, time may move between any two turns
+        self.controller = Controller(policy, longest, shared=shared or slack > 0)
+        self._staged = StagedDispatcher(self.controller, slack, faults=faults.plan if faults else None)
+        self.dispatcher: Dispatcher = self._staged
         self.dispatcher.on_idle.append(self._look)
         self.regions: list[Region] = []
+        self.faults = faults.active() if faults else None
         self.deadlock = ""
         self.log: list[str] | None = [] if log else None
         self._stores = stores
@@ -203,6 +359,8 @@ class Stage:
         region = StagedRegion(definitions, dispatcher=self.dispatcher, **options)
         if self.log is not None:
             add_hook(region, self)
+        if self.faults is not None:
+            self.faults.attach(region)
         self.regions.append(region)
         return region
 
@@ -211,14 +369,17 @@ class Stage:
         if "path" not in options:
             options["path"] = self._stores.take()
         system = _StagedSystem(dispatcher=self.dispatcher, **options)
-        system.faults = self._before_api
+        system.faults = partial(self._before_api, system)
+        if self.faults is not None:
+            self.faults.attach(system)
         self.systems.append(system)
         return system
 
-    def _before_api(self, job: JobBase, operation: str, name: str, library: str) -> None:
-        dispatcher = self.dispatcher
+    def _before_api(self, system: System, job: JobBase, operation: str, name: str, library: str) -> None:
+        dispatcher = self._staged
         if dispatcher.current is not dispatcher.outside:
-            dispatcher.yield_now()
+            dispatcher.yield_now(always=True)
+        dispatcher.use(touched_by_api(system, operation, name), operation)
         if self.log is not None:
             self.log.append(f"job {job.qualified_name} {operation} {library}/{name}")
 
@@ -259,6 +420,8 @@ class Stage:
 
     def close(self) -> None:
         """End the regions and systems."""
+        if self.faults is not None:
+            self.faults.detach()
         for system in self.systems:
             system.close()
         for region in self.regions:

@@ -159,6 +159,10 @@ class ActivePlan:
         count = self._counts[number] = self._counts.get(number, 0) + 1
         return _within(count, nth, times)
 
+    def count(self, number: int) -> int:
+        """How many commands have matched the fault with this number in the plan."""
+        return self._counts.get(number, 0)
+
     def note(self, fault: AnyFault, where: str) -> None:
         """Add a fault to ``happened``."""
         self.happened.append(f"{shown(fault)} {where}")

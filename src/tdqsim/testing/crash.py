@@ -307,7 +307,7 @@ class _RegionWorld:
         definitions = self._definitions if first else ()
         self._place = place
         if first and self.controller is not None:
-            dispatcher: Dispatcher = StagedDispatcher(self.controller.choose, clock=clock)
+            dispatcher: Dispatcher = StagedDispatcher(self.controller, clock=clock)
             self.subject = StagedRegion(definitions, store=place, dispatcher=dispatcher, **self._options)
         else:
             self.subject = Region(definitions, store=place, dispatcher=Dispatcher(clock), **self._options)

@@ -14,13 +14,23 @@ Time
     Only waits take time: DELAY, intervals, waits with a limit. Of two deadlines at the same moment, either may come
     first. With ``slack``, a deadline that is near may also come before a task that is ready now.
 
+Orders that come to the same
+    Turns of two tasks that use different queues, locks and files may be exchanged. Of all orders that differ only in
+    that, one is run (:mod:`~tdqsim.testing._explorer`). The explorer sees what goes through commands and methods of
+    regions and systems (:mod:`~tdqsim.testing._footprints`). Of Python objects that tasks share it knows nothing; with
+    ``shared=True`` every order is run.
+
 How schedules are chosen
     ``pct``         each task gets a random priority, and of the ready tasks the one with the highest priority runs. At
-                    ``depth - 1`` random moments the running task gets the lowest priority. A bug that needs ``depth``
-                    orderings between n tasks with k steps is found with a probability of at least
-                    1 / (n * k ** (depth - 1)) in each schedule.
-    ``exhaustive``  every schedule with at most ``preemptions`` switches away from a task that could have continued,
-                    those with the fewest first.
+                    ``depth - 1`` random moments the running task gets the lowest priority. Where earlier runs have left
+                    something to try, only that may be chosen.
+    ``exhaustive``  one schedule of each class, those with the fewest switches away from a task that could have
+                    continued first. With ``preemptions=N``, every schedule with at most N such switches, equivalent
+                    ones too.
+
+Faults
+    With ``faults=[...]`` each of them happens at every command that it matches, at most ``max_faults`` in one run, in
+    the orders that are left.
 
 A schedule is written down as its *deviations*: the steps at which another task ran than by default. By default a task
 continues while it can; then timers that are due come, and then the task that has been ready longest. So a schedule
@@ -33,14 +43,20 @@ the preemption bound: Musuvathi and Qadeer, Iterative Context Bounding (2007).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, Literal
 
 from tdqsim.cics import Abend
 from tdqsim.errors import WouldWaitForever
-from tdqsim.testing._orders import Broken, Policy, Schedule, Step, Written, policy_of
+from tdqsim.testing._explorer import Draw, Explorer, identity
+from tdqsim.testing._orders import Broken, Deviations, Policy, Redundant, Schedule, Written, policy_of
+from tdqsim.testing._pasted import call_of, test_of
+from tdqsim.testing._placements import FaultSearch, Placed, candidates_of
+from tdqsim.testing._shrinker import Tried, shrink
 from tdqsim.testing._stage import Stage
+from tdqsim.testing.faults import AnyFault, FaultPlan
 from tdqsim.testing.stores import RecycledStores
 
 __all__ = ["Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"]
@@ -48,8 +64,14 @@ __all__ = ["Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "ex
 Method = Literal["pct", "exhaustive"]
 Scenario = Callable[[Stage], object]
 _LONGEST_RUN: Final = 100_000
-_LONGEST_SEARCH: Final = 500
-_Deviations = tuple[tuple[int, int], ...]
+_REPEATED: Final = 20
+"""The search ends after so many times as many runs that repeat earlier ones as schedules were asked for."""
+
+
+_CHANGES: Final = (
+    "the scenario does not do the same each time; or its tasks share state that does not go through commands: "
+    "pass shared=True"
+)
 
 
 class ScheduleFailure(AssertionError):
@@ -71,6 +93,8 @@ class Failure:
         schedule: the smallest schedule that was found to fail in the same way.
         trace: the commands of the smallest schedule, in order.
         exception: the exception that was raised.
+        faults: the faults that happened, as few as fail in the same way.
+        test: Python source of a test that fails in the same way.
     """
 
     kind: str
@@ -79,6 +103,8 @@ class Failure:
     schedule: Schedule
     trace: tuple[str, ...] = ()
     exception: BaseException | None = field(default=None, compare=False)
+    faults: FaultPlan = field(default_factory=FaultPlan)
+    test: str = ""
 
     def __str__(self) -> str:
         """The failure, the commands, and how to run it again."""
@@ -86,8 +112,10 @@ class Failure:
             f"{self.kind}: {self.message}",
             f"found with {self.found.token}; the smallest schedule has {len(self.schedule.deviations)} switches:",
             *(f"  {line}" for line in self.trace),
-            f"run it again: replay(scenario, {self.schedule.token!r})",
+            f"run it again: {call_of('replay', 'scenario', self.schedule.token, faults=self.faults)}",
         ]
+        if self.faults.faults:
+            lines.insert(1, f"with {self.faults!r}")
         return "\n".join(lines)
 
 
@@ -96,11 +124,13 @@ class Exploration:
     """The result of :func:`explore`.
 
     Attributes:
-        schedules: how many were run, without those of minimising.
-        distinct: how many of them were different orders.
-        complete: whether all orders were tried (exhaustive only).
+        schedules: how many were run, without those of minimising and without ``repeated``.
+        distinct: how many of them were not equivalent to another one.
+        complete: whether nothing is left to try.
         failure: the first failure, or None.
         failed_at: number of the schedule that failed, from 1; 0 when none did.
+        repeated: runs that were ended when they turned out to be equivalent to an earlier one.
+        remaining: how many schedules are known to be left; more may turn up behind them. 0 if complete.
     """
 
     schedules: int
@@ -108,6 +138,14 @@ class Exploration:
     complete: bool
     failure: Failure | None
     failed_at: int = 0
+    repeated: int = 0
+    remaining: int = 0
+
+    def __str__(self) -> str:
+        """How much of the space was covered, in words."""
+        left = "all there are" if self.complete else f"at least {self.remaining} are left"
+        failed = f"; schedule {self.failed_at} failed: {self.failure.kind}" if self.failure is not None else ""
+        return f"{self.schedules} schedules were run, {self.distinct} of them different; {left}{failed}"
 
     def check(self) -> Exploration:
         """Raise ScheduleFailure if there is a failure.
@@ -116,7 +154,8 @@ class Exploration:
             ScheduleFailure: the scenario failed in some order.
         """
         if self.failure is not None:
-            text = f"schedule {self.failed_at} of {self.schedules} failed\n{self.failure}"
+            where = f"schedule {self.failed_at} of {self.schedules} failed"
+            text = f"{where}\n{self.failure}\nas a test:\n\n{self.failure.test}"
             raise ScheduleFailure(text, self.failure) from self.failure.exception
         return self
 
@@ -126,27 +165,34 @@ class _Runner:
 
     def __init__(
         self, scenario: Scenario, stores: RecycledStores, allow_abends: Iterable[str], longest: int, *, may_wait: bool,
-        slack: float = 0.0,
+        slack: float = 0.0, shared: bool = False,
     ) -> None:  # fmt: skip
-        self._scenario = scenario
+        self.scenario = scenario
         self._stores = stores
         self._allowed = frozenset(allow_abends)
         self._may_wait = may_wait
         self._longest = longest
+        self._shared = shared
         self.slack = slack
 
-    def run(self, policy: Policy, *, log: bool = False) -> tuple[Stage, str, BaseException | None]:
+    def run(
+        self, policy: Policy, faults: Placed | None = None, *, log: bool = False
+    ) -> tuple[Stage, str, BaseException | None]:
         """Run once; return the stage at its end, the kind of failure (empty for none), and the exception."""
-        stage = Stage(policy, self._stores, self._longest, slack=self.slack, log=log)
+        stage = Stage(
+            policy, self._stores, self._longest, slack=self.slack, log=log, shared=self._shared, faults=faults
+        )
         kind = ""
         error: BaseException | None = None
         try:
             try:
-                self._scenario(stage)
+                self.scenario(stage)
             finally:
                 if stage.deadlock:
                     stage.verdict(self._allowed, may_wait=self._may_wait)
             stage.verdict(self._allowed, may_wait=self._may_wait)
+        except Redundant:
+            pass
         except Broken as broken:
             kind, error = broken.kind, broken
         except WouldWaitForever as waits:
@@ -158,56 +204,32 @@ class _Runner:
         except Exception as other:  # noqa: BLE001  (whatever the scenario raises is its failure)
             kind, error = type(other).__name__, other
         finally:
+            stage.controller.end()
             stage.close()
         return stage, kind, error
 
-    def minimise(self, kind: str, deviations: _Deviations) -> _Deviations:
-        """Leave out deviations, many at once first, as long as the run fails in the same way; then look for fewer."""
-        best = deviations
-        size = max(1, len(best) // 2)
-        while size:
-            at = 0
-            while at < len(best):
-                fewer = best[:at] + best[at + size :]
-                stage, failed, _ = self.run(Written(fewer))
-                shorter = stage.controller.deviations
-                if failed == kind and len(shorter) < len(best):
-                    best = shorter
-                else:
-                    at += size
-            size //= 2
-        fewer_still = self._fewer(kind, len(best))
-        return best if fewer_still is None else fewer_still
+    def _attempt(self, kind: str, deviations: Deviations, faults: FaultPlan) -> Tried:
+        stage, failed, _ = self.run(Written(deviations), Placed(faults))
+        return Tried(failed == kind, stage.controller.deviations, stage.controller.steps)
 
-    def _fewer(self, kind: str, count: int) -> _Deviations | None:
-        """Fewer than ``count`` deviations that fail in the same way, the fewest first; None if none is found soon."""
-        level: list[_Deviations] = [()]
-        runs = 0
-        for length in range(count):
-            following: list[_Deviations] = []
-            for deviations in level:
-                runs += 1
-                if runs > _LONGEST_SEARCH:
-                    return None
-                stage, failed, _ = self.run(Written(deviations))
-                if failed == kind:
-                    return stage.controller.deviations
-                if length + 1 < count:
-                    following += _one_more(stage.controller.steps, deviations)
-            level = following
-        return None
-
-    def failure(self, found: Schedule, kind: str, error: BaseException, stage: Stage, *, minimise: bool) -> Failure:
-        """The failure with its smallest schedule and its commands."""
+    def failure(self, stage: Stage, kind: str, error: BaseException, faults: FaultPlan, *, minimise: bool) -> Failure:
+        """The failure of a run, with its smallest schedule and its commands."""
         deviations = stage.controller.deviations
+        found = Schedule(deviations, slack=self.slack)
         if minimise:
-            deviations = self.minimise(kind, deviations)
-        again, kind_again, error_again = self.run(Written(deviations), log=True)
+            deviations, faults = shrink(partial(self._attempt, kind), deviations, faults)
+        again, kind_again, error_again = self.run(Written(deviations), Placed(faults), log=True)
         if kind_again == kind and error_again is not None:
             error = error_again
         message = str(error).partition("\n")[0] or type(error).__name__
         smallest = Schedule(deviations, slack=self.slack)
-        return Failure(kind, message, found, smallest, tuple(again.log or ()), error)
+        test = test_of("replay", (self.scenario, smallest.token), faults=faults, **self._options)
+        return Failure(kind, message, found, smallest, tuple(again.log or ()), error, faults, test)
+
+    @property
+    def _options(self) -> dict[str, object]:
+        allowed = {"allow_abends": sorted(self._allowed)} if self._allowed else {}
+        return {**allowed, "may_wait": True} if self._may_wait else {**allowed}
 
 
 def explore(
@@ -217,24 +239,30 @@ def explore(
     method: Method = "pct",
     seed: int = 1,
     depth: int = 3,
-    preemptions: int = 2,
+    preemptions: int | None = None,
     minimise: bool = True,
     allow_abends: Iterable[str] = (),
     may_wait: bool = False,
     slack: float = 0.0,
     longest: int = _LONGEST_RUN,
     stores: RecycledStores | None = None,
+    shared: bool = False,
+    faults: Iterable[AnyFault] = (),
+    max_faults: int = 1,
 ) -> Exploration:
     """Run a scenario in many orders of its tasks, up to the first that fails.
+
+    Orders that differ only in the order of requests on different queues, locks and files are run once.
 
     Args:
         scenario: a function of a Stage, on which it makes regions; ``help("tdqsim.testing.schedules")`` shows one.
         schedules: the largest number of schedules; the first is CICS order.
-        method: ``pct`` or ``exhaustive``.
+        method: ``pct`` (random) or ``exhaustive`` (the fewest switches first).
         seed: the seed of the first random schedule; the others have the seeds that follow.
         depth: how many orderings a bug may need (``pct``), 1 or more.
-        preemptions: the largest number in one schedule (``exhaustive``).
-        minimise: look for the smallest schedule that fails in the same way.
+        preemptions: try every schedule with at most so many switches away from a task that could have continued, also
+            if it is equivalent to another one (``exhaustive``); by default one schedule of each class, without limit.
+        minimise: look for the smallest schedule, with the fewest faults, that fails in the same way.
         allow_abends: abend codes, and message ids or names of exceptions of jobs, that are no failure; ``*`` for all.
         may_wait: whether a task may wait for ever.
         slack: seconds by which the machine may be late: a deadline that is no further away, such as DTIMOUT or the end
@@ -242,75 +270,68 @@ def explore(
             come in either order.
         longest: a run with more dispatches counts as endless.
         stores: the source of the regions' stores; by default a new one.
+        shared: the tasks share state that does not go through CICS or IBM i, such as a Python list whose order matters;
+            then no two turns commute.
+        faults: each :class:`~tdqsim.testing.Fault` or :class:`~tdqsim.testing.MessageFault` happens at each command
+            that it matches, whatever its ``nth``.
+        max_faults: the largest number of faults in one run.
 
     Raises:
         ValueError: an argument is not allowed.
     """
-    if schedules < 1 or depth < 1 or preemptions < 0:
+    if schedules < 1 or depth < 1 or (preemptions is not None and preemptions < 0):
         raise ValueError("allowed are: schedules 1 or more, depth 1 or more, preemptions 0 or more")
     if not 0 <= slack < float("inf"):
         raise ValueError(f"slack {slack!r}: allowed are 0 or more seconds")
     if method not in ("pct", "exhaustive"):
         raise ValueError(f"method {method!r}: allowed are pct and exhaustive")
+    every = method == "exhaustive" and preemptions is not None
+    search = FaultSearch(
+        candidates_of(faults, max_faults), max_faults, lambda: Explorer(reduce=not every, most=preemptions or 0)
+    )
     with RecycledStores() as own:
-        runner = _Runner(scenario, stores or own, allow_abends, longest, may_wait=may_wait, slack=slack)
-        if method == "pct":
-            return _random(runner, schedules, seed, depth, minimise=minimise)
-        return _exhaustive(runner, schedules, preemptions, minimise=minimise)
+        runner = _Runner(
+            scenario, stores or own, allow_abends, longest, may_wait=may_wait, slack=slack, shared=shared
+        )  # fmt: skip
+        draw = Draw(seed, depth) if method == "pct" else None
+        return _search(runner, search, schedules, draw, minimise=minimise, every=every)
 
 
-def _random(runner: _Runner, schedules: int, seed: int, depth: int, *, minimise: bool) -> Exploration:
-    seen: set[_Deviations] = set()
-    steps = 1
-    for number in range(schedules):
-        schedule = Schedule() if not number else Schedule((), seed + number - 1, depth, steps, runner.slack)
-        stage, kind, error = runner.run(policy_of(schedule))
-        seen.add(stage.controller.deviations)
-        steps = max(steps, len(stage.controller.steps))
-        if error is not None:
-            failure = runner.failure(schedule, kind, error, stage, minimise=minimise)
-            return Exploration(number + 1, len(seen), complete=False, failure=failure, failed_at=number + 1)
-    return Exploration(schedules, len(seen), complete=False, failure=None)
-
-
-def _exhaustive(runner: _Runner, schedules: int, preemptions: int, *, minimise: bool) -> Exploration:
-    waves: list[list[_Deviations]] = [[()], *([] for _ in range(preemptions))]
+def _search(
+    runner: _Runner, search: FaultSearch, schedules: int, draw: Draw | None, *, minimise: bool, every: bool
+) -> Exploration:
     count = 0
-    for used, wave in enumerate(waves):
-        while wave:
-            if count == schedules:
-                return Exploration(count, count, complete=False, failure=None)
-            deviations = wave.pop()
-            count += 1
-            stage, kind, error = runner.run(Written(deviations))
-            if error is not None:
-                failure = runner.failure(
-                    Schedule(deviations, slack=runner.slack), kind, error, stage, minimise=minimise
-                )
-                return Exploration(count, count, complete=False, failure=failure, failed_at=count)
-            _extend(stage.controller.steps, deviations, waves, used)
-    return Exploration(count, count, complete=True, failure=None)
-
-
-def _extend(steps: list[Step], deviations: _Deviations, waves: list[list[_Deviations]], used: int) -> None:
-    """Add every schedule with one deviation more, after the last one; a preemption belongs to the next wave."""
-    for more in _one_more(steps, deviations):
-        wave = used + steps[more[-1][0]].preempts
-        if wave < len(waves):
-            waves[wave].append(more)
-
-
-def _one_more(steps: list[Step], deviations: _Deviations) -> Iterator[_Deviations]:
-    start = deviations[-1][0] + 1 if deviations else 0
-    for at in range(start, len(steps)):
-        step = steps[at]
-        for number in step.ready:
-            if number != step.default:
-                yield (*deviations, (at, number))
+    different: set[int] = set()
+    while (trial := search.next()) and count < schedules and search.repeated <= _REPEATED * schedules:
+        walk = trial.explorer.walk(draw.policy(trial.explorer) if draw is not None else None)
+        stage, kind, error = runner.run(walk, trial.placed)
+        if not search.ended(walk, stage.faults):
+            continue
+        if error is None and draw is None and not trial.explorer.steady:
+            kind, error = "changing run", Broken("changing run", _CHANGES)
+        count += 1
+        different.add(identity(stage.controller.turns) if every else count)
+        if draw is not None:
+            draw.steps = max(draw.steps, len(stage.controller.steps))
+        if error is not None:
+            failure = runner.failure(stage, kind, error, trial.placed.plan, minimise=minimise)
+            return Exploration(
+                count, len(different), complete=False, failure=failure, failed_at=count, repeated=search.repeated,
+                remaining=search.remaining,
+            )  # fmt: skip
+    return Exploration(
+        count, len(different), complete=search.complete, failure=None, repeated=search.repeated,
+        remaining=search.remaining,
+    )  # fmt: skip
 
 
 def replay(
-    scenario: Scenario, schedule: Schedule | str, *, allow_abends: Iterable[str] = (), may_wait: bool = False
+    scenario: Scenario,
+    schedule: Schedule | str,
+    *,
+    allow_abends: Iterable[str] = (),
+    may_wait: bool = False,
+    faults: FaultPlan | Iterable[AnyFault] = (),
 ) -> tuple[str, ...]:
     """Run a scenario once, in a given order.
 
@@ -319,6 +340,7 @@ def replay(
         schedule: a schedule or its token.
         allow_abends: abend codes that are no failure.
         may_wait: whether a task may wait for ever.
+        faults: the faults that happen; they are used on each region and system that the scenario makes.
 
     Returns:
         The commands, in order.
@@ -328,12 +350,14 @@ def replay(
         ValueError: the text is not a token.
     """
     given = Schedule.parse(schedule) if isinstance(schedule, str) else schedule
+    plan = faults if isinstance(faults, FaultPlan) else FaultPlan(*faults)
     with RecycledStores() as stores:
         runner = _Runner(scenario, stores, allow_abends, _LONGEST_RUN, may_wait=may_wait, slack=given.slack)
-        stage, kind, error = runner.run(policy_of(given), log=True)
+        stage, kind, error = runner.run(policy_of(given), Placed(plan), log=True)
     trace = tuple(stage.log or ())
     if error is not None:
         message = str(error).partition("\n")[0] or type(error).__name__
-        failure = Failure(kind, message, given, Schedule(stage.controller.deviations, slack=given.slack), trace, error)
+        smallest = Schedule(stage.controller.deviations, slack=given.slack)
+        failure = Failure(kind, message, given, smallest, trace, error, plan)
         raise ScheduleFailure(str(failure), failure) from error
     return trace
