@@ -367,7 +367,7 @@ def test_an_older_half_is_noticed_after_a_clean_close(tmp_path):
     for half in ("durable", "volatile"):
         place = copy_of(path, tmp_path / "mixed")
         shutil.copy(tmp_path / "old" / half / "data.mdb", place / half / "data.mdb")
-        with pytest.raises(StoreDamaged, match="not as it was when the store was closed"):
+        with pytest.raises(StoreDamaged, match="has changed since the store was closed"):
             Region(store=place)
 
 
