@@ -12,7 +12,7 @@ import pytest
 from tdqsim import Condition, Region, System, define_tdqueue, define_transaction
 from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest, Moment
-from tdqsim.report.parts import Prose
+from tdqsim.report.parts import Part, Prose
 from tdqsim.testing.following import Follower
 
 LOGICAL = define_tdqueue(
@@ -208,3 +208,58 @@ def test_the_line_of_a_long_history_is_as_fine_at_its_beginning_as_at_its_end(co
     assert len(steps) <= 102
     assert max(gaps) <= max(1, count // 10)
     assert [each.value for each in steps] == sorted(each.value for each in steps)
+
+
+def test_conditions_are_counted_by_queue() -> None:
+    with Region([PLAIN, LOGICAL], supplied_queues=False) as region:
+        follower = Follower(region)
+        for queue in ("AUDT", "AUDT", "PAYQ"):
+            with suppress(Condition):
+                region.readq_td(queue)
+        region.writeq_td("AUDT", b"1")
+        digest = follower.digest()
+    assert (digest.queues["AUDT"].wrong, digest.queues["PAYQ"].wrong) == ({"QZERO": 2}, {"QZERO": 1})
+    table = "".join(history_sections.depth(digest)[0].words.html())
+    assert "QZERO 2" in table
+
+
+def texts(parts: list[Part]) -> list[tuple[str, bool]]:
+    return [(part.text, part.quiet) for part in parts if isinstance(part, Prose) and not part.code]
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(8, []), (11, [("The 8 deepest are drawn; 3 more are in the table.", True)])]
+)
+def test_the_deepest_queues_are_drawn(count: int, more: list[tuple[str, bool]]) -> None:
+    digest = Digest()
+    for n in range(count):
+        digest.take(moment("WRITEQ TD", n, queue=f"Q{n}", change=1))
+    digest.take(moment("READQ TD", count, queue="NONE", wrong="QZERO"))
+    assert texts(history_sections.depth(digest)) == more
+
+
+def test_queues_that_are_not_followed_are_counted() -> None:
+    digest = Digest()
+    for n in range(502):
+        digest.take(moment("WRITEQ TD", n, queue=f"Q{n}", change=1))
+    followed = "The first 500 queues are followed; at least 2 more are not."
+    assert texts(history_sections.depth(digest))[-1] == (followed, True)
+
+
+@pytest.mark.parametrize(("count", "said"), [(30, False), (31, True)])
+def test_the_last_thirty_triggers_are_shown(count: int, said: bool) -> None:
+    digest = Digest()
+    for n in range(count):
+        digest.take(moment("task", n, part="begin", who=f"task {n}", queue="PAYQ", started_by="PAYQ"))
+    (table,) = history_sections.triggers(digest)
+    shown = "".join(table.html())
+    assert shown.count("<tr>") == 31
+    assert (f"30 of {count} are shown; the last ones" in shown) is said
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, []), (21, ["1 more queues had operations."])])
+def test_twenty_queues_show_their_operations(count: int, more: list[str]) -> None:
+    digest = Digest()
+    for n in range(count):
+        digest.take(moment("WRITEQ TD", n, queue=f"Q{n}", change=1, line=str))
+    assert [text for text, quiet in texts(history_sections.operations(digest)) if quiet] == more

@@ -163,3 +163,30 @@ def test_cells_show_numbers_in_groups_and_truth_values_as_words() -> None:
     html = "".join(Table(("what",), [(1234567,), (True,), (False,), (0.5,)], "Cells").html())
     for shown in (">1,234,567<", ">True<", ">False<", ">0.5<"):
         assert shown in html
+
+
+def test_only_numbers_are_on_the_right() -> None:
+    rows = [("PAYQ", 1, "", 1.5), ("AUDT", 2, 3, "x")]
+    shown = "".join(Table(("queue", "n", "some", "mixed"), rows).html())
+    heads = [part.partition("</th>")[0] for part in shown.split('<th scope="col"')[1:]]
+    assert heads == [">queue", " class=n>n", " class=n>some", ">mixed"]
+
+
+def test_bars_of_long_names_lie_and_the_picture_has_room_for_each() -> None:
+    short = bars("Short", [(f"Q{n}", n) for n in range(40)], "queue", "records")
+    long = bars("Long", [(f"a long name {n}", n) for n in range(40)], "queue", "records")
+    assert (short.data[0]["orientation"], long.data[0]["orientation"]) == ("v", "h")
+    assert short.height == bars("Two", [("Q1", 1), ("Q2", 2)], "queue", "records").height
+    assert long.height > bars("Half", [(f"a long name {n}", n) for n in range(20)], "queue", "records").height
+
+
+def test_a_time_line_is_by_order_if_there_is_one() -> None:
+    def bases(orders: tuple[int, int]) -> list[float]:
+        words = Table(("task",), [("1",)])
+        drawn = time_line(
+            "Tasks", [Stretch("1", "task", "", orders, (7.0, 9.0))], {"task": ("#000", 0.5)}, "events", words
+        )
+        return drawn.data[0]["base"]
+
+    assert bases((4, 6)) == [0]  # the first of the two places
+    assert bases((0, 0)) == [7.0]

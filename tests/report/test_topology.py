@@ -171,3 +171,33 @@ def test_a_system_directory_too(tdq: Tdq, tmp_path: Path) -> None:  # noqa: F811
     assert [(node["owner"], node["kind"], node["name"]) for node in told["nodes"]] == [
         ("PAYSYS", "DTAQ", "PAYLIB/ORDERS")
     ]
+
+
+def test_the_aliases_of_a_queue_are_beside_it() -> None:
+    def names(queue: str) -> list[str]:
+        return [f"{queue}{n}" for n in range(3)]
+
+    queues = [define_tdqueue(name=name, type="INTRA") for name in ("AAA", "BBB")]
+    aliases = [
+        define_tdqueue(name=alias, type="INDIRECT", indirectname=queue)
+        for queue in ("AAA", "BBB")
+        for alias in names(queue)
+    ]
+    picture = topology([Site("A", "A", Definitions.of([*queues, *aliases]))]).picture()
+    rows = {
+        text: row
+        for trace in picture.data
+        if trace["mode"] == "markers+text"
+        for text, row in zip(trace["text"], trace["y"], strict=True)
+    }
+    for queue in ("AAA", "BBB"):
+        assert [rows[alias] - rows[queue] for alias in names(queue)] == [0, 1, 2]
+
+
+def test_the_targets_of_queues_that_are_cut_are_left_out() -> None:
+    queues = [
+        define_tdqueue(name=f"Q{n:03}", type="INTRA", transid=f"T{n:03}", triggerlevel=1, atifacility="FILE")
+        for n in range(100)
+    ]
+    picture = topology([Site("A", "A", Definitions.of(queues))]).picture()
+    assert sum(len(trace["x"]) for trace in picture.data if trace["mode"] == "markers+text") == 160
