@@ -18,6 +18,7 @@ from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
+from tdqsim.pipeline.extractors import RecordFile
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.qsam import CobolDataSource, QsamDataSource
 from tdqsim.pipeline.source import SplitReader
@@ -434,7 +435,26 @@ def test_redefinitions_by_rules(path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("rule", "words"),
+    [
+        ("ID + 1", "redefine_rule of q: 'ID . 1' is neither true nor false"),
+        ("1 / (ID - 1) = 1", "redefine_rule of q: .*zero"),
+    ],
+)
+def test_a_rule_without_a_truth_value_is_refused(path, rule, words):
+    path.write_bytes(ebcdic("1118"))
+    with pytest.raises(DatasetError, match=words):
+        read(path, RULED, **{"redefine_rule:0": f"Q => {rule}"})
+
+
 # code of the user's --------------------------------------------------------------------------------------------------
+
+
+def test_a_record_file_ends_where_the_data_ends():
+    data = b"0123456789"
+    file = RecordFile(lambda size, at: data[at : at + size], 2, 5)
+    assert (file.read(2), file.tell(), file.read(9), file.tell(), file.read(1)) == (b"23", 4, b"4", 5, b"")
 
 
 def counted(file, context):

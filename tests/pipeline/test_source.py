@@ -352,6 +352,22 @@ def test_texts_that_tell_how_many(tmp_path, name, sizes, lines):
     assert layout.encode(layout.decode(line)) == line.replace(b"\x40", b"\x00")
 
 
+def test_digits_that_stand_for_another_number(tmp_path):
+    path = tmp_path / "data"
+    path.write_bytes(b"".join(line.encode("cp037") + b"\x15" for line in ["1xyzz", "2z", "4wwwwz"]))
+    given_options = {
+        "path": str(path), "record_format": "D", "line_separator": "nl", "variable_size_occurs": "true",
+        "copybook_contents": "01 R. 05 KIND PIC 9. 05 T PIC X OCCURS 0 TO 4 DEPENDING ON KIND. 05 Z PIC X.",
+        "occurs_mapping": '{"T": {"1": 3, "2": 0}}',
+    }  # fmt: skip
+    found, _ = table(read_options(given_options))
+    assert found.to_pylist() == [
+        {"KIND": 1, "T": ["x", "y", "z"], "Z": "z"},
+        {"KIND": 2, "T": [], "Z": "z"},
+        {"KIND": 4, "T": ["w"] * 4, "Z": "z"},
+    ]
+
+
 def test_groups_as_text(tmp_path):
     path = tmp_path / "data"
     path.write_bytes("A1234z".encode("cp037"))

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import published, stamp
 from tdqsim.pipeline.stages import (
     Marks,
     Receipt,
@@ -262,3 +262,14 @@ def test_files_of_a_process_stay_where_nobody_can_be_asked_whether_it_is_there(
         other.setattr(sys, "platform", platform)
         keep_only(tmp_path, "replay", [])
     assert hidden.exists() == left
+
+
+def test_a_file_has_one_identity_whatever_leads_to_it(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a").write_bytes(b"1")
+    (tmp_path / "link").symlink_to(tmp_path / "data")
+    assert (
+        stamp(tmp_path / "link" / "a")
+        == stamp(tmp_path / "link" / ".." / "data" / "a")
+        == stamp(tmp_path / "data" / "a")
+    )
