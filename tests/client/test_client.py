@@ -292,3 +292,41 @@ def test_a_history_goes_on_behind_the_last_event():
     assert [path for _, path in server.asked] == [
         "/api/v1/regions/R/history?position=3&follow=True", "/api/v1/regions/R/history?position=5&follow=True"
     ]  # fmt: skip
+
+
+def test_an_event_without_a_position_does_not_move_it():
+    lost = 'data: {"event": "lost", "count": 2}\n\n'
+    with scripted(event(3) + lost, event(4)) as (server, client):
+        follow = client.region("R").history(3)
+        assert [next(follow)["event"] for _ in range(3)] == ["command", "lost", "command"]
+        follow.close()
+    assert [path for _, path in server.asked][1] == "/api/v1/regions/R/history?position=4&follow=True"
+
+
+def test_a_user_signs_on_for_a_token():
+    with scripted({"token": "hers"}) as (server, _client):
+        Client.sign_on(server.url, "ANNA", "apple pie", timeout=300).close()
+    assert server.asked == [("POST", "/api/v1/session")]
+
+
+def test_faults_are_removed():
+    with scripted({}) as (server, client):
+        client.remove_faults("R")
+    assert server.asked == [("DELETE", "/api/v1/regions/R/faults")]
+
+
+def test_a_start_without_an_interval_has_none(region):
+    statements = []
+    region.execute = lambda text, variables: statements.append((text, variables)) or {"resp": 0}
+    region.start("PAYP")
+    region.start("PAYP", b"\xc1", interval=5)
+    assert statements == [
+        ("START TRANSID(T)", {"T": "PAYP"}),
+        ("START TRANSID(T) FROM(FROM) INTERVAL(INTERVAL)", {"T": "PAYP", "FROM": {"hex": "c1"}, "INTERVAL": 5}),
+    ]
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://host:port", "ftp://host", "http://", "host:80"])
+def test_an_address_that_cannot_be_is_refused(url):
+    with pytest.raises(UsageError, match="url"):
+        Client(url, "")

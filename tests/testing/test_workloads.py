@@ -286,6 +286,7 @@ class Linked(RegionTarget):
     """A region with a link to another one that has two of the three queues; each can fail and is restarted."""
 
     def __init__(self, folder: Path, *, at_once: bool) -> None:
+        folder.mkdir(exist_ok=True)
         self.folder, self.plex = folder, Sysplex(at_once=at_once)
         self.chance, self.is_cut = Random(0), False
         self.far = self.plex.region(FAR, applid="FARAPPL", sysid="FAR", supplied_queues=False, store=folder / "far")
@@ -345,3 +346,24 @@ def run_linked(name: str, target: Linked, seed: int) -> WorkloadRun:
 def test_two_linked_regions_commit_both_or_none(name: str, at_once: bool, tmp_path: Path) -> None:
     found = run_linked(name, Linked(tmp_path, at_once=at_once), seed=1).check()
     assert found.responses["SYNCPOINT", "NORMAL"]
+
+
+class SplitLinked(Linked):
+    """What a unit of work writes in the other region is committed there at once."""
+
+    def writeq_td(self, queue: str, record: bytes, *, task: int = 0, length: int | None = None) -> Answer:
+        return super().writeq_td(queue, record, task=0 if queue in self.homes else task, length=length)
+
+
+def test_a_unit_of_work_that_is_split_over_two_regions_is_found(tmp_path: Path) -> None:
+    found = run_linked("bank", SplitLinked(tmp_path, at_once=True), seed=1)
+    assert {each.queue for each in found.verdict.anomalies} & {"FARA", "FARB"}
+    assert found.problems
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("name", LINKED_WORKLOADS)
+def test_soak_of_two_linked_regions(name: str, at_once: bool, tmp_path: Path) -> None:
+    for seed in range(60):
+        run_linked(name, Linked(tmp_path / str(seed), at_once=at_once), seed).check()
