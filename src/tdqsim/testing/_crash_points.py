@@ -13,6 +13,7 @@ from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed
 from tdqsim.testing import torn
+from tdqsim.testing._footprints import DURABLE
 from tdqsim.testing._later_turns import LaterTurns
 from tdqsim.testing.faults import Crashed
 from tdqsim.testing.hooks import add_hook
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from tdqsim.ibmi import System
     from tdqsim.ibmi.job import JobBase
     from tdqsim.ibmi.messages import Message
+    from tdqsim.testing._orders import Controller
 
 __all__ = ["Points", "tear"]
 
@@ -48,15 +50,19 @@ class Points:
     Args:
         end_at: number of the point; -1 for none.
         tears: count torn commits as points too.
+        controller: of the order of the tasks, in which all that changes what a crash leaves conflicts; None for none.
 
     Attributes:
         names: the points so far, in words.
+        places: for each point, how many turns had begun, and whether the last of them was going on.
         victim: the region or system whose process has ended; None before that.
         image: the files of the victim's durable data before the commit that is torn; None if none is torn.
     """
 
-    def __init__(self, end_at: int, *, tears: bool) -> None:
+    def __init__(self, end_at: int, *, tears: bool, controller: Controller | None = None) -> None:
+        self._controller = controller
         self.names: list[str] = []
+        self.places: list[tuple[int, bool]] = []
         self.victim: Region | System | None = None
         self.image: dict[str, bytes] | None = None
         self._end_at = end_at
@@ -123,6 +129,9 @@ class Points:
         self._undo.append(partial(setattr, store.durable, "fault", None))
 
     def _at_store(self, owner: Region | System, store: Store, half: str, step: str) -> None:
+        footprint = None if self._controller is None else self._controller.footprint
+        if footprint is not None:
+            footprint.add(DURABLE)
         if self.image is not None and self.victim is None:
             if step.startswith("after"):
                 self._crash(f"{half}: in the middle of a commit", owner)
@@ -149,6 +158,8 @@ class Points:
         if self.victim is not None:
             return False
         self.names.append(name)
+        if self._controller is not None:
+            self.places.append((len(self._controller.turns), self._controller.footprint is not None))
         return len(self.names) - 1 == self._end_at
 
     def _crash(self, name: str, owner: Region | System) -> None:

@@ -16,28 +16,27 @@ must never open with wrong contents. With durability ``power`` it must open.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, Resource
-from tdqsim.errors import StoreDamaged, UsageError
 from tdqsim.ibmi import System
-from tdqsim.testing._crash_points import Points, tear
+from tdqsim.testing._crash_points import Points
+from tdqsim.testing._crash_runs import Course, CrashFailure, CrashReport, Enumeration, Told
+from tdqsim.testing._explorer import Explorer
 from tdqsim.testing._orders import Controller, Schedule, policy_of
+from tdqsim.testing._placements import FaultSearch, Placed, candidates_of
 from tdqsim.testing._stage import StagedDispatcher, StagedRegion
+from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import Deadlock, find_deadlock
-from tdqsim.testing.faults import Crashed
+from tdqsim.testing.faults import AnyFault, Crashed, FaultPlan
 
 __all__ = [
     "CrashFailure",
@@ -49,51 +48,11 @@ __all__ = [
     "enumerate_system_crashes",
 ]
 
-Subject = TypeVar("Subject")
-Told = list[Any]
-"""The results that a scenario has seen to be complete, in the order in which it appends them."""
 Installed = Definitions | Iterable[Resource]
 Options = Mapping[str, Any]
 
-_MEMORY: Final = Path("/dev/shm")  # noqa: S108  (memory where there is some; else the directory for temporary files)
-_ROOM: Final = 2**28
-_DEPTH: Final = 3
-"""How many orderings between tasks a bug may need to be likely to be found (see :mod:`tdqsim.testing.schedules`)."""
 _LONGEST_RUN: Final = 100_000
 """Dispatches after which a scenario is taken for one that never ends."""
-
-
-class CrashFailure(AssertionError):
-    """The check failed after a crash at some point.
-
-    Attributes:
-        point: number of the point, for ``points=[...]``.
-        where: the point in words.
-        order: the order of the tasks, for ``order=...``; None if no orders were asked for.
-    """
-
-    def __init__(self, text: str, point: int, where: str, order: str | None = None) -> None:
-        super().__init__(text)
-        self.point = point
-        self.where = where
-        self.order = order
-
-
-@dataclass(frozen=True, slots=True)
-class CrashReport:
-    """The extent of an enumeration of crashes.
-
-    Attributes:
-        points: every point of the first order in words; the last is the normal end.
-        tried: how many crashes were tried, in all orders.
-        refused: torn commits after which the store refused to open.
-        orders: how many different orders of the tasks were crashed.
-    """
-
-    points: tuple[str, ...]
-    tried: int
-    refused: int
-    orders: int = 1
 
 
 def enumerate_crashes(
@@ -104,8 +63,11 @@ def enumerate_crashes(
     prepare: Callable[[Region], object] | None = None,
     points: Iterable[int] | None = None,
     torn: bool = False,
-    orders: int = 1,
+    orders: int | None = 1,
     order: str | None = None,
+    faults: Iterable[AnyFault] = (),
+    max_faults: int = 1,
+    shared: bool = False,
     **options: Any,
 ) -> CrashReport:
     """Crash a scenario of one region at every point, restart, and check.
@@ -118,9 +80,15 @@ def enumerate_crashes(
         prepare: called with each region before anything runs: registers programs.
         points: numbers of points, from 0, instead of all.
         torn: try torn commits too.
-        orders: in how many orders of the tasks, 1 or more; the first is CICS order. With more than one, another task
-            may run before each command and each syncpoint. Orders that come out alike are crashed once.
-        order: the ``order`` of a :class:`CrashFailure`: only that order.
+        orders: in how many orders of the tasks, 1 or more; None for all. The first is CICS order. With more than one,
+            another task may run before each command and each syncpoint. No two orders are equivalent (see
+            :mod:`tdqsim.testing.schedules`), and a crash that leaves what an earlier one has left is not run again.
+        order: the ``order`` of a :class:`CrashFailure`: only that order, with ``faults`` as they are given.
+        faults: each :class:`~tdqsim.testing.Fault` happens at each command that it matches, whatever its ``nth``, in
+            as many orders as ``orders``, and each such run is crashed at every point. A condition or abend that the
+            scenario itself gets then ends the scenario and is no failure.
+        max_faults: the largest number of faults in one run.
+        shared: the tasks share Python objects whose order matters, other than the scenario's list.
         options: further arguments of :class:`~tdqsim.cics.Region`. Supplied queues only when asked for.
 
     Returns:
@@ -132,22 +100,23 @@ def enumerate_crashes(
         UsageError: the scenario fails without any crash, which is the cause, or does not do the same each time.
         ValueError: there is no point with a number that was given, or ``orders`` or ``order`` is not allowed.
     """
-    if orders < 1:
+    if orders is not None and orders < 1:
         raise ValueError(f"orders {orders!r}: allowed are 1 or more")
-    if order is not None:
-        wanted: Iterator[Schedule | None] = iter((Schedule.parse(order),))
-    elif orders == 1:
-        wanted = iter((None,))
-    else:
-        wanted = iter((Schedule(), *(Schedule((), seed, _DEPTH, 1) for seed in range(1, orders))))
-    return _enumerate(
-        lambda order: _RegionWorld(definitions, prepare, options, order),
+    candidates = candidates_of(faults, max_faults)
+    pasted = {"prepare": prepare} if prepare is not None else {}
+    enumeration = Enumeration(
+        lambda course: _RegionWorld(definitions, prepare, options, course),
         scenario,
         check,
-        points,
-        torn=torn,
-        orders=wanted,
+        None if points is None else tuple(points),
+        torn,
+        ((scenario, check, definitions), {**pasted, **({"torn": True} if torn else {}), **options}),
     )
+    if order is not None:
+        return enumeration.once(Course(policy_of(Schedule.parse(order)), Placed(FaultPlan(*candidates)), shared))
+    if orders == 1 and not candidates:
+        return enumeration.once(None)
+    return enumeration.search(FaultSearch(candidates, max_faults, Explorer, orders), shared=shared)
 
 
 def enumerate_sysplex_crashes(
@@ -181,7 +150,13 @@ def enumerate_sysplex_crashes(
         CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
     pairs = list(combinations(regions, 2)) if links is None else list(links)
-    return _enumerate(lambda _: _SysplexWorld(regions, pairs, prepare, options), scenario, check, points, torn=torn)
+    return Enumeration(
+        lambda _: _SysplexWorld(regions, pairs, prepare, options),
+        scenario,
+        check,
+        None if points is None else tuple(points),
+        torn,
+    ).once(None)
 
 
 def enumerate_system_crashes(
@@ -212,7 +187,13 @@ def enumerate_system_crashes(
     Raises:
         CrashFailure, UsageError, ValueError: as :func:`enumerate_crashes`.
     """
-    return _enumerate(lambda _: _SystemWorld(definitions, prepare, options), scenario, check, points, torn=torn)
+    return Enumeration(
+        lambda _: _SystemWorld(definitions, prepare, options),
+        scenario,
+        check,
+        None if points is None else tuple(points),
+        torn,
+    ).once(None)
 
 
 class Crashes:
@@ -265,54 +246,34 @@ def _load_handlers(prepare: Callable[[Region], object] | None, region: Region) -
 # -- what crashes -----------------------------------------------------------------------------------------------------
 
 
-class _World(Protocol[Subject]):
-    """The regions or the system of a scenario, with their stores in a directory."""
-
-    subject: Subject
-    synced: bool
-    controller: Controller | None
-    """Chooses between tasks, and has the choices of the first start; None if tasks run in CICS order."""
-
-    def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
-        """Start each region, or the system, that is not running."""
-
-    def watch(self, points: Points) -> None:
-        """Count the points of all of them."""
-
-    def fail(self, victim: Region | System) -> Path:
-        """End the victim, let the others run as far as they can, and return the directory of the victim's store."""
-
-    def deadlock(self) -> Deadlock | None:
-        """The ring of tasks that wait for each other now, if there is one."""
-
-    def close(self, *, clean: bool) -> None:
-        """Close everything."""
-
-
 class _RegionWorld:
     def __init__(
         self,
         definitions: Installed,
         prepare: Callable[[Region], object] | None,
         options: Options,
-        order: Schedule | None,
+        course: Course | None,
     ) -> None:
         self._definitions, self._prepare = definitions, prepare
         self._options = {"supplied_queues": False, **options}
-        self.controller = None if order is None else Controller(policy_of(order), _LONGEST_RUN)
+        self._course = course
+        self.controller = None if course is None else Controller(course.policy, _LONGEST_RUN, shared=course.shared)
+        self.active = course.faults.active() if course is not None and course.faults else None
         self.synced = self._options.get("durability") == "power"
         self.subject: Region
 
     def open(self, place: Path, clock: StillClock, *, first: bool) -> None:
         definitions = self._definitions if first else ()
         self._place = place
-        if first and self.controller is not None:
-            dispatcher: Dispatcher = StagedDispatcher(self.controller, clock=clock)
+        if first and self.controller is not None and self._course is not None:
+            dispatcher: Dispatcher = StagedDispatcher(self.controller, clock=clock, faults=self._course.faults.plan)
             self.subject = StagedRegion(definitions, store=place, dispatcher=dispatcher, **self._options)
         else:
             self.subject = Region(definitions, store=place, dispatcher=Dispatcher(clock), **self._options)
         if self._prepare is not None:
             self._prepare(self.subject)
+        if first and self.active is not None:
+            self.active.attach(self.subject)
 
     def watch(self, points: Points) -> None:
         points.watch_region(self.subject)
@@ -330,6 +291,7 @@ class _RegionWorld:
 
 class _SysplexWorld:
     controller: Controller | None = None
+    active: ActivePlan | None = None
 
     def __init__(
         self,
@@ -388,6 +350,7 @@ class _SysplexWorld:
 
 class _SystemWorld:
     controller: Controller | None = None
+    active: ActivePlan | None = None
 
     def __init__(
         self, definitions: Definitions | None, prepare: Callable[[System], object] | None, options: Options
@@ -416,145 +379,3 @@ class _SystemWorld:
 
     def close(self, *, clean: bool) -> None:
         self.subject.close(clean=clean)
-
-
-# -- runs -------------------------------------------------------------------------------------------------------------
-
-
-def _enumerate(
-    make: Callable[[Schedule | None], _World[Subject]],
-    scenario: Callable[[Subject, Told], object],
-    check: Callable[[Subject, Told], object],
-    points: Iterable[int] | None,
-    *,
-    torn: bool,
-    orders: Iterable[Schedule | None] = (None,),
-) -> CrashReport:
-    wanted = None if points is None else list(points)
-    first: tuple[str, ...] = ()
-    tried = refused = 0
-    seen: set[str | None] = set()
-    steps = 1
-    for order in orders:
-        placed = order if order is None or order.seed is None else replace(order, steps=steps)
-        run = _Run(partial(make, placed), scenario, check, torn=torn)
-        names = run.without_crash()
-        first = first or (*names, "the normal end")
-        steps = max(steps, run.steps)
-        if run.order in seen:
-            continue
-        seen.add(run.order)
-        here = list(range(len(names))) if wanted is None else wanted
-        stray = [point for point in here if point not in range(len(names))]
-        if stray:
-            raise ValueError(f"points: there is no point {stray[0]}; allowed are 0 to {len(names) - 1}")
-        refused += sum(run.at(point) for point in here)
-        tried += len(here)
-    return CrashReport(first, tried, refused, len(seen))
-
-
-class _Run(Generic[Subject]):
-    """Runs one scenario in one order of its tasks, once for each point.
-
-    Attributes:
-        order: the order that came out, as a token of a schedule; None if no orders were asked for.
-        steps: how many choices between tasks the order took.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[], _World[Subject]],
-        scenario: Callable[[Subject, Told], object],
-        check: Callable[[Subject, Told], object],
-        *,
-        torn: bool,
-    ) -> None:
-        self._make, self._scenario, self._check = make, scenario, check
-        self._torn = torn
-        self.order: str | None = None
-        self.steps = 0
-
-    def without_crash(self) -> list[str]:
-        """Run to the normal end, check after a warm start, and return the points."""
-        with _directory() as place:
-            clock, told, points, world = StillClock(), Told(), Points(-1, tears=self._torn), self._make()
-            world.open(place, clock, first=True)
-            try:
-                world.watch(points)
-                self._scenario(world.subject, told)
-                points.take_turns()
-            except Exception as error:
-                points.forget()
-                world.close(clean=False)
-                raise UsageError(f"the scenario fails without any crash: {error}") from error
-            points.forget()
-            names = list(points.names)
-            if world.controller is not None:
-                self.order, self.steps = Schedule(world.controller.deviations).token, len(world.controller.steps)
-            ring = world.deadlock()
-            world.close(clean=True)
-            if ring is not None:
-                raise self._failure(len(names), "the normal end", f"deadlock: {ring.text}", told)
-            self._restarted(world, place, clock, told, len(names), "the normal end")
-        return names
-
-    def at(self, point: int) -> bool:
-        """Crash at one point, restart and check; True if the store of a torn commit refused to open."""
-        with _directory() as place:
-            clock, told, points, world = StillClock(), Told(), Points(point, tears=self._torn), self._make()
-            world.open(place, clock, first=True)
-            world.watch(points)
-            try:
-                self._scenario(world.subject, told)
-                points.take_turns()
-            except Crashed:
-                pass
-            except Exception as error:
-                if points.victim is None:
-                    world.close(clean=False)
-                    raise UsageError(f"the scenario fails without any crash: {error}") from error
-            if points.victim is None:
-                world.close(clean=False)
-                raise UsageError(f"point {point} is not reached: the scenario does not do the same each time")
-            store = world.fail(points.victim)
-            points.forget()
-            if points.image is not None:
-                tear(store, points.image, synced=world.synced)
-            try:
-                self._restarted(world, place, clock, told, point, points.names[point])
-            except StoreDamaged:
-                if points.image is None or world.synced:
-                    raise
-                return True
-        return False
-
-    def _restarted(
-        self, world: _World[Subject], place: Path, clock: StillClock, told: Told, point: int, where: str
-    ) -> None:
-        clock.advance(1)
-        what = "the restart"
-        try:
-            world.open(place, clock, first=False)
-            what = "after the restart"
-            self._check(world.subject, told)
-        except StoreDamaged:
-            raise
-        except Exception as error:
-            raise self._failure(point, where, f"{what}: {type(error).__name__}: {error}", told) from error
-        finally:
-            world.close(clean=True)
-
-    def _failure(self, point: int, where: str, text: str, told: Told) -> CrashFailure:
-        order = "" if self.order is None else f"\norder of the tasks: order={self.order!r}"
-        return CrashFailure(f"point {point} ({where}): {text}\ntold before: {told!r}{order}", point, where, self.order)
-
-
-@contextmanager
-def _directory() -> Iterator[Path]:
-    """A directory for a store, in memory when there is room."""
-    place = _MEMORY if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM else None
-    directory = Path(tempfile.mkdtemp(prefix="tdqsim-crash-", dir=place))
-    try:
-        yield directory / "store"
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)

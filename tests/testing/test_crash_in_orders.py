@@ -1,0 +1,152 @@
+"""Crashes are placed in every order of the tasks and with faults; a finding is made small and can be pasted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tdqsim import Condition, Region, Task, define_tdqueue, define_transaction
+from tdqsim.testing import CrashFailure, DiskFull, Fault, enumerate_crashes
+
+QUEUES = [
+    *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("IN", "OUT", "SPAR", "STOP")),
+    *(define_transaction(name=name) for name in ("MOVE", "HALT")),
+]
+NOSPACE = Fault("NOSPACE", command="WRITEQ TD", queue="OUT")
+
+
+def move(task: Task) -> None:
+    """Moves a payment; if there is no room and the day is over, it commits the read before it saves the payment."""
+    record = task.readq_td("IN")
+    try:
+        task.writeq_td("OUT", record)
+    except Condition:
+        if task.inquire_tdqueue("STOP", "NUMITEMS").numitems:
+            task.syncpoint()
+        task.writeq_td("SPAR", record)
+
+
+def programs(region: Region) -> None:
+    region.register("MOVE", move)
+    region.register("HALT", lambda task: task.writeq_td("STOP", b"the day is over"))
+
+
+def pay(region: Region, told: list[str]) -> None:
+    region.writeq_td("IN", b"payment")
+    told.append("payment")
+    region.start("MOVE")
+    region.start("HALT")
+    region.run()
+
+
+def payment_is_there(region: Region, told: list[str]) -> None:
+    there = region.peek("IN") + region.peek("OUT") + region.peek("SPAR")
+    assert there == [b"payment"] or (not told and not there), "the payment is lost"
+
+
+def crash(**options: Any):
+    return enumerate_crashes(pay, payment_is_there, QUEUES, prepare=programs, **options)
+
+
+@pytest.mark.parametrize("options", [{}, {"orders": None}, {"faults": [NOSPACE]}], ids=["crash", "order", "fault"])
+def test_a_bug_that_needs_an_order_a_crash_and_a_fault_is_not_seen_with_less(options: dict[str, Any]) -> None:
+    report = crash(**options)
+    assert report.complete == (options.get("orders", 1) is None)
+
+
+def test_a_bug_that_needs_an_order_a_crash_and_a_fault_is_found_and_made_small() -> None:
+    others = [Fault("IOERR", command="READQ TD", queue="SPAR"), Fault("NOSPACE", command="WRITEQ TD", queue="STOP")]
+    with pytest.raises(CrashFailure, match="the payment is lost") as failed:
+        crash(orders=None, faults=[*others, NOSPACE], max_faults=2)
+    failure = failed.value
+    assert failure.faults.faults == (NOSPACE,)
+    assert failure.order is not None
+    assert failure.order.count("=") == 1  # one switch
+    assert "with FaultPlan(Fault(condition='NOSPACE'" in str(failure)
+    for again in (
+        lambda: crash(order=failure.order, faults=failure.faults.faults, points=[failure.point]),
+        lambda: run_pasted(failure.test),
+    ):
+        with pytest.raises(CrashFailure, match="the payment is lost") as repeated:
+            again()
+        assert (repeated.value.where, repeated.value.point) == (failure.where, failure.point)
+
+
+def run_pasted(text: str) -> None:
+    """Run the one test of a text."""
+    names: dict[str, Any] = {}
+    exec(text, names)
+    (test,) = [each for name, each in names.items() if name.startswith("test_")]
+    test()
+
+
+def test_a_crash_leaves_what_one_of_two_independent_tasks_has_committed() -> None:
+    """Their requests commute; what a crash between their commits leaves depends on their order."""
+    left = set()
+
+    def scenario(region: Region, _told: list[str]) -> None:
+        for name in ("IN", "OUT"):
+            region.start(lambda task, name=name: task.writeq_td(name, b"x"))
+        region.run()
+
+    def check(region: Region, _told: list[str]) -> None:
+        left.add((bool(region.peek("IN")), bool(region.peek("OUT"))))
+
+    enumerate_crashes(scenario, check, QUEUES)
+    assert left == {(False, False), (True, False), (True, True)}
+    assert enumerate_crashes(scenario, check, QUEUES, orders=None).complete
+    assert left == {(False, False), (True, False), (False, True), (True, True)}
+
+
+def test_what_a_task_notes_as_complete_is_noted_before_and_after_the_commit_of_another() -> None:
+    seen = set()
+
+    def scenario(region: Region, told: list[str]) -> None:
+        def note(task: Task) -> None:
+            task.asktime()
+            told.append("noted")
+
+        region.start(note)
+        region.start(lambda task: task.writeq_td("OUT", b"x"))
+        region.run()
+
+    def check(region: Region, told: list[str]) -> None:
+        seen.add((bool(told), bool(region.peek("OUT"))))
+
+    enumerate_crashes(scenario, check, QUEUES, orders=None)
+    assert seen == {(False, False), (True, False), (False, True), (True, True)}
+
+
+def test_a_crash_that_leaves_the_same_is_not_run_again() -> None:
+    checks = []
+
+    def scenario(region: Region, _told: list[str]) -> None:
+        for name in (b"a", b"b"):
+            region.start(lambda task, name=name: task.writeq_td("IN", name))
+        region.run()
+
+    report = enumerate_crashes(scenario, lambda region, _told: checks.append(region.peek("IN")), QUEUES, orders=None)
+    assert report.complete
+    assert report.orders > 1
+    assert report.repeated > 0
+    assert len(checks) == report.tried - report.repeated + report.orders  # and the normal end of each order
+
+
+def test_faults_that_are_no_commands_and_bad_numbers_are_refused() -> None:
+    with pytest.raises(ValueError, match="of the kinds Fault and MessageFault"):
+        crash(faults=[DiskFull()])
+    with pytest.raises(ValueError, match="max_faults -1"):
+        crash(faults=[NOSPACE], max_faults=-1)
+
+
+def test_a_condition_that_the_scenario_gets_from_a_fault_ends_it() -> None:
+    def scenario(region: Region, told: list[str]) -> None:
+        region.writeq_td("OUT", b"x")
+        told.append("written")
+
+    seen = set()
+    enumerate_crashes(
+        scenario, lambda region, told: seen.add((*told, *region.peek("OUT"))), QUEUES, faults=[NOSPACE], orders=None
+    )
+    assert seen == {(), (b"x",), ("written", b"x")}
