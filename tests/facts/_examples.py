@@ -36,6 +36,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import pytest
+
 from tdqsim.definitions.yamltext import plain_value, read_yaml
 
 from ._stage import Stage, with_group
@@ -72,6 +74,11 @@ def examples() -> Mapping[str, Example]:
             texts = (f"{every}\n{parts.get('given', '')}", parts.get("when", ""), parts.get("then", ""))
             found[rule_id] = Example(rule_id, parts["rule"], *(tuple(parse_steps(text)) for text in texts))
     return found
+
+
+def needs(example: Example) -> list[pytest.MarkDecorator]:
+    """The marks of the tests that execute an example: those with a ``Workshop`` compile COBOL programs."""
+    return [pytest.mark.cobc] if any("Workshop" in step.text for step in example.given) else []
 
 
 def run_example(example: Example) -> None:

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 from tdqsim.facts import Resp, Rule, rules
-from tests.facts._examples import Example, ExampleFailed, examples, run_example
+from tests.facts._examples import Example, ExampleFailed, examples, needs, run_example
 from tests.facts._markers import TESTS, marked_tests
 from tests.facts._steps import altered
 
@@ -81,7 +81,7 @@ chosen_examples = [each for each in examples().values() if each.id.startswith(os
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("example", chosen_examples, ids=lambda each: each.id)
+@pytest.mark.parametrize("example", [pytest.param(each, marks=needs(each), id=each.id) for each in chosen_examples])
 def test_an_altered_example_fails(example):
     for each in altered_examples(example):
         with pytest.raises(ExampleFailed):

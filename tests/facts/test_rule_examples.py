@@ -5,18 +5,13 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.facts import rules
-from tests.facts._examples import ExampleFailed, examples, run_example
+from tests.facts._examples import ExampleFailed, examples, needs, run_example
 from tests.facts._steps import agrees, altered, literal, parse_steps
 from tests.rules import rule
 
 IN_WORDS = {row.id for row in rules().values() if not row.resp and not row.message}
 
-COMPILED = "it is about a compiled COBOL program, and compiling takes longer than all examples together"
 PROSE = {
-    "COBOL-NAMES-OF-PROGRAMS": COMPILED,
-    "COBOL-OPTIONS": COMPILED,
-    "COBOL-TASK-LIST": COMPILED,
-    "IC-CANCEL-POST": COMPILED,
     "RESTART-COLD-KILLED": "the region has to be killed between two writes of its start, which only a copied store shows",
 }
 """Rules that stay words only, each with the reason; the tests that carry them are ordinary ones."""
@@ -31,7 +26,7 @@ def check(rule_id: str) -> None:
     run_example(example)
 
 
-@pytest.mark.parametrize("rule_id", sorted(examples()))
+@pytest.mark.parametrize("rule_id", [pytest.param(each.id, marks=needs(each)) for each in examples().values()])
 def test_the_example_of_a_rule(rule_id):
     check(rule_id)
 

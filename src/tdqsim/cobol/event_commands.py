@@ -2,9 +2,9 @@
 
 POST returns a timer-event control area of four bytes. It is binary zeros until the time expires; then it becomes
 X'40008000', and the tasks that wait for it continue. A task has one such area at a time: another POST replaces the
-first. CANCEL without a name cancels the task's own POST and clears the area; CANCEL with its REQID makes it expire at
-once. WAIT EVENT waits until any such area is posted (bit 1 of byte 0); an area that a program posts by itself is
-noticed when the next POST expires.
+first. CANCEL without a name cancels the task's own POST, also after it has expired, and clears the area; CANCEL with
+its REQID makes it expire at once. WAIT EVENT waits until any such area is posted (bit 1 of byte 0); an area that a
+program posts by itself is noticed when the next POST expires.
 
 LOAD returns the address of a table that ``region.programs.define_table`` has defined. All tasks share one copy, so a
 change by one program is a change for all. The table stays loaded until RELEASE or the end of the task; with HOLD until
@@ -75,7 +75,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     reqid = "" if given is None else given.read().decode("latin-1")[:8].rstrip(" ")
 
     def end(*, posted: bool) -> bool:
-        for key in (task, reqid):
+        for key in (reqid,) if posted else (reqid, task):  # the task may cancel it after it has expired, too
             if waits.get(key) in (expire, take_back):
                 del waits[key]
         ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)

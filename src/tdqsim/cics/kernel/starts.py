@@ -89,7 +89,7 @@ class Starts:
         lines: expired requests with data for a terminal, by transaction and terminal, in the order of expiry.
         waiting: the tasks that wait in RETRIEVE WAIT.
         waits: functions by which CANCEL ends a DELAY or POST, by request name, and the POST of a task by the task. Each
-            returns whether a task was still waiting, and removes itself.
+            returns whether there was something to end, and removes itself.
         quiesced: whether the region is ending: no further request expires, and no task waits for one.
     """
 
