@@ -17,8 +17,8 @@ from freezegun import freeze_time
 
 from tdqsim.core import _strand as strand_module
 from tdqsim.core import _turns as turns_module
-from tdqsim.core import agenda as agenda_module
 from tdqsim.core import clock as clock_module
+from tdqsim.core import deadlines as deadlines_module
 from tdqsim.core import dispatch as dispatch_module
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
@@ -30,7 +30,7 @@ FILES = {
     turns_module.__file__,
     strand_module.__file__,
     clock_module.__file__,
-    agenda_module.__file__,
+    deadlines_module.__file__,
 }
 
 

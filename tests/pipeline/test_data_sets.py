@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.splits import Split
 from tdqsim.pipeline.stages import Receipt, StageEngine
 

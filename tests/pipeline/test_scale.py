@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from tdqsim.layouts import parse_copybook
 from tdqsim.pipeline import splits
-from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.data_sets import DecodeTask, grouped, stage_data_set
 from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.stages import Receipt, tree_bytes

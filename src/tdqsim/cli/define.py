@@ -16,7 +16,7 @@ from tdqsim import datasets, definitions
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import DefinitionError, Problem
 
 if TYPE_CHECKING:

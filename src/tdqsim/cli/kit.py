@@ -11,7 +11,7 @@ from tdqsim import testing
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 
 if TYPE_CHECKING:
     from tdqsim.testing.ablation import Verdicts

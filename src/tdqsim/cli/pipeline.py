@@ -19,7 +19,7 @@ from tdqsim.cli.progress import Bar
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import ExtraMissing
 from tdqsim.pipeline import stages
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 
 if TYPE_CHECKING:
     from tdqsim.pipeline.stages.run import RunResult

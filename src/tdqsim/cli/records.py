@@ -18,7 +18,7 @@ from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, using
 from tdqsim.cli.watch import behind
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import ConversionError, UsageError
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
+    from tdqsim.cobol.area_warnings import CobolWarning
+    from tdqsim.cobol.code_pages import Conversion
     from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
-    from tdqsim.cobol.mismatch import CobolWarning
-    from tdqsim.cobol.pages import Conversion
     from tdqsim.cobol.programs import CobolPrograms
     from tdqsim.cobol.storage import storage_of
     from tdqsim.cobol.stubs import Stub, StubAnswer
@@ -42,8 +42,8 @@ __getattr__, __dir__ = load_late(
     __name__,
     {
         ".compiler": ("CobolMissing", "Module", "Options", "compile_program"),
-        ".mismatch": ("CobolWarning",),
-        ".pages": ("Conversion",),
+        ".area_warnings": ("CobolWarning",),
+        ".code_pages": ("Conversion",),
         ".programs": ("CobolPrograms",),
         ".storage": ("storage_of",),
         ".stubs": ("StubAnswer", "Stub"),

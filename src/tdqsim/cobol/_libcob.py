@@ -48,7 +48,7 @@ INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
 HEADING: Final = 4
 _TABLE: Final = 64 * 5 + HEADING
-_SHIM: Final = ("_shim.c", "_instead.c")
+_SHIM: Final = ("_shim.c", "_libcob_overrides.c")
 """The source text of the shim and of the files that it includes."""
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
@@ -146,13 +146,13 @@ class Libcob:
             _CONVERT(callbacks.convert),
         )
         library.dfh_start(*self._kept)
-        self._instead = (
+        self._overrides = (
             _WARNED(callbacks.warned),
             _NAMED(callbacks.named),
             _DISPLAYED(callbacks.displayed),
             _MOMENT(callbacks.moment),
         )
-        library.dfh_instead(*self._instead)
+        library.dfh_overrides(*self._overrides)
         library.dfh_characters(_ebcdic())
         # libcob has set the locale from the environment, by which Python would decode the files that it opens
         locale.setlocale(locale.LC_ALL, spoken)

@@ -668,7 +668,7 @@ void dfh_forget_reached(void) {
 
 void dfh_watch(int how) { watching = how; }
 
-#include "_instead.c"
+#include "_libcob_overrides.c"
 
 /* -- functions for Python ------------------------------------------------------------------------------------------ */
 

@@ -26,10 +26,10 @@ from tdqsim.cics.internals import has_ended
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
+from tdqsim.cobol.area_warnings import over, unconverted, unfit
+from tdqsim.cobol.code_pages import Conversion
 from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
-from tdqsim.cobol.mismatch import over, unconverted, unfit
-from tdqsim.cobol.pages import Conversion
 from tdqsim.cobol.program_commands import (
     PROGRAM_COMMANDS,
     Unserved,

@@ -332,7 +332,7 @@ def _prepare(folder: Path, stem: str) -> None:
     Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
     program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
     other variables there. The function that compares a packed item with a number is part of the program, so
-    it cannot be replaced like those of libcob in ``_instead.c``.
+    it cannot be replaced like those of libcob in ``_libcob_overrides.c``.
     """
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")

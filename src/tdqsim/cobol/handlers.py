@@ -20,7 +20,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from tdqsim.cics import Region
-from tdqsim.cobol.pages import CodePages, Conversion
+from tdqsim.cobol.code_pages import CodePages, Conversion
 from tdqsim.cobol.programs import CobolPrograms, Program
 from tdqsim.cobol.settings import issue_warning
 from tdqsim.cobol.toolchain import default_cache

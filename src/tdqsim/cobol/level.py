@@ -34,15 +34,15 @@ from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, answers, plans_of
+from tdqsim.cobol.code_pages import converted
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
-from tdqsim.cobol.pages import converted
+from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.cobol.view import ProgramStorage
 from tdqsim.errors import TdqError
 
 __all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements"]

@@ -15,9 +15,9 @@ from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
+from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
-from tdqsim.cobol.mismatch import over
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region, Task
+from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
-from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.stubs import Stub
 from tdqsim.cobol.translate import CobolError

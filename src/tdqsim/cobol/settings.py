@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from tdqsim.cobol.area_warnings import CobolWarning
+from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
-from tdqsim.cobol.mismatch import CobolWarning
-from tdqsim.cobol.pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.stubs import Stub
 from tdqsim.core.dispatch import WaitQueue

@@ -1,7 +1,7 @@
 """The storage of one task's COBOL programs: areas from GETMAIN and the like, and the programs' items by name.
 
 ``storage_of(task)["WS-COUNT"]`` is an item of a program of the task that runs or waits; programs of the lowest link
-level are searched first. See :mod:`~tdqsim.cobol.view` for the names.
+level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.internals import keep_storage, kept_storage
-from tdqsim.cobol.view import ProgramStorage
+from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class TaskStorage:
         """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
 
         Raises:
-            TdqError: no program of the task has it, or :class:`~tdqsim.cobol.view.ProgramStorage` refuses.
+            TdqError: no program of the task has it, or :class:`~tdqsim.cobol.program_storage.ProgramStorage` refuses.
         """
         return self._with(name)[name]
 

@@ -1,8 +1,8 @@
 """Survey a folder of CICS COBOL sources: which programs can be translated, compiled and run, and what the others lack.
 
-Each program is run once, in a separate process (:mod:`~tdqsim.cobol.surveyed`), so that it can harm nothing else. A
-program has run if it ends, also with a condition or an abend of CICS, if it waits, or if it still issues commands when
-its time is over. It has not run if it stops at a command that is not supported.
+Each program is run once, in a separate process (:mod:`~tdqsim.cobol.survey_process`), so that it can harm nothing else.
+A program has run if it ends, also with a condition or an abend of CICS, if it waits, or if it still issues commands
+when its time is over. It has not run if it stops at a command that is not supported.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _run(source: Path, options: Options, cache: Path, maps: Path, seconds: float
             "seconds": seconds,
             "answer": str(answer),
         }
-        command = [sys.executable, "-m", "tdqsim.cobol.surveyed"]
+        command = [sys.executable, "-m", "tdqsim.cobol.survey_process"]
         try:
             done = subprocess.run(  # noqa: S603  (this package)
                 command,

@@ -14,8 +14,8 @@ from typing import Final
 from greenlet import GreenletExit, getcurrent, greenlet
 
 from tdqsim.core._strand import Strand
-from tdqsim.core.agenda import Agenda
 from tdqsim.core.clock import belongs_here
+from tdqsim.core.deadlines import Agenda
 from tdqsim.errors import WrongThread
 
 __all__ = ["Turns"]

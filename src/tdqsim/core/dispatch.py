@@ -58,9 +58,9 @@ from typing import Any, Final, TypeVar
 
 from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core._turns import Turns
-from tdqsim.core.agenda import Agenda
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
+from tdqsim.core.deadlines import Agenda
 from tdqsim.errors import UsageError, WouldWaitForever
 
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
@@ -85,7 +85,7 @@ class Dispatcher(Turns):
         current: the strand that runs, or the outside strand.
         thread: identifier of the thread it belongs to; -1 in a forked child, where it belongs to no thread.
         ready: the ready strands, in the order in which they became ready; always the same object.
-        deadlines: the heap of :class:`~tdqsim.core.agenda.Agenda`; always the same object.
+        deadlines: the heap of :class:`~tdqsim.core.deadlines.Agenda`; always the same object.
         on_idle: callables run whenever no strand is ready, before time moves; shared commits are made here.
         on_dispatch: called with each strand that is about to run, for traces; or None.
         chooser: returns the index of the next strand in the list of ready ones, instead of the seed; or None.

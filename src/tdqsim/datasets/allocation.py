@@ -19,7 +19,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.datasets._detect import detect
 from tdqsim.datasets._files import is_data_set
 from tdqsim.datasets._limits import limit

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tdqsim.core.argument_types import explains_wrong_types
-from tdqsim.core.links import leads_out
+from tdqsim.core.symbolic_links import leads_out
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
 from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError

@@ -13,7 +13,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, Final
 
-from tdqsim.core.links import leads_out
+from tdqsim.core.symbolic_links import leads_out
 from tdqsim.errors import DatasetError
 
 __all__ = ["output_directory"]

@@ -16,8 +16,8 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from tdqsim.core.codepage import codepage
-from tdqsim.core.links import stays_here
 from tdqsim.core.store import Durable, DurableQueue, Entry, Work
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.facts import table
 from tdqsim.ibmi._data import JobData, SystemData
 from tdqsim.ibmi._dts import dts_to_datetime, ns_to_dts

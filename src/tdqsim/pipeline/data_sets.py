@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp

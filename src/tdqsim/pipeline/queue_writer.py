@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import publish_json, published, seed_line
 from tdqsim.pipeline.queue_options import QueueOptions

@@ -22,7 +22,7 @@ import pyarrow as pa
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal

@@ -21,8 +21,8 @@ from tdqsim.core.process import run_program
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
 from tdqsim.pipeline._worker import settle
-from tdqsim.pipeline.bounds import BOUNDS
 from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_java, spark_home
+from tdqsim.pipeline.limits import BOUNDS
 
 if TYPE_CHECKING:
     import pyarrow as pa

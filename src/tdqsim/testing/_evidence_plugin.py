@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pytest
 
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.testing.evidence import Evidence, EvidenceRecorder, load_evidence
 
 __all__ = ["EvidencePlugin"]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import request_of
 from tdqsim.cics.model.task import TaskData
-from tdqsim.core.agenda import Agenda, Entry, is_stale
+from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher, Strand, Timer, WaitQueue
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.ibmi import StartedJob, System
@@ -58,7 +58,7 @@ class _StagedAgenda(Agenda):
     __slots__ = ()
 
     def fire_due(self) -> None:
-        """See :class:`tdqsim.core.agenda.Agenda`."""
+        """See :class:`tdqsim.core.deadlines.Agenda`."""
         now = self._clock.time_ns()
         standing = [entry for entry in sorted(self.deadlines, key=_moment) if not is_stale(entry)]
         for moment, _, waiter in standing:

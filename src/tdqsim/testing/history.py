@@ -43,7 +43,7 @@ from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.testing import _parts
 from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, load_history

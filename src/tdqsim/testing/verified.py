@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.core.links import stays_here
+from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 from tdqsim.ibmi import System

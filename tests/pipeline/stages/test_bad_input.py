@@ -19,7 +19,7 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages import (
     IngestRequest,
     LoadRequest,
@@ -484,7 +484,7 @@ def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark:
 # temporary folders ------------------------------------------------------------------------------------------------------
 
 KILLED = (
-    "import os; from tdqsim.pipeline.stages.workshop import Workshop\n"
+    "import os; from tdqsim.pipeline.stages.isolation import Workshop\n"
     "with Workshop() as shop, shop.place() as folder:\n"
     "    shop.store; (folder / 'OUT').write_text('x'); os._exit(9)"
 )
@@ -518,7 +518,7 @@ def test_two_that_begin_at_once_remove_what_was_left(tmp_path: Path, monkeypatch
         return True
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr("tdqsim.pipeline.stages.workshop.left_behind", removed_by_the_other)
+    monkeypatch.setattr("tdqsim.pipeline.stages.isolation.left_behind", removed_by_the_other)
     with Workshop() as shop:
         assert shop.store.path.is_dir()
 

@@ -12,7 +12,7 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, TdqError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages import IngestRequest, LoadRequest, ReplaySpec, read_table, run_ingest, run_load, run_replay
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline import bounds
+from tdqsim.pipeline import limits
 from tdqsim.pipeline.stages import EVENTS, RowsDigest, Slice, in_order, open_pieces, rows_at_once
 
 
@@ -27,14 +27,14 @@ def test_as_sorting_all_of_them_would(numbers: set[int], pieces: int, random: ob
         parts[random.randrange(pieces)].append(number)  # type: ignore[attr-defined]
     slices = sorted((piece(part) for part in parts if part), key=lambda each: each.first)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(bounds.BOUNDS, "batch_rows", 7)
+        patch.setitem(limits.BOUNDS, "batch_rows", 7)
         batches = list(in_order(slices))
     assert [number for batch in batches for number in batch.column("seq").to_pylist()] == sorted(numbers)
     assert max(batch.num_rows for batch in batches) <= 7 + pieces
 
 
 def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(bounds.BOUNDS, "batch_rows", 2)
+    monkeypatch.setitem(limits.BOUNDS, "batch_rows", 2)
     for slices in ([piece([1, 2, 3, 3])], [piece([1, 4]), piece([2, 4])], [piece([1, 2]), piece([2, 3])]):
         with pytest.raises(DatasetError, match="region A: two events have the number"):
             list(in_order(slices))
@@ -59,7 +59,7 @@ def test_many_pieces_are_each_looked_at_a_few_times(how: str, monkeypatch: pytes
         parts = [list(range(at, pieces * each, pieces)) for at in range(pieces)]
     else:
         parts = [list(range(at // 2 * each * 2 + at % 2, (at // 2 + 1) * each * 2, 2)) for at in range(pieces)]
-    monkeypatch.setitem(bounds.BOUNDS, "batch_rows", 2000)
+    monkeypatch.setitem(limits.BOUNDS, "batch_rows", 2000)
     monkeypatch.setattr(Counted, "looks", 0)
     slices = [Counted(found.table, found.start, found.stop) for found in map(piece, parts)]
     numbers = [number for batch in in_order(slices) for number in batch.column("seq").to_pylist()]
@@ -86,7 +86,7 @@ def resident(path: Path) -> int:
 @pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="nothing tells which pages are held")
 def test_of_a_file_that_is_read_a_part_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Though all of what was read first is there when it is wanted again."""
-    monkeypatch.setitem(bounds.BOUNDS, "mapped_bytes", 1 << 20)
+    monkeypatch.setitem(limits.BOUNDS, "mapped_bytes", 1 << 20)
     rows = [{"region": "A", "seq": n, "command": "WRITEQ TD", "data": b"%08d" % n * 2048} for n in range(2000)]
     path = tmp_path / "00000.000.arrow"
     table = pa.Table.from_pylist(rows, schema=EVENTS)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages import BadEvent, IngestRequest, IngestTask, events_of, read_table, run_ingest, values_of
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, choose, run_stage
     from tdqsim.pipeline.stages.events import EVENTS, Slice, in_order, open_pieces, rows_at_once
     from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of, run_ingest
+    from tdqsim.pipeline.stages.isolation import Marks, Workshop
     from tdqsim.pipeline.stages.load import LoadRequest, run_load
     from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, Receipts, holding, keep_only
     from tdqsim.pipeline.stages.plan import parquet_pieces, spread_events
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tdqsim.pipeline.stages.tables import TABLES, RowsDigest, read_table, table_files
     from tdqsim.pipeline.stages.traces import BadEvent, values_of
     from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
-    from tdqsim.pipeline.stages.workshop import Marks, Workshop
 
 __all__ = [
     "EVENTS",
@@ -101,6 +101,6 @@ __getattr__, _ = load_late(
         ".tables": ("TABLES", "RowsDigest", "read_table", "table_files"),
         ".traces": ("BadEvent", "values_of"),
         ".tree_memory": ("TreeMemory", "tree_bytes"),
-        ".workshop": ("Marks", "Workshop"),
+        ".isolation": ("Marks", "Workshop"),
     },
 )

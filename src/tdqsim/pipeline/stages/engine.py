@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError, TdqError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.session import run_tasks, session
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Ints
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 
 __all__ = [

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
 from tdqsim.pipeline.stages.jobs import loaded_job

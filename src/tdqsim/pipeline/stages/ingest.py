@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
 from tdqsim.pipeline.publishing import is_local, place, published, stamp
 from tdqsim.pipeline.splits import list_files

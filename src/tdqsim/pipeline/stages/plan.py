@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import publish_json
 from tdqsim.pipeline.stages.engine import StageEngine, run_stage
 from tdqsim.pipeline.stages.exchange import (

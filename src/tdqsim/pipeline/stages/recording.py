@@ -21,8 +21,8 @@ from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
 from tdqsim.core.dispatch import Strand
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
+from tdqsim.pipeline.stages.isolation import Budget
 from tdqsim.pipeline.stages.tables import Rows
-from tdqsim.pipeline.stages.workshop import Budget
 
 __all__ = ["Depths", "Probe", "Recording", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 

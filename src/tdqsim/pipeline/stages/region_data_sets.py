@@ -16,7 +16,7 @@ from tdqsim.definitions import Definitions, ExtraQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import SUPPLIED_QUEUES
 from tdqsim.pipeline._columns import joined_bytes
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order, stretches
 from tdqsim.pipeline.stages.recording import put_records
 from tdqsim.pipeline.stages.tables import Rows

@@ -31,14 +31,14 @@ from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
+from tdqsim.pipeline.stages.isolation import Budget, Marks, OutOfBudget, Workshop
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
-from tdqsim.pipeline.stages.workshop import Budget, Marks, OutOfBudget, Workshop
 
 __all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
 

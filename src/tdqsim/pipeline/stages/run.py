@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, published, stamp
 from tdqsim.pipeline.session import check_session
 from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._columns import joined_bytes
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer, schema
 from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.stages.manifest import finished

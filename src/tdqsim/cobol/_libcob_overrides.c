@@ -349,7 +349,7 @@ void cob_display(const int device, const int newline, const int count, ...) {
 
 void dfh_characters(const unsigned char *to_ebcdic) { memcpy(ebcdic, to_ebcdic, sizeof ebcdic); }
 
-void dfh_instead(int (*on_warning)(cob_module *, const char *),
+void dfh_overrides(int (*on_warning)(cob_module *, const char *),
                  int (*on_name)(const void *, size_t, int, char *, size_t), int (*on_display)(const char *, size_t, int),
                  int (*on_clock)(char *)) {
     warned = on_warning;

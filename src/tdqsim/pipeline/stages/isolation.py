@@ -39,7 +39,7 @@ from greenlet import getcurrent, greenlet
 from tdqsim.core.portable import alive, write_at
 from tdqsim.core.store import BorrowedStore
 from tdqsim.errors import DatasetError, StoreFull
-from tdqsim.pipeline.bounds import BOUNDS
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import left_behind
 
 __all__ = ["Budget", "LentStore", "Marks", "OutOfBudget", "Workshop"]
