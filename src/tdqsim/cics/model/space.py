@@ -35,7 +35,7 @@ NEVER: Final = 2**62
 """A count that no queue reaches."""
 NO_BOUNDS: Final[deque[int]] = deque(maxlen=0)
 """The bounds of a queue that never had a record; shared, because there may be 100,000 queues."""
-_LOOKED_AT: Final = 1000
+_LENGTHS_READ: Final = 1000
 """After a restart each record's length is read up to this many records; above it the mean length is used."""
 _LONGEST: Final = LIMITS["length_option_maximum"]
 
@@ -111,7 +111,7 @@ class IntraSpace:
         self._high = 0  # the highest number ever in use: up to here the data set is formatted
         self._users: dict[IntervalAccount, None] = {}
 
-    # -- queues come and go ---------------------------------------------------------------------------------------
+    # -- install and discard --------------------------------------------------------------------------------------
 
     def open_queue(self, queue: IntervalAccount) -> None:
         """Count the control intervals of a queue that already holds records."""
@@ -134,7 +134,7 @@ class IntraSpace:
 
     def _sizes(self, queue: IntervalAccount) -> Iterable[int]:
         stored = queue.stored
-        if stored.count <= _LOOKED_AT:
+        if stored.count <= _LENGTHS_READ:
             with suppress(StoreDamaged):  # the command that reads the record reports it
                 return [len(entry.data) for entry in stored.entries()]
         return repeat(-(-stored.data_bytes // stored.count), stored.count)
@@ -166,7 +166,7 @@ class IntraSpace:
             return len(queue.bounds) if queue.stored.count else 0
         return len(queue.bounds) + len(work.starts)
 
-    # -- a record comes -------------------------------------------------------------------------------------------
+    # -- write ----------------------------------------------------------------------------------------------------
 
     def extend(self, queue: IntervalAccount, size: int, length: int | None, work: LogicalWork | None = None) -> None:
         """Take another control interval for a record, after checking the record's length.
@@ -234,7 +234,7 @@ class IntraSpace:
             self.in_use -= 1
         queue.ci_left = -1
 
-    # -- records go -----------------------------------------------------------------------------------------------
+    # -- read -----------------------------------------------------------------------------------------------------
 
     def freed(self, queue: IntervalAccount) -> None:
         """After records have left permanently, free the control intervals that have become empty, except the last."""

@@ -3,7 +3,7 @@
 States, as INQUIRE UOW shows them (UOWSTATE; WAITSTATE):
 
 =============  =========================================  ==================================================
-State          Reached by                                 Goes on to
+State          Reached by                                 Followed by
 =============  =========================================  ==================================================
 INFLIGHT       the first recoverable request              COMMIT, BACKOUT; INDOUBT by ``prepare``
 INDOUBT        ``prepare``: everything is on the store    COMMIT, BACKOUT by the coordinator's decision
@@ -362,7 +362,10 @@ class UnitOfWork:
         return late
 
     def _not_made(self, before: Cvda, meta: Meta, error: BaseException) -> None:
-        """Handle an exception from the commit of its end: complete the end if it was made; else back out or go on."""
+        """Handle an exception from the commit of its end: complete the end if it was made.
+
+        If it was not made, the unit of work is backed out or continues.
+        """
         self._region.hardening.settle()
         if self.ended:
             self.finish()
@@ -470,7 +473,7 @@ class UnitOfWork:
         late = None
         try:
             late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
-        except StoreError as error:  # the record of its prepare is on the store, which says nearly as much
+        except StoreError as error:  # the record of its prepare is on the store: a restart finds it INDOUBT
             region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
         if late is not None:

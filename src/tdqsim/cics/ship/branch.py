@@ -122,6 +122,6 @@ class Branch:
             pass
         else:
             if decision == "COMMIT" and answer.fields["done"]:
-                system.note_heard(self._uow.id)
+                system.note_acknowledged(self._uow.id)
         if late:
             raise late[0]

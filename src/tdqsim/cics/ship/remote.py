@@ -37,7 +37,7 @@ from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ship.branch import Branch
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
-from tdqsim.cics.uow.indoubt import decisions, heard, heuristics, resolve
+from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
 from tdqsim.core.transport import LinkDown, MessageChannel, Transport
@@ -177,8 +177,8 @@ class LinkEnd:
             data: the data sent with the fields.
             task: the task that waits; its DTIMOUT limits the wait.
             went: called when the message has been sent.
-            late: called with an exception that reached this strand while the message was carried out, too late to
-                change it.
+            late: collects the exceptions that reached this strand while the message was carried out, too late to
+                change its outcome; None to raise them.
 
         Raises:
             LinkDown: the message, or its answer, was lost.
@@ -361,7 +361,9 @@ class LinkEnd:
         uow = task._uow
         branch = self._branch(uow)
         if apart and (branch.held or branch.is_lost):
-            raise Condition(Resp.INVREQ, _IN_CONVERSATION, f"{self!r}: SYNCONRETURN, but the unit of work is there too")
+            raise Condition(
+                Resp.INVREQ, _IN_CONVERSATION, f"{self!r}: SYNCONRETURN, but the unit of work has work there"
+            )
         try:
             return branch.ship(task, request, order)
         except LinkDown as error:
@@ -426,7 +428,7 @@ class LinkEnd:
 
     def leave(self) -> None:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
-        self._leaves = True  # units of work in doubt must be handled before the region is closed
+        self._leaves = True  # so _link_lost handles units of work in doubt itself, before the region is closed
         self.link.cut()
         if self.served.orphans and not self.region.closed:  # the link was lost earlier, and they were not handled yet
             self._lose_mirrors()
@@ -500,14 +502,14 @@ class LinkEnd:
         try:
             answer = self.ask("REMIND", {"key": key})
         except LinkDown:
-            return  # the link has gone again
+            return  # the link was lost again; the next resynchronisation repeats this
         if answer.fields["done"]:
-            self.note_heard(uow_id)
+            self.note_acknowledged(uow_id)
 
-    def note_heard(self, uow_id: bytes) -> None:
+    def note_acknowledged(self, uow_id: bytes) -> None:
         """The other region has acknowledged a decision; when its record cannot be deleted, it is sent again later."""
         try:
-            heard(self.region, uow_id, self.name)
+            acknowledged(self.region, uow_id, self.name)
         except StoreError as error:
             self.region.log.warning("decision_not_forgotten", uow=uow_id.hex().upper(), reason=str(error))
 
@@ -516,7 +518,7 @@ class LinkEnd:
         try:
             decision = self.ask("ASK", {"key": key}).fields["decision"]
         except LinkDown:
-            return  # the link has gone again
+            return  # the link was lost again; the next resynchronisation repeats this
         if decision in ("COMMIT", "BACKOUT"):
             try:
                 resolve(self.region, uow_id, commit=decision == "COMMIT")

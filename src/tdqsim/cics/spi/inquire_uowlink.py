@@ -212,7 +212,7 @@ def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DEL
     if link.role is Cvda.COORDINATOR:
         indoubt.Subordinate(link.uow, link.uow.coordinator, link.uow.link).forget()
     else:
-        indoubt.heard(region, link.uow.id, link.name)
+        indoubt.acknowledged(region, link.uow.id, link.name)
 
 
 def _check_deletable(region: RegionData, link: UowLink) -> None:

@@ -45,6 +45,7 @@ __all__ = [
     "OUTCOMES",
     "HeuristicDamage",
     "Subordinate",
+    "acknowledged",
     "back_out_together",
     "commit_together",
     "coordinator_lost",
@@ -53,7 +54,6 @@ __all__ = [
     "decisions",
     "force",
     "hand_over",
-    "heard",
     "heuristics",
     "kept_units",
     "resolve",
@@ -460,7 +460,7 @@ def _load_undecided(region: Region) -> None:
             region.recovery.reserve_id(uow_id)
 
 
-def heard(region: Region, uow_id: bytes, name: str) -> None:
+def acknowledged(region: Region, uow_id: bytes, name: str) -> None:
     """Record that a region has acknowledged the decision; when all have, the decision is deleted.
 
     The change is made with the next commit and so costs no sync. If this region fails before that, it sends the

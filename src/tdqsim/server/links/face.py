@@ -194,7 +194,7 @@ class Links:
         wanted.gone.clear()
         answers = decoder()
 
-        def heard(connection: LinkConnection, data: bytes) -> None:
+        def on_data(connection: LinkConnection, data: bytes) -> None:
             if answered.done():
                 return
             try:
@@ -218,7 +218,9 @@ class Links:
         try:
             async with asyncio.timeout(BOUNDS["opening_seconds"]):
                 _, connection = await loop.create_connection(
-                    lambda: LinkConnection(self._engine, heard, ended, self._watch), *wanted.address, ssl=self._client
+                    lambda: LinkConnection(self._engine, on_data, ended, self._watch),
+                    *wanted.address,
+                    ssl=self._client,
                 )
                 self.connections.add(connection)
                 self._check_name(connection, wanted.there)

@@ -32,17 +32,17 @@ class LinkConnection(asyncio.Protocol):
 
     Args:
         engine: the engine in whose thread received data is processed.
-        heard: called in the loop with data that arrives before :meth:`begin`.
+        on_data: called in the loop with data that arrives before :meth:`begin`.
         ended: called in the loop when the connection has ended.
         watch: called with each message that goes over it; None for no call.
     """
 
     def __init__(
-        self, engine: Engine, heard: Callable[[LinkConnection, bytes], None], ended: Callable[[LinkConnection], None],
+        self, engine: Engine, on_data: Callable[[LinkConnection, bytes], None], ended: Callable[[LinkConnection], None],
         watch: Watch | None = None,
     ) -> None:  # fmt: skip
         self._engine = engine
-        self._heard: Callable[[LinkConnection, bytes], None] | None = heard
+        self._on_data: Callable[[LinkConnection, bytes], None] | None = on_data
         self._ended = ended
         self._watch = watch
         self._loop = asyncio.get_running_loop()
@@ -80,7 +80,7 @@ class LinkConnection(asyncio.Protocol):
     @property
     def unopened(self) -> bool:
         """Whether the connection is not yet passed to its link."""
-        return self._heard is not None
+        return self._on_data is not None
 
     def fail(self) -> None:
         """Close the connection, from any thread."""
@@ -88,7 +88,7 @@ class LinkConnection(asyncio.Protocol):
 
     def begin(self, attach: Callable[[], object], rest: bytes) -> Future[object]:
         """Pass the connection to its link: call ``attach``, then process ``rest``, which has already arrived."""
-        self._heard = None
+        self._on_data = None
         attached = self._engine.outside(attach)
         if rest:
             self.data_received(rest)
@@ -106,8 +106,8 @@ class LinkConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Data has arrived."""
-        if self._heard is not None:
-            self._heard(self, data)
+        if self._on_data is not None:
+            self._on_data(self, data)
             return
         self._waiting += len(data)
         if self._waiting > BOUNDS["untaken_bytes"] and self._socket is not None:
