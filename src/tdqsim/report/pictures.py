@@ -123,7 +123,7 @@ def time_line(
     """Bars in lanes, by order, or by clock if no bar has an order.
 
     By order, the beginnings and ends of the bars are evenly spaced. With the numbers of their events as positions, the
-    bars of the last tasks of a long run would be too thin to see beside a bar of the whole run.
+    bars of the last tasks of a long run would be too thin to see next to a bar of the whole run.
 
     Args:
         title: the title.

@@ -51,7 +51,7 @@ class Explanation:
 
     Attributes:
         queue: the given name.
-        target: the queue that the name stands for; empty if there is none.
+        target: the final target of the name after aliases; empty if there is none.
         statements: sentences about its state and its trigger.
         commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then the commands of an
             operator (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).

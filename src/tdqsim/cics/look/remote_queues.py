@@ -28,7 +28,7 @@ def followed_states(region: RegionData, *, records: bool = True) -> dict[str, Qu
 
 
 def followed_records(region: RegionData, name: str) -> list[bytes] | None:
-    """The records of the queue that a name stands for, in whichever region it is; None if it cannot be reached.
+    """The records of the queue of a name, after aliases and in the region that owns it; None if it cannot be reached.
 
     Raises:
         Condition: QIDERR.

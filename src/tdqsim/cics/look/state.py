@@ -397,7 +397,7 @@ def waiting_facility(region: RegionData, name: str) -> Facility | None:
 
 
 def names_along(region: RegionData, name: str) -> Iterator[str]:
-    """The name of a queue and, as long as it is an alias, the name that it stands for; each name once."""
+    """The name of a queue and the names of its targets, as long as these are aliases; each name once."""
     visited: set[str] = set()
     while name and name not in visited:
         visited.add(name)

@@ -13,10 +13,10 @@ The order of decision for READQ, WRITEQ and DELETEQ TD is a choice (the manuals 
 Step 5 depends on the type and, for a data set, on its direction and whether it is open::
 
     type    direction  open    READQ    WRITEQ   DELETEQ
-    INTRA   -          -       goes on  goes on  goes on
-    EXTRA   input      yes     goes on  INVREQ   INVREQ
+    INTRA   -          -       NORMAL   NORMAL   NORMAL
+    EXTRA   input      yes     NORMAL   INVREQ   INVREQ
     EXTRA   input      no      NOTOPEN  NOTOPEN  INVREQ
-    EXTRA   output     yes     INVREQ   goes on  INVREQ
+    EXTRA   output     yes     INVREQ   NORMAL   INVREQ
     EXTRA   output     no      NOTOPEN  NOTOPEN  INVREQ
 
 Steps 4 and 5 are :func:`decide`. When one of these states changes, a queue binds its request functions again (see
@@ -63,7 +63,7 @@ _WORDS: Final = {
 
 
 def final_target(region: RegionData, name: str) -> TdQueue:
-    """The queue that a name stands for, after aliases.
+    """The queue of a name, after aliases.
 
     Raises:
         Condition: QIDERR: the name or a target is not installed, or the aliases form a ring.
@@ -88,7 +88,7 @@ def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
             raise Condition(Resp.QIDERR, detail=f"the aliases of {name} form a ring at {target}")
         visited.add(target)
         if target not in queues:
-            raise Condition(Resp.QIDERR, detail=f"queue {target}, which {name} stands for, is not installed")
+            raise Condition(Resp.QIDERR, detail=f"queue {target}, the target of {name}, is not installed")
         queue = queues[target]
     return queue
 

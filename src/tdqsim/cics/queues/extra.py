@@ -53,7 +53,7 @@ Report = Callable[[str, dict[str, object]], None]
 """Called for an event about which CICS writes a message: with the message ID, empty if unknown, and its inserts."""
 
 _SPOOLED: Final = "*"
-_SYSUID: Final = "&SYSUID"  # stands for the user of the region, which submits the job
+_SYSUID: Final = "&SYSUID"  # means the user of the region, which submits the job
 _NOT_GIVEN: Final = int(TDQUEUE_ATTRIBUTES["RECORDSIZE"].default)
 _X37: Final = "DFHTD0240"
 _CONTROLS: Final = {"": None, "A": PrintControl.ASA, "M": PrintControl.MACHINE}

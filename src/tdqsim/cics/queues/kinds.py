@@ -13,8 +13,8 @@ kind and recovery::
     INDIRECT           its target's, looked up by each request; both are counted
     REMOTE             shipped; both ends count
 
-    state              what is bound
-    goes on            the above
+    outcome            bound functions
+    NORMAL             the above
     DISABLING, INTRA   the above for a unit of work that owns an end, else DISABLED
     else               the condition
 """

@@ -83,12 +83,12 @@ def _strand(task: TaskData, region: RegionData) -> Strand | None:
 
 
 class _Suspended(NamedTuple):
-    """What a task waits for.
+    """The resource that a task waits for.
 
     Attributes:
         kind: the resource type (SUSPENDTYPE).
         name: the resource name (SUSPENDVALUE).
-        since_ns: when the wait began, in nanoseconds; 0 when that is not known.
+        since_ns: the start of the wait, in nanoseconds; 0 if it is not known.
     """
 
     kind: str
@@ -262,7 +262,9 @@ def _purgeable(task: TaskData, region: RegionData) -> Strand:
     """
     strand = _strand(task, region)
     if strand is None or strand is region.dispatcher.outside:
-        raise refusal(_SET, "not purgeable", f"task {task.number} is run by the program outside, which goes on")
+        raise refusal(
+            _SET, "not purgeable", f"task {task.number} belongs to the Python program outside, which a purge cannot end"
+        )
     if strand.local is not task and strand.owner is not region:
         raise refusal(_SET, "not purgeable", f"task {task.number} is a mirror that waits for its next request")
     return strand

@@ -2,7 +2,7 @@
 
 Every named field has a halfword length, a flag byte, one byte for each word of DSATTS, and its data. In an input record
 a field that was typed into has its length and its data, left-justified with blanks, or right-justified with zeros if it
-is numeric; all other bytes are nulls. In an output record, data whose first byte is X'00' stands for INITIAL of the
+is numeric; all other bytes are nulls. In an output record, data whose first byte is X'00' is replaced by INITIAL of the
 map. Source: RECEIVE MAP, SEND MAP, Using complex fields (IBM Docs).
 """
 

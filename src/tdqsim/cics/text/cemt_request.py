@@ -87,7 +87,7 @@ _OPTIONS: Final = _keywords("keyword")
 
 
 def _unabbreviated(word: str, among: tuple[_Keyword, ...], what: str, column: int) -> _Keyword:
-    """The keyword that an abbreviation stands for."""
+    """The keyword of an abbreviation."""
     upper = word.upper()
     matches = [keyword for keyword in among if keyword.name.startswith(upper)]
     long_enough = [keyword for keyword in matches if len(upper) >= keyword.shortest]

@@ -167,7 +167,7 @@ def resolve(text: str, *, bare: bool = False) -> Resolved:
 
 
 def _in_full(source: ExecText) -> ExecText:
-    """A CECI text with its words expanded: a unique prefix stands for a word of the command."""
+    """A CECI text with its words expanded: a unique prefix is an abbreviation of a word of the command."""
     verb, *rest = source.options
     verb = _expanded(verb, _verbs_with(rest, _by_verb(len(COMMANDS))))
     rows = _by_verb(len(COMMANDS)).get(verb.word, ())
