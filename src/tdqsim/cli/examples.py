@@ -12,9 +12,7 @@ from typing import Final
 __all__ = ["copyable", "example", "examples", "folder"]
 
 _REGION_FILE: Final = "region.yaml"
-_DEFINITIONS: Final = (
-    "definitions"  # files that several examples use; in a clone they are in the directory of the examples
-)
+_DEFINITIONS: Final = "definitions"  # used by several examples; a folder next to them in a clone
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 

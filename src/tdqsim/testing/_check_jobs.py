@@ -73,7 +73,17 @@ class _Keys:
 
 
 class _Queue:
-    """The model of one data queue: the entries that it must hold after the events so far."""
+    """The model of one data queue: the entries that it must hold after the events so far.
+
+    Attributes:
+        name, ddm, seq, force: its name, whether it is a DDM data queue, SEQ, and whether FORCE is *YES.
+        restarted: whether the system was restarted, and the state of the queue has not followed yet.
+        clearing: whether an operation failed of which it is not known whether it cleared the queue.
+        keys, lists: the keys in order, and the entries by key.
+        count: the number of entries.
+        gone, cleared: how often each entry was received, and cleared.
+        differs: the last reported difference between a count in the history and the model.
+    """
 
     def __init__(self, name: str, facts: Facts) -> None:
         self.name = name
@@ -154,9 +164,9 @@ class _Queue:
         """Remove all entries whose keys satisfy an order with a key; return their number."""
         before = self.count
         for each in self.matching(order, key):
-            gone = self.lists[each].clear()
-            self.cleared.update((each, data) for data in gone)
-            self.count -= len(gone)
+            removed = self.lists[each].clear()
+            self.cleared.update((each, data) for data in removed)
+            self.count -= len(removed)
             self._drop(each)
         return before - self.count
 
@@ -211,7 +221,7 @@ class JobChecker:
         if event.message:
             self._failed(event)
         elif event.kind in ("DTAQ", "CRTDTAQ"):
-            self._stands(event)
+            self._queue_state(event)
         elif event.kind == "RESTART":
             self._restarted(normal=event.info.get("start") == "NORMAL")
         else:
@@ -232,7 +242,7 @@ class JobChecker:
 
     # -- states of queues -----------------------------------------------------------------------------------------
 
-    def _stands(self, event: JobEvent) -> None:
+    def _queue_state(self, event: JobEvent) -> None:
         name, entries = _name(event, event.queue), event.info.get("entries")
         there = [(bytes.fromhex(key), bytes.fromhex(data)) for data, key in entries or ()]
         before = self._queues.get(name)
@@ -240,7 +250,7 @@ class JobChecker:
         if before is not None:
             queue.gone, queue.cleared = before.gone, before.cleared
             if before.restarted and entries is not None:
-                self._found_again(before, there)
+                self._compare_after_restart(before, there)
             elif event.kind == "CRTDTAQ":
                 queue.cleared.update(before.listing())
         queue.become(there)
@@ -253,18 +263,18 @@ class JobChecker:
         for queue in self._queues.values():
             queue.restarted = True
 
-    def _found_again(self, queue: _Queue, there: list[tuple[bytes, bytes]]) -> None:
+    def _compare_after_restart(self, queue: _Queue, there: list[tuple[bytes, bytes]]) -> None:
         """Compare the model with the entries on the queue after the restart."""
         if self._normal:
             self._compare(queue, there, "after the restart")
             return
         missing, more = _difference(queue.listing(), there)
-        if not queue.force:
+        if not queue.force:  # entries may be lost with the system, but none may appear
             for entry in more:
                 if not queue.gone[entry] and not queue.cleared[entry]:
-                    self._strange(queue, *entry, "is there after the restart")
+                    self._report_unexpected(queue, *entry, "is there after the restart")
             return
-        if queue.clearing and len(there) < queue.count and not more:
+        if queue.clearing and len(there) < queue.count and not more:  # the unfinished clear was made
             return
         if len(missing) + len(more) > 1:  # one operation may have been done without returning to its caller
             self._compare(queue, there, "after the restart")
@@ -296,7 +306,7 @@ class JobChecker:
         self.read += removes
         if not queue.has(key, data):
             verb = "received" if removes else "looked at"
-            self._strange(queue, key, data, f"was {verb}", duplicated=removes)
+            self._report_unexpected(queue, key, data, f"was {verb}", duplicated=removes)
             return
         if order and not _satisfies(order, key, requested):
             self._report("reordered", queue, f"{_shown(key, data)} is not {order} {show_record(requested)}")
@@ -306,8 +316,8 @@ class JobChecker:
             queue.take(key, data)
             queue.gone[key, data] += 1
 
-    def _strange(self, queue: _Queue, key: bytes, data: bytes, what: str, *, duplicated: bool = True) -> None:
-        """Report an entry that the queue cannot hold, with the likeliest reason."""
+    def _report_unexpected(self, queue: _Queue, key: bytes, data: bytes, what: str, *, duplicated: bool = True) -> None:
+        """Report an entry that the queue cannot hold, with the most probable reason."""
         shown = _shown(key, data)
         if queue.gone[key, data]:
             kind = "duplicated" if duplicated else "phantom"
@@ -325,15 +335,15 @@ class JobChecker:
     def _cleared(self, queue: _Queue, event: JobEvent) -> None:
         info = event.info
         order = str(info.get("key_order", ""))
-        gone = queue.clear(order, bytes.fromhex(info.get("key", "")))
+        cleared = queue.clear(order, bytes.fromhex(info.get("key", "")))
         if "count" in info:
-            self._number(queue, int(info["count"]), gone, "were cleared")
+            self._check_count(queue, int(info["count"]), cleared, "were cleared")
 
     # -- counts ---------------------------------------------------------------------------------------------------
 
     def _counted(self, queue: _Queue, event: JobEvent) -> None:
         if "messages" in event.info:
-            self._number(queue, int(event.info["messages"]), queue.count, "were reported")
+            self._check_count(queue, int(event.info["messages"]), queue.count, "were reported")
 
     def _retrieved(self, queue: _Queue, event: JobEvent) -> None:
         info = event.info
@@ -341,9 +351,9 @@ class JobChecker:
             return
         size = queue.size(str(info.get("key_order", "")), bytes.fromhex(info.get("key", "")))
         wanted = min(size, 1) if info.get("selection") in _FIRST else size
-        self._number(queue, int(info["messages"]), wanted, "were retrieved")
+        self._check_count(queue, int(info["messages"]), wanted, "were retrieved")
 
-    def _number(self, queue: _Queue, reported: int, wanted: int, what: str) -> None:
+    def _check_count(self, queue: _Queue, reported: int, wanted: int, what: str) -> None:
         """Report a wrong count, once for each amount by which it is wrong."""
         if not self.complete or reported - wanted == queue.differs:
             return
@@ -372,7 +382,7 @@ class JobChecker:
         for key, data in missing:
             self._report("lost", queue, f"{_shown(key, data)} was sent and never received, and is missing {when}")
         for key, data in more:
-            self._strange(queue, key, data, f"is there {when}")
+            self._report_unexpected(queue, key, data, f"is there {when}")
         if not missing and not more:
             self._report("reordered", queue, f"the entries {when} are not in {queue.seq} order")
 

@@ -44,7 +44,24 @@ class _Unit:
 
 
 class _Queue:
-    """The model of one queue. Records that an unfinished unit of work has read are kept with the unit."""
+    """The model of one queue. Records that an unfinished unit of work has read are kept with the unit.
+
+    Attributes:
+        status, logical, level, facility: RECOVSTATUS, whether it is LOGICAL, TRIGGERLEVEL and ATIFACILITY.
+        defined, startable: whether its transaction is defined; whether a task of it could be or was started.
+        known: whether the history has the state of the queue.
+        restarted: whether the region was restarted, and the state of the queue has not followed yet.
+        deleting: whether the process ended during a DELETEQ.
+        records: the committed records that have not been read.
+        gone, backed_out: how often each record has left the queue permanently, and was backed out.
+        units: the uncommitted changes by unit of work.
+        readers: the units of work that have read records, in the order of their first read.
+        last_reads: of a PHYSICAL queue, the last record read by each unit of work.
+        latch, cycle: whether a trigger cycle is on; the number of the current or last cycle.
+        early: whether a task was started before the event that explains the start.
+        expected, missed: the events that reached the level and whose task is still expected, or was never started.
+        starters: the tasks that a trigger has started and that have not ended, oldest first.
+    """
 
     __slots__ = (
         "backed_out", "cycle", "defined", "deleting", "early", "expected", "facility", "gone", "known", "last_reads",
@@ -90,7 +107,7 @@ class _Queue:
     def empty(self) -> None:
         self.gone.update(self.records.clear())
 
-    def throw_away(self) -> None:
+    def remove_all(self) -> None:
         """TDINTRA=EMPTY or DISCARD: remove all records, including those of unfinished and indoubt units of work."""
         self.empty()
         for unit in self.units.values():
@@ -163,9 +180,9 @@ class RegionChecker:
         elif kind in _ENDS:
             self._unit_ended(event)
         elif kind == "QUEUE":
-            self._stands(self._queue(event.queue), event)
+            self._queue_state(self._queue(event.queue), event)
         elif kind == "DISCARD TDQUEUE" and event.resp == "NORMAL":
-            self._queue(event.queue).throw_away()
+            self._queue(event.queue).remove_all()
             self._queue(event.queue).forget_cycle()
         elif kind == "SEED":
             self._queue(event.queue).records.put(event.data)
@@ -180,11 +197,11 @@ class RegionChecker:
 
     # -- states of queues -----------------------------------------------------------------------------------------
 
-    def _stands(self, queue: _Queue, event: Event) -> None:
+    def _queue_state(self, queue: _Queue, event: Event) -> None:
         info = event.info
         records = info.get("records")
         if queue.restarted and isinstance(records, list):
-            self._found_again(queue, records)
+            self._compare_after_restart(queue, records)
         elif queue.known and int(info.get("triggerlevel", 0)) != queue.level and not (queue.starters or queue.expected):
             queue.latch = False  # SET of a trigger attribute ends a trigger cycle whose task has ended
         if not queue.known:
@@ -217,26 +234,26 @@ class RegionChecker:
             self._touched.clear()
         for queue in self._queues.values():
             if emptied:
-                queue.throw_away()
+                queue.remove_all()
             queue.forget_cycle()
             queue.restarted = True
 
-    def _found_again(self, queue: _Queue, there: list[bytes]) -> None:
+    def _compare_after_restart(self, queue: _Queue, there: list[bytes]) -> None:
         """Compare the model with the records on the queue after the restart, and continue with those."""
         if queue.status == "NO" and self._start == "EMERGENCY":
             queue.empty()
         if queue.status == "PHYSICAL":
-            self._given_back(queue, there)
-            self._done_without_answer(queue, there)
+            self._put_back_reads(queue, there)
+            self._finish_unreturned_command(queue, there)
         present = set(there)
         for uow in tuple(queue.units):
-            self._unit_over_restart(queue, uow, there, present)
+            self._settle_unit(queue, uow, there, present)
         self._compare(queue, there, "after the restart")
         queue.records.replace(there)
         queue.last_reads.clear()
 
     @staticmethod
-    def _given_back(queue: _Queue, there: list[bytes]) -> None:
+    def _put_back_reads(queue: _Queue, there: list[bytes]) -> None:
         """A restart puts back the last record that an unfinished unit of work had read from a PHYSICAL queue."""
         reads = Counter(queue.last_reads.values())
         missing = Counter(there) - Counter(queue.records)
@@ -247,7 +264,7 @@ class RegionChecker:
                 queue.gone[data] -= 1
                 queue.records.put_front(data)
 
-    def _done_without_answer(self, queue: _Queue, there: list[bytes]) -> None:
+    def _finish_unreturned_command(self, queue: _Queue, there: list[bytes]) -> None:
         """One command (a write, a read or a delete) may have been committed before it could return."""
         if queue.deleting and not there:
             queue.empty()
@@ -260,8 +277,11 @@ class RegionChecker:
         elif len(there) + 1 == len(queue.records) and list(queue.records)[1:] == there:
             queue.gone[queue.records.pop(queue.records.first() or 0)] += 1
 
-    def _unit_over_restart(self, queue: _Queue, uow: str, there: list[bytes], present: set[bytes]) -> None:
-        """A unit of work that had not ended: it was backed out, or committed before its syncpoint could return."""
+    def _settle_unit(self, queue: _Queue, uow: str, there: list[bytes], present: set[bytes]) -> None:
+        """Decide from the records whether an unfinished unit of work was backed out or committed, and apply that.
+
+        It may be committed although its syncpoint has not returned.
+        """
         unit = queue.units[uow]
         if unit.written:
             applied = next(iter(unit.written)) in present
@@ -322,10 +342,10 @@ class RegionChecker:
             return
         queue.records.put(event.data)
         self.written += 1
-        self._counted(queue)
+        self._check_level(queue)
 
     def _lists_of(self, queue: _Queue, uow: str) -> tuple[RecordList, ...]:
-        """Where the next READQ takes its record from: committed and not read, then written by the unit itself."""
+        """The lists from which the next READQ takes its record: committed records, then those of the unit itself."""
         unit = queue.units.get(uow) if queue.logical else None
         if unit is None:
             return (queue.records,)
@@ -351,15 +371,16 @@ class RegionChecker:
             )
             return
         if not there:
-            self._strange(queue, event, data)
+            self._report_unexpected(queue, event, data)
             return
         if held and data not in held:
-            self._report("reordered", queue, f"{show_record(data)} was read before {show_record(held[0])} was gone")
+            self._report("reordered", queue, f"{show_record(data)} was read before {show_record(held[0])} was removed")
         elif first != data:
             self._report("reordered", queue, f"{show_record(data)} was read before {show_record(first or b'')}")
         self._taken(queue, event.uow, data)
 
     def _taken(self, queue: _Queue, uow: str, data: bytes) -> None:
+        """Remove a record that was read from the model."""
         if not queue.logical:
             queue.records.take(data)
             queue.gone[data] += 1
@@ -377,8 +398,8 @@ class RegionChecker:
             unit.written.take(data)
             unit.own[data] = None
 
-    def _strange(self, queue: _Queue, event: Event, data: bytes) -> None:
-        """Report a record that the READQ could not have found, with the likeliest reason."""
+    def _report_unexpected(self, queue: _Queue, event: Event, data: bytes) -> None:
+        """Report a record that was not on the queue when it was read, with the most probable reason."""
         shown = show_record(data)
         foreign = [uow for uow, unit in queue.units.items() if uow != event.uow and data in unit.written]
         if foreign:
@@ -406,7 +427,7 @@ class RegionChecker:
             self._report("lost", queue, f"QZERO while the queue has {count} records, first {show_record(first)}")
             if not queue.logical:
                 queue.empty()
-        self._over_now_or_later(queue, event)
+        self._note_empty(queue, event)
 
     def _delete(self, queue: _Queue, event: Event) -> None:
         if queue.logical:
@@ -415,7 +436,7 @@ class RegionChecker:
             unit.written.clear()
         else:
             queue.empty()
-        self._over_now_or_later(queue, event)
+        self._note_empty(queue, event)
 
     # -- units of work --------------------------------------------------------------------------------------------
 
@@ -452,16 +473,16 @@ class RegionChecker:
             queue.records.put(data)
         self.written += len(unit.written)
         if unit.written:
-            self._counted(queue)
+            self._check_level(queue)
 
     # -- trigger cycles -------------------------------------------------------------------------------------------
 
-    def _counted(self, queue: _Queue) -> None:
+    def _check_level(self, queue: _Queue) -> None:
         """The number of committed records has grown: compare it with the trigger level."""
         if not queue.level or queue.committed < queue.level or queue.latch:
-            self._too_early(queue)
+            self._report_early_start(queue)
             return
-        if queue.early:
+        if queue.early:  # this event explains the start that came before it in the history
             queue.early = False
             queue.latch = True
             queue.cycle += 1
@@ -470,7 +491,7 @@ class RegionChecker:
             queue.cycle += 1
             queue.expected.append(self.index)
 
-    def _too_early(self, queue: _Queue) -> None:
+    def _report_early_start(self, queue: _Queue) -> None:
         if queue.early:
             queue.early = False
             self._report("trigger doubled", queue, f"a task was started with {queue.committed} records")
@@ -492,8 +513,8 @@ class RegionChecker:
         queue.starters.pop(event.task, None)
         queue.starters[event.task] = None
 
-    def _over_now_or_later(self, queue: _Queue, event: Event) -> None:
-        """QZERO or DELETEQ: the cycle is over; on a logically recoverable queue once the task has ended."""
+    def _note_empty(self, queue: _Queue, event: Event) -> None:
+        """After QZERO or DELETEQ the cycle is over; for a logically recoverable queue only when the task has ended."""
         if queue.logical:
             self._qzero.setdefault(event.uow, {})[queue.name] = queue.cycle
         else:
@@ -531,7 +552,7 @@ class RegionChecker:
                 self._missed(queue)
             for index in queue.missed if queue.startable else ():
                 self._report("trigger missed", queue, "the level was reached, and no task was started", index)
-            self._too_early(queue)
+            self._report_early_start(queue)
             if final is not None and queue.name in final:
                 for uow in tuple(queue.readers):
                     for data in reversed(queue.units[uow].reads):

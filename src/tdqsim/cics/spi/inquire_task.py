@@ -263,7 +263,7 @@ def _purgeable(task: TaskData, region: RegionData) -> Strand:
     strand = _strand(task, region)
     if strand is None or strand is region.dispatcher.outside:
         raise refusal(
-            _SET, "not purgeable", f"task {task.number} belongs to the Python program outside, which a purge cannot end"
+            _SET, "not purgeable", f"task {task.number} belongs to the program outside, which cannot be purged"
         )
     if strand.local is not task and strand.owner is not region:
         raise refusal(_SET, "not purgeable", f"task {task.number} is a mirror that waits for its next request")

@@ -205,7 +205,7 @@ class Hardening:
                 self._dispatcher.wait(attempt, self._waiting)
             else:
                 park(task, attempt, self._waiting, "", "")
-        except BaseException as error:  # noqa: BLE001  (a requested commit is completed before the exception is raised again)
+        except BaseException as error:  # noqa: BLE001  (first complete the requested commit, then raise it)
             self.settle()
             if mine.pending:
                 self.serve()
