@@ -144,7 +144,7 @@ def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, proc
     assert done.returncode == 1, done.stdout + done.stderr
     assert "tdqsim report: " in done.stdout
     page = look(tmp_path / "page.html")
-    assert "3 of 13 went wrong" in page.text
+    assert "3 of 13 failed" in page.text
     assert re.search(r"1 error in setup, 2 failed, 9 passed, 1 skipped", page.text)
     heads = re.findall(r"test_it\.py::(\S+) (passed|failed|error)", page.text)
     assert {name for name, _ in heads[:3]} == {
@@ -226,7 +226,7 @@ def test_many_tests_make_a_page_of_bounded_size(tmp_path: Path) -> None:
     plugin.pytest_sessionfinish(session)
     assert (tmp_path / "page.html").stat().st_size < 25_000_000
     text = (tmp_path / "page.html").read_text("utf-8")
-    assert "15,000 of 30,000 went wrong" in text
+    assert "15,000 of 30,000 failed" in text
     assert re.search(r"14,2\d\d more have no section", text)
     assert re.search(r"14,6\d\d more have no section", text)
     assert "20,000 of 30,000 are shown" in text

@@ -64,7 +64,7 @@ class RunPage:
         )
         page = Page(f"tdq run {self._name}", mark, lead)
         wrong = [Prose(each) for each in (*report.abends, *report.waiting)]
-        page.add("What went wrong", *wrong[:50])
+        page.add("Failures", *wrong[:50])
         if report.checks:
             checks = [(each.name, _word(each.ok), each.detail) for each in report.checks]
             page.add("Checks", Table(("check", "", "seen"), checks))

@@ -162,7 +162,7 @@ class _Program:
 
 def _blanked(pattern: re.Pattern[str], text: str) -> str:
     """The text with all matches of a pattern replaced by blanks."""
-    return pattern.sub(lambda found: " " * len(found[0]), text)
+    return pattern.sub(lambda match: " " * len(match[0]), text)
 
 
 def _name(words: str) -> str:

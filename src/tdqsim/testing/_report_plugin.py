@@ -204,11 +204,11 @@ class ReportPlugin:
         total = self._outcomes.total()
         counts = ", ".join(f"{count:,} {outcome}" for outcome, count in sorted(self._outcomes.items()))
         good = not self._wrong
-        mark = Mark("all tests passed" if good else f"{len(self._wrong):,} of {total:,} went wrong", good=good)
+        mark = Mark("all tests passed" if good else f"{len(self._wrong):,} of {total:,} failed", good=good)
         page = Page("Tests", mark if total else None, f"{counts or 'No test was run'}.")
         if self._mutants is not None:
             page.add("Mutants", *self._mutants.parts())
-        for title, tests in (("What went wrong", self._wrong), ("The other tests", self._others)):
+        for title, tests in (("Failures", self._wrong), ("Other tests", self._others)):
             sections = [each.section for each in tests if each.section]
             unfolded = _OPEN if tests is self._wrong else 0
             parts: list[Part] = [

@@ -50,7 +50,7 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
         for waiter, holder, what in edges:
             waits.setdefault(waiter, {})[holder] = what
     for start in waits:
-        ring = _way(start, waits)
+        ring = _ring_from(start, waits)
         if ring:
             parts = (
                 f"{one.name} waits for {waits[one][next_one]}, held by {next_one.name}"
@@ -60,7 +60,7 @@ def find_deadlock(regions: Iterable[Region], systems: Iterable[System] = ()) -> 
     return None
 
 
-def _way(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
+def _ring_from(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[Strand]:
     """A path from a strand back to itself; empty if there is none."""
     way, open_ends, visited = [start], [iter(waits[start])], {start}
     while open_ends:

@@ -65,7 +65,7 @@ class Follower:
             self.history.attach(target)
         else:
             self._raw = list(history.events)
-            target.recorder = None
+            target.recorder = None  # a region takes the method `trace` of its recorder when the recorder is set
             self.history.trace = trace
             target.recorder = self.history
 
@@ -102,7 +102,7 @@ class Follower:
         queue = "" if event.kind in ("START", "END") else event.queue
         what = str(event.info.get("what")) if event.kind == "WAIT" else event.kind
         return Moment(
-            event.time_ns, what, self._who(event), queue,
+            event.time_ns, what, self._task_name(event), queue,
             partial(event.line, self._shows.get(event.queue, self.history.show)),
             _PARTS.get(event.kind, ""), event.uow, self._change(event), depth, wrong, started_by,
         )  # fmt: skip
@@ -115,7 +115,7 @@ class Follower:
             return int(event.resp == "NORMAL")
         return -int(event.kind == READQ and event.resp in _TAKES)
 
-    def _who(self, event: Event) -> str:
+    def _task_name(self, event: Event) -> str:
         if not event.task:
             return ""
         name = self._names.get(event.task) or _task(event.task, event.transid)

@@ -83,7 +83,7 @@ def _load(path: Path) -> Definitions:
 
 @cache
 def _message_queues() -> Definitions:
-    """The supplied queues to which CICS writes its messages, and the queues that those lead to."""
+    """The supplied queues to which CICS writes its messages, and the targets of those that are aliases."""
     wanted = {row["destination"] for row in table("kernel_messages")} & SUPPLIED_QUEUES.keys()  # without the console
     wanted |= {SUPPLIED_QUEUES[name].indirectname for name in wanted}
     return Definitions.of(queue for queue in supplied_definitions().tdqueues if queue.name in wanted)

@@ -114,7 +114,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
 def _await(process: subprocess.Popen[str], log: Path) -> None:
     """Read its output until it prints its address; it has written the ready file by then."""
     assert process.stdout is not None
-    late = Timer(_START_SECONDS, process.kill)
+    late = Timer(_START_SECONDS, process.kill)  # reading a pipe has no time limit; killing the process ends it
     late.start()
     try:
         if not any(line.startswith("Authorization:") for line in process.stdout):

@@ -37,9 +37,9 @@ def _torn(old: bytes, new: bytes) -> bytes:
     old = old.ljust(len(new), b"\0")
     torn = bytearray(new)
     changed = [at for at in range(0, len(new), _PAGE) if old[at : at + _PAGE] != new[at : at + _PAGE]]
-    for at in changed[1::2]:
+    for at in changed[1::2]:  # pages may reach the disk in any order
         torn[at : at + _PAGE] = old[at : at + _PAGE]
-    if changed:
+    if changed:  # a page itself may be written in part
         end = min(changed[-1] + _PAGE, len(new))
         differs = [at for at in range(changed[-1], end) if old[at] != new[at]]
         half = differs[len(differs) // 2]

@@ -184,18 +184,18 @@ class Call(NamedTuple):
                 "test": self.test,
                 "target": self.target,
                 "operation": self.operation,
-                "arguments": [_shown(each) for each in self.arguments],
-                "options": {name: _shown(each) for name, each in self.options.items()},
-                "answer": {name: _shown(each) for name, each in self.answer._asdict().items()},
+                "arguments": [_encoded(each) for each in self.arguments],
+                "options": {name: _encoded(each) for name, each in self.options.items()},
+                "answer": {name: _encoded(each) for name, each in self.answer._asdict().items()},
             }
         )
 
 
-def _shown(value: object) -> object:
+def _encoded(value: object) -> object:
     return {"hex": bytes(value).hex()} if isinstance(value, bytes | bytearray) else value
 
 
-def _meant(value: object) -> object:
+def _decoded(value: object) -> object:
     return bytes.fromhex(value["hex"]) if isinstance(value, dict) and value.keys() == {"hex"} else value
 
 
@@ -262,10 +262,10 @@ def _parsed(record: dict[str, Any]) -> Call:
     kind = str(record.get("target", "cics"))
     operations, answer_type = _KINDS[kind]
     operation = operations[operations.index(record["operation"])]
-    values = {name: _meant(value) for name, value in record["answer"].items()}
+    values = {name: _decoded(value) for name, value in record["answer"].items()}
     answer = answer_type(**{name: _bytes(name, value) for name, value in values.items()})
-    options = {str(name): _meant(value) for name, value in record["options"].items()}
-    return Call(str(record["test"]), operation, tuple(map(_meant, record["arguments"])), options, answer, kind)
+    options = {str(name): _decoded(value) for name, value in record["options"].items()}
+    return Call(str(record["test"]), operation, tuple(map(_decoded, record["arguments"])), options, answer, kind)
 
 
 def _bytes(name: str, value: Any) -> Any:
@@ -296,7 +296,7 @@ def compare_transcript(
     test, target = None, None
     for call in load_transcript(calls) if isinstance(calls, Path | str) else calls:
         if (call.test, call.target) != test or target is None:
-            _let_go(target)
+            _release(target)
             test, target = (call.test, call.target), _simulated(call, make_region, make_system)
         try:
             answer = getattr(target, call.operation)(*call.arguments, **call.options)
@@ -305,7 +305,7 @@ def compare_transcript(
             raise UsageError(f"{call.test}: {what} cannot be called: {error!r}") from error
         if not _alike(call, answer):
             differences.append(Difference(call, answer))
-    _let_go(target)
+    _release(target)
     return differences
 
 
@@ -321,7 +321,7 @@ def _simulated(
     return SimulatedTarget(make_region())
 
 
-def _let_go(target: SimulatedTarget | SimulatedJobTarget | None) -> None:
+def _release(target: SimulatedTarget | SimulatedJobTarget | None) -> None:
     if isinstance(target, SimulatedJobTarget):
         target.system.close()
 

@@ -140,7 +140,7 @@ async def look(
 
     def rows(job: Job) -> list[BrowsedEntry]:
         browsed = job.qsys2.data_queue_entries(queue.upper(), library.upper(), *selection, skip=position, limit=limit)
-        return [_seen(job, row, encoding) for row in browsed]
+        return [_browsed(job, row, encoding) for row in browsed]
 
     entries = await host.ask(lambda: in_a_job(system, user, rows))
     return {"position": position, "entries": entries}
@@ -158,10 +158,10 @@ async def clear(
 ) -> ClearResult:
     """QCLRDTAQ: clear a data queue, or the entries of a keyed queue whose keys match."""
     wanted = _key_of(key)
-    gone = await host.ask(
+    cleared = await host.ask(
         lambda: in_a_job(system, user, lambda job: job.qclrdtaq(queue.upper(), library.upper(), order, wanted))
     )
-    return {"cleared": gone}
+    return {"cleared": cleared}
 
 
 @routes.operation("sendEntries", status_code=201)
@@ -225,7 +225,7 @@ def _entry(job: Job, data: bytes, key: bytes | None, sender: str | None, encodin
     }
 
 
-def _seen(job: Job, row: DataQueueEntriesRow, encoding: Encoding) -> BrowsedEntry:
+def _browsed(job: Job, row: DataQueueEntriesRow, encoding: Encoding) -> BrowsedEntry:
     return {
         "position": row.ordinal_position,
         **_entry(job, row.message_data_binary, row.key_data, row.sender_job_name, encoding),
