@@ -139,12 +139,12 @@ def run(
             on_statement=_print_step if trace else None,
             on_warning=warn,
         )
-        before = {name: found.numitems for name, found in made.snapshot(records=False).items()}
+        before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
         made.register(_TRANSID, programs.program(source))
         failed = _task(made, terminal)
-        for name, found in made.snapshot(records=False).items():
-            if found.numitems != before.get(name):
-                typer.echo(f"{name}: {found.numitems} records")
+        for name, state in made.snapshot(records=False).items():
+            if state.numitems != before.get(name):
+                typer.echo(f"{name}: {state.numitems} records")
         for text in made.diagnostics.operator:
             typer.echo(f"operator: {text}")
     if failed:

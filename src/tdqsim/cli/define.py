@@ -117,8 +117,8 @@ def _load_with_region(path: Path) -> tuple[Definitions, RegionFile | None]:
 
 def _counts(checked: list[tuple[Path, Definitions]]) -> list[dict[str, object]]:
     return [
-        {"path": str(path), "resources": len(found.entries), "notes": [_fields(note) for note in found.notes]}
-        for path, found in checked
+        {"path": str(path), "resources": len(loaded.entries), "notes": [_fields(note) for note in loaded.notes]}
+        for path, loaded in checked
     ]
 
 
@@ -127,9 +127,9 @@ def _fields(item: Problem | Note) -> dict[str, object]:
 
 
 def _tell(checked: list[tuple[Path, Definitions]], *, every: bool) -> None:
-    for path, found in checked:
-        emit(f"{path}: {_counted(len(found.entries), 'resource')} in {_counted(len(found.groups), 'group')}")
-        for line in found.notes if every else _by_kind(found.notes):
+    for path, loaded in checked:
+        emit(f"{path}: {_counted(len(loaded.entries), 'resource')} in {_counted(len(loaded.groups), 'group')}")
+        for line in loaded.notes if every else _by_kind(loaded.notes):
             emit(f"  {line}")
 
 

@@ -57,12 +57,12 @@ def explain(
         raise InputError("which queue? Name one or more queues, or generic names")
     if record is not None and history is None:
         raise InputError("--record needs --history FILE, which has the operations")
-    with looking(place, programs=True) as found:
-        explanations = [_explained(found, name, size) for name in matching(found, words)]
-        installed = {info.tdqueue.rstrip() for info in found.browse_tdqueue("TYPE")}
-        missing = [name for name in matching(found, words) if name not in installed]
-        unknown = unknown_outside(place, found)
-        table = codepage(page or found.codepage)
+    with looking(place, programs=True) as region:
+        explanations = [_explained(region, name, size) for name in matching(region, words)]
+        installed = {info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")}
+        missing = [name for name in matching(region, words) if name not in installed]
+        unknown = unknown_outside(place, region)
+        table = codepage(page or region.codepage)
     if history is not None:
         explanations = [_with_history(each, history, table, record) for each in explanations]
     if as_json:

@@ -77,22 +77,22 @@ def cemt(
     if not only_looks:
         place.require_target()
 
-    def act(found: Region | RemoteRegion, request: str) -> bool:
-        if not isinstance(found, on_demand.cics.Region):
+    def act(region: Region | RemoteRegion, request: str) -> bool:
+        if not isinstance(region, on_demand.cics.Region):
             if panel:
                 raise InputError("--panel: a server shows lines only; --json has every attribute")
-            answer = found.cemt(request)
+            answer = region.cemt(request)
             _emit_screen({**answer}, as_json=as_json)
             return not answer["errors"]
-        result = on_demand.cemt.cemt(found, request)
+        result = on_demand.cemt.cemt(region, request)
         text = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
         _emit_screen({"text": text, **result.as_dict()}, as_json=as_json)
         if result.request.resource == "TDQUEUE":
-            say_unknown(unknown_outside(place, found).intersection(row.name.rstrip() for row in result.rows))
+            say_unknown(unknown_outside(place, region).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
 
-    with looking(place, anywhere=only_syntax) if only_looks else using(place) as found:
-        well = act(found, text) if text is not None else _session("CEMT", lambda line: act(found, line))
+    with looking(place, anywhere=only_syntax) if only_looks else using(place) as region:
+        well = act(region, text) if text is not None else _session("CEMT", lambda line: act(region, line))
     if not well:
         raise typer.Exit(Exit.CONDITION)
 
@@ -127,9 +127,11 @@ def ceci(
     The exit code is 1 if a command ends in a condition, or a task that it has started abends.
     """
     with (
-        using(place, start=True) as found,
-        behind(found) as outcome,
-        on_demand.ceci.session(found) if isinstance(found, on_demand.cics.Region) else found.unit_of_work() as session,
+        using(place, start=True) as region,
+        behind(region) as outcome,
+        on_demand.ceci.session(region)
+        if isinstance(region, on_demand.cics.Region)
+        else region.unit_of_work() as session,
     ):
 
         def act(request: str) -> bool:
@@ -203,8 +205,8 @@ def jobs(
     with place.served() as served:
         listed = _jobs_there(served) if served is not None else None
         if listed is None:
-            with looking_here(place) as found:
-                listed = [(_job_row(each, found.zone), each.text()) for each in found.data_sets.jobs]
+            with looking_here(place) as region:
+                listed = [(_job_row(each, region.zone), each.text()) for each in region.data_sets.jobs]
         chosen = [(row, lines) for row, lines in listed if job.upper() in ("", row["id"], row["name"])]
     if job and not chosen:
         raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
@@ -272,8 +274,8 @@ def sysout(
         if served is not None:
             listed, texts = _printed_there(served, letter, number)
         else:
-            with looking_here(place) as found:
-                listed, texts = _printed_here(found, letter, number)
+            with looking_here(place) as region:
+                listed, texts = _printed_here(region, letter, number)
     if number and not listed:
         raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
     columns = ("number", "class", "ddname", "control", "lines")

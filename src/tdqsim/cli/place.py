@@ -255,8 +255,8 @@ class Place:
             return
         from tdqsim.cli.remote import served_here  # noqa: PLC0415
 
-        with served_here([place]) as found:
-            yield found
+        with served_here([place]) as region:
+            yield region
 
     def check_not_served(self, what: str) -> None:
         """Check that no server has the store, for a command that makes its own region.

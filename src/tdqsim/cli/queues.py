@@ -86,13 +86,13 @@ def inquire(
     """INQUIRE TDQUEUE: one queue with all options that apply, generic names, or all queues but unused supplied ones."""
     words = names or []
     options = _checked_options(option)
-    with looking(place) as found:
+    with looking(place) as region:
         single = len(words) == 1 and not is_generic(words[0])
         shown = options or (() if single or as_json else _SUMMARY)
-        folded = frozenset() if words or everything else supplied(found)
-        wanted = [name for name in matching(found, words) if name not in folded]
-        infos = {name: found.inquire_tdqueue(name, *shown) for name in wanted}
-        unknown = unknown_outside(place, found)
+        folded = frozenset() if words or everything else supplied(region)
+        wanted = [name for name in matching(region, words) if name not in folded]
+        infos = {name: region.inquire_tdqueue(name, *shown) for name in wanted}
+        unknown = unknown_outside(place, region)
     if not infos and words:
         warn(f"no queue has the name {' or '.join(words)}")
         raise typer.Exit(Exit.CONDITION)
@@ -165,10 +165,10 @@ def browse(
 ) -> None:
     """Browse the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the order of the region."""
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
-    with looking(place) as found:
-        unknown = unknown_outside(place, found)
-        folded = frozenset() if everything else supplied(found)
-        infos: list[TdqueueInfo | RemoteTdqueueInfo] = [*found.browse_tdqueue(*options)]
+    with looking(place) as region:
+        unknown = unknown_outside(place, region)
+        folded = frozenset() if everything else supplied(region)
+        infos: list[TdqueueInfo | RemoteTdqueueInfo] = [*region.browse_tdqueue(*options)]
     if as_json:
         emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
         return
@@ -198,24 +198,26 @@ def peek(
 ) -> None:
     """Show the records of queues in order, without removing them."""
     words = names or []
-    with looking(place) as found:
+    with looking(place) as region:
         if fields:
-            chosen = list(matching(found, words)) if words else _holding(found)
-            _peek_fields(place, found, chosen, limit, as_json=as_json)
+            chosen = list(matching(region, words)) if words else _holding(region)
+            _peek_fields(place, region, chosen, limit, as_json=as_json)
             return
-        table = codepage(page or found.codepage)
-        wanted = list(matching(found, words)) if words else _holding(found)
-        unknown = unknown_outside(place, found)
+        table = codepage(page or region.codepage)
+        wanted = list(matching(region, words)) if words else _holding(region)
+        unknown = unknown_outside(place, region)
         if unknown:
-            say_unknown(unknown & {_stands_for(found, name) for name in wanted} if words else unknown - supplied(found))
+            say_unknown(
+                unknown & {_stands_for(region, name) for name in wanted} if words else unknown - supplied(region)
+            )
         if as_json:
-            values = {name: [record_value(each, table) for each in _records(found, name, limit)] for name in wanted}
+            values = {name: [record_value(each, table) for each in _records(region, name, limit)] for name in wanted}
             emit_json(values)
             return
         for name in wanted:
             if len(wanted) > 1:
                 emit(f"{name}:")
-            for record in _records(found, name, limit):
+            for record in _records(region, name, limit):
                 emit(shown_record(record, table, as_hex=as_hex))
 
 
@@ -265,18 +267,18 @@ def snapshot(
     page: Page = None,
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
-    with looking(place) as found:
-        table = codepage(page or found.codepage)
-        unknown = sorted(unknown_outside(place, found) - supplied(found))
+    with looking(place) as region:
+        table = codepage(page or region.codepage)
+        unknown = sorted(unknown_outside(place, region) - supplied(region))
         queues = {
             name: {
-                **found.inquire_tdqueue(name, "TYPE", "ENABLESTATUS", "NUMITEMS").as_dict(plain=True),
-                "records": [record_value(each, table) for each in found.peek(name)],
+                **region.inquire_tdqueue(name, "TYPE", "ENABLESTATUS", "NUMITEMS").as_dict(plain=True),
+                "records": [record_value(each, table) for each in region.peek(name)],
             }
-            for name in _holding(found)
+            for name in _holding(region)
         }
         not_known = {"not_known": unknown} if unknown else {}
-        emit_json({"applid": found.applid, "sysid": found.sysid, "queues": queues, **not_known})
+        emit_json({"applid": region.applid, "sysid": region.sysid, "queues": queues, **not_known})
     say_unknown(unknown)
 
 
@@ -297,9 +299,9 @@ def set_queue(
 ) -> None:
     """SET TDQUEUE: change attributes of a queue, if its state allows it."""
     options = _settings(changes)
-    with using(place) as found:
-        found.set_tdqueue(name.upper(), **options)
-        info = found.inquire_tdqueue(name.upper(), *_SUMMARY)
+    with using(place) as region:
+        region.set_tdqueue(name.upper(), **options)
+        info = region.inquire_tdqueue(name.upper(), *_SUMMARY)
         _emit_infos({name.upper(): info}, _SUMMARY)
 
 

@@ -71,14 +71,14 @@ def read(
     short: Condition | client.RemoteError | None = None
     taken = 0
     place.require_records()
-    with using(place) as found, nullcontext() if output is None else stays_here(output).open("wb") as file:
-        table = codepage(page or found.codepage)
-        if found.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
-            found.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
+    with using(place) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
+        table = codepage(page or region.codepage)
+        if region.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
+            region.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
         values = []
         while everything or taken < count:
             try:
-                record = found.readq_td(queue.upper())
+                record = region.readq_td(queue.upper())
             except (on_demand.cics.Condition, client.RemoteError) as condition:
                 if condition.resp != on_demand.facts.Resp.QZERO:
                     raise
@@ -116,10 +116,10 @@ def write(
 
     The exit code is 1 if a task that it has started abends.
     """
-    with using(place, start=True) as found, behind(found) as outcome:
-        incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
+    with using(place, start=True) as region, behind(region) as outcome:
+        incoming = _incoming(records, source, recfm, lrecl, page or region.codepage, as_hex=as_hex)
         try:
-            written = found.writeq_td_all(queue.upper(), incoming)
+            written = region.writeq_td_all(queue.upper(), incoming)
         except UsageError as error:  # more records than fit in one request to a server
             raise InputError(str(error)) from None
     emit(f"{queue.upper()}: {written} written")
@@ -139,9 +139,9 @@ def seed(
     as_hex: Hex = False,
 ) -> None:
     """Add records to a queue without a task: no trigger, no statistics, no syncpoint."""
-    with using(place) as found:
-        incoming = _incoming(records, source, recfm, lrecl, page or found.codepage, as_hex=as_hex)
-        seeded = found.seed(queue.upper(), incoming)
+    with using(place) as region:
+        incoming = _incoming(records, source, recfm, lrecl, page or region.codepage, as_hex=as_hex)
+        seeded = region.seed(queue.upper(), incoming)
     emit(f"{queue.upper()}: {seeded} seeded")
 
 

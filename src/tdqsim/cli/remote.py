@@ -56,9 +56,9 @@ def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
 def served_here(places: Iterable[Path]) -> Iterator[RemoteRegion | None]:
     """The region of a directory or store in a server on this machine; None if no server has it."""
     for place in places:
-        with client_here(place, "region") as found:
-            if found is not None:
-                yield RemoteRegion(*found)
+        with client_here(place, "region") as served:
+            if served is not None:
+                yield RemoteRegion(*served)
                 return
     yield None
 
@@ -132,8 +132,8 @@ def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
 @contextmanager
 def elsewhere(url: str) -> Iterator[RemoteRegion]:
     """The region of a server by its address; see :func:`client_elsewhere`."""
-    with client_elsewhere(url, "region") as found:
-        yield RemoteRegion(*found)
+    with client_elsewhere(url, "region") as served:
+        yield RemoteRegion(*served)
 
 
 def _signed_on(base: str, user: str | None, password: str | None) -> Client:

@@ -105,8 +105,8 @@ def served_job(places: Iterable[Path], server: str, user: str, ccsid: int) -> It
         ccsid: the CCSID of text.
     """
     if server:
-        with client_elsewhere(server, "system") as found:
-            yield ServedJob(*found, user, ccsid)
+        with client_elsewhere(server, "system") as served:
+            yield ServedJob(*served, user, ccsid)
         return
     for place in places:
         with client_here(place, "system") as here:

@@ -129,7 +129,7 @@ def _with_frames(name: str, text: str) -> str:
 
 def _without_missing(text: str, pictures: Path) -> str:
     """The text without the pictures that this installation does not have, and without their captions."""
-    return _PICTURE.sub(lambda found: found[0] if (pictures.parent / found[1]).exists() else "", text)
+    return _PICTURE.sub(lambda match: match[0] if (pictures.parent / match[1]).exists() else "", text)
 
 
 def _settings() -> dict[str, object]:

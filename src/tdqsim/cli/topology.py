@@ -91,8 +91,8 @@ def _served(directory: Path) -> Site | None:
     address = find(directory)
     if address is None:
         return None
-    with on_demand.remote.client_here(directory, address.kind) as found:
-        return _site(*found, address.kind) if found is not None else None
+    with on_demand.remote.client_here(directory, address.kind) as served:
+        return _site(*served, address.kind) if served is not None else None
 
 
 def _elsewhere(url: str) -> list[Site]:

@@ -246,7 +246,7 @@ class RemoteRegion(_Commands):
         return self._client.get_statistics(self._name)
 
     def tasks(self) -> list[TaskEntry]:
-        """The tasks that have begun and not ended."""
+        """The tasks that have started and not ended."""
         return self._client.list_tasks(self._name)
 
     def units_of_work(self) -> list[UnitOfWorkState]:
@@ -416,8 +416,8 @@ class RemoteUnitOfWork(_Commands):
             return
         try:
             self.syncpoint_rollback()
-        except RemoteError as gone:  # an abend has already ended it
-            if gone.status != HTTPStatus.NOT_FOUND:
+        except RemoteError as refused:  # an abend has already ended it
+            if refused.status != HTTPStatus.NOT_FOUND:
                 raise
 
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
