@@ -182,11 +182,11 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
     watch = _Watch(region, job, bar)
     if request.pictures is not None:
         request.pictures.follow(region)
-    begun = perf_counter()
+    started = perf_counter()
     for transid in request.start:
         region.start(transid)
     region.run()
-    seconds = perf_counter() - begun
+    seconds = perf_counter() - started
     if request.pictures is not None:
         request.pictures.over()
     watch.finish()

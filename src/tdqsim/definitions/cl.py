@@ -143,7 +143,7 @@ def _with_constants(name: str, tokens: list[str], command: _Command, state: _Sta
 def _commands(text: str) -> Iterator[_Command]:
     """The commands, with continuation lines joined and comments removed."""
     parts: list[str] = []
-    begun = 0
+    first_line = 0
     in_comment = False
     keep_blanks = False
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
@@ -153,17 +153,17 @@ def _commands(text: str) -> Iterator[_Command]:
         if not parts:
             if not line.strip() or line.lstrip().startswith("//"):
                 continue
-            begun = number
+            first_line = number
         mark = line[-1:] if line.endswith(("+", "-")) else ""
         body = line[:-1] if mark else line
         parts.append(body if keep_blanks or not parts else body.lstrip())
         keep_blanks = mark == "-"
         if not mark and not in_comment:
-            yield _Command("".join(parts), begun)
+            yield _Command("".join(parts), first_line)
             parts = []
             keep_blanks = False
     if parts:
-        yield _Command("".join(parts), begun)
+        yield _Command("".join(parts), first_line)
 
 
 def _without_comments(line: str, *, in_comment: bool) -> tuple[str, bool]:

@@ -157,19 +157,19 @@ class _Segment:
     def read(self) -> None:
         """Split the text into commands and process each."""
         verb = ""
-        begun = self.lines[0].number
+        first_line = self.lines[0].number
         operands: list[Operand] = []
         for operand in self.operands():
             next_verb = _verb(operand.name) if operand.value is None else None
             if next_verb:
-                self.command(verb, operands, begun)
-                verb, operands, begun = next_verb, [], operand.line
+                self.command(verb, operands, first_line)
+                verb, operands, first_line = next_verb, [], operand.line
             elif operand.value is None and operand.leads and not self.belongs(verb, operands, operand):
-                self.command(verb, operands, begun)
-                verb, operands, begun = "", [operand], operand.line
+                self.command(verb, operands, first_line)
+                verb, operands, first_line = "", [operand], operand.line
             else:
                 operands.append(operand)
-        self.command(verb, operands, begun)
+        self.command(verb, operands, first_line)
 
     def belongs(self, verb: str, operands: list[Operand], word: Operand) -> bool:
         """Whether a word that begins a line can be part of the command; otherwise it must be a verb."""

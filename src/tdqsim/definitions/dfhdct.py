@@ -74,37 +74,37 @@ def _statements(text: str, importer: Importer) -> Iterator[_Statement]:
 def _logical_lines(text: str, importer: Importer) -> Iterator[tuple[int, str]]:
     """Statements joined to one line each, without remarks, with the number of their first line."""
     collected: list[str] = []
-    begun = 0
+    first_line = 0
     open_quote = False
     more = was_marked = False
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
         line = raw.rstrip("\r\f\x1a").expandtabs()
         if more and _MACRO_LINE.match(line):
             if was_marked:
-                why = "stands in columns 1 to 15 of a continuation; taken for a statement of its own"
+                why = "stands in columns 1 to 15 of a continuation; taken as a separate statement"
                 importer.changed(number, line[:_CONTINUE_AT].strip() or line.split()[0], why)
-            yield begun, "".join(collected)
+            yield first_line, "".join(collected)
             more = False
         if not more and (line.startswith(("*", ".*", "/")) or not line.strip()):
             continue
         body = line[:_TEXT]
         marked = len(line) > _TEXT and line[_TEXT] != " "
         if not more:
-            collected, begun, open_quote = [], number, False
-        field, open_quote = _operand_field(body, begun=not more, open_quote=open_quote, marked=marked)
+            collected, first_line, open_quote = [], number, False
+        field, open_quote = _operand_field(body, is_first=not more, open_quote=open_quote, marked=marked)
         collected.append(field)
         was_marked = marked
         more = marked or field.endswith(",")
         if not more:
-            yield begun, "".join(collected)
+            yield first_line, "".join(collected)
     if more and collected:
-        yield begun, "".join(collected)
+        yield first_line, "".join(collected)
 
 
-def _operand_field(body: str, *, begun: bool, open_quote: bool, marked: bool) -> tuple[str, bool]:
+def _operand_field(body: str, *, is_first: bool, open_quote: bool, marked: bool) -> tuple[str, bool]:
     """The part of a line up to the end of the operand field, and whether a quote is still open."""
     start = 0
-    if begun:
+    if is_first:
         match = re.match(r"\S*\s+\S+\s*", body, re.ASCII)
         start = match.end() if match else len(body)
         head, rest = body[:start], body[start:]

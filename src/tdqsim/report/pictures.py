@@ -110,8 +110,8 @@ class _Places:
         self.x: list[list[float]] = []
 
     def add(self, ends: Sequence[tuple[float, float]]) -> None:
-        self.base.append([begun for begun, _ in ends])
-        self.x.append([ended - begun for begun, ended in ends])
+        self.base.append([start for start, _ in ends])
+        self.x.append([end - start for start, end in ends])
 
     def as_dict(self) -> dict[str, Any]:
         return {"x": self.x, "base": self.base}
@@ -142,7 +142,7 @@ def time_line(
         if not of_kind:
             continue
         ends = [(place[each.order[0]], place[each.order[1]]) for each in of_kind]
-        by_order.add([(begun, max(ended, begun + 0.3)) for begun, ended in ends])
+        by_order.add([(start, max(end, start + 0.3)) for start, end in ends])
         by_clock.add([each.seconds for each in of_kind])
         data.append(
             {

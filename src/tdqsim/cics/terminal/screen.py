@@ -100,7 +100,7 @@ class Screen:
         self.next_commarea = b""
         self.next_channel: Channel | None = None
 
-    def begun(self, task: TaskBase, typed: Input) -> None:
+    def started_by(self, task: TaskBase, typed: Input) -> None:
         """Record the input that started a task, even if the task never receives it; its EIB shows the key."""
         self.first = {each: kept for each, kept in self.first.items() if not each._ended}
         self.first[task] = typed
@@ -183,7 +183,7 @@ class Screens:
         if not screen.next_transid:
             raise UsageError(f"terminal {terminal}: no RETURN TRANSID is in effect, and the text names no transaction")
         handle = self.begin_next(screen)
-        screen.begun(handle.local, typed)
+        screen.started_by(handle.local, typed)
         return handle
 
     def begin_next(self, screen: Screen) -> Strand:
