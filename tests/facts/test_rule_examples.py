@@ -41,12 +41,13 @@ def test_every_example_compares_something():
     assert [each.id for each in examples().values() if not any(step.compared for step in each.then)] == []
 
 
-@pytest.mark.parametrize("rule_id", ["TD-FIFO", "TASK-RETURN"])
-def test_a_negated_sentence_fails_its_example(monkeypatch, rule_id):
-    negated = f"it is not so that {rule(rule_id).circumstances}"
-    monkeypatch.setenv("TDQ_RULES_ALTER", f"{rule_id}:circumstances={negated}")
-    with pytest.raises(AssertionError, match="changed together"):
-        check(rule_id)
+def test_a_negated_sentence_fails_its_example(monkeypatch):
+    for rule_id in examples():
+        words = rule(rule_id).circumstances
+        negated = words.replace(" is ", " is not ", 1) if " is " in words else f"it is not so that {words}"
+        monkeypatch.setenv("TDQ_RULES_ALTER", f"{rule_id}:circumstances={negated}")
+        with pytest.raises(AssertionError, match="changed together"):
+            check(rule_id)
 
 
 @pytest.mark.parametrize(
