@@ -1,0 +1,142 @@
+"""Strategies give what layouts, explorations and regions accept, and failing examples become small."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim.errors import UsageError
+from tdqsim.layouts import parse_copybook
+from tdqsim.testing import CrashPoint, Fault, FaultPlan, Schedule, ScheduleFailure, Stage, replay
+from tdqsim.testing.strategies import Run, Traffic, fault_plans, records, runs, scenarios, schedules
+
+EVERYTHING = parse_copybook(
+    """
+    01 ORDERS.
+       05 KIND PIC X. 88 IS-NEW VALUE 'N'. 88 IS-OLD VALUE 'O'.
+       05 NUMBER-OF PIC S9(5).
+       05 AMOUNT PIC S9(5)V99 COMP-3.
+       05 COUNT-OF PIC 9(4) COMP.
+       05 RATE COMP-2.
+       05 NOTE-N PIC N(4).
+       05 WHERE-IT-IS USAGE POINTER.
+       05 EDITED-SUM PIC ZZ9.99.
+       05 FILLER PIC X(3).
+       05 DAY-TEXT PIC X(8).
+       05 DAY-PARTS REDEFINES DAY-TEXT.
+          10 YEAR-OF PIC X(4).
+          10 REST PIC X(4).
+       05 FIXED-TABLE OCCURS 2. 10 ITEM PIC 9(2). 10 LETTER PIC X.
+       05 LINES-IN PIC 9.
+       05 LINE-IN OCCURS 0 TO 5 DEPENDING ON LINES-IN PIC X(2).
+    """
+).record()
+QUEUES = [
+    define_tdqueue(name="IN", type="INTRA", recovstatus="LOGICAL", transid="MOVE", triggerlevel=1, atifacility="FILE"),
+    define_tdqueue(name="OUT", type="INTRA", recovstatus="LOGICAL"),
+    define_transaction(name="MOVE"),
+]
+
+
+@settings(max_examples=40, deadline=None)
+@given(records(EVERYTHING))
+def test_records_are_what_the_layout_says(record: bytes) -> None:
+    values = EVERYTHING.decode(record)
+    assert EVERYTHING.minimum_length <= len(record) <= EVERYTHING.length
+    assert len(values["LINE-IN"]) == values["LINES-IN"] <= 5
+    assert len(values["FIXED-TABLE"]) == 2
+    assert abs(values["AMOUNT"]) <= Decimal("99999.99")
+    assert EVERYTHING.length_of(record) == len(record)
+
+
+def test_records_reach_negative_numbers_level_88_and_every_table_length() -> None:
+    layout = parse_copybook(
+        "01 R. 05 KIND PIC X. 88 IS-OLD VALUE 'O'. 05 AMOUNT PIC S9V9 COMP-3. 05 N PIC 9. "
+        "05 T PIC X OCCURS 0 TO 3 DEPENDING ON N."
+    ).record()
+    for name, value in (("KIND", "O"), ("KIND", "X"), ("AMOUNT", Decimal("-9.9")), ("N", 3)):
+        found = find(records(layout), lambda record, n=name, v=value: layout.decode(record)[n] == v)
+        assert layout.decode(found)[name] == value
+
+
+@settings(max_examples=20, deadline=None)
+@given(records(EVERYTHING, {"NUMBER-OF": st.integers(1, 3), "ITEM": 7}))
+def test_fields_may_be_given(record: bytes) -> None:
+    values = EVERYTHING.decode(record)
+    assert 1 <= values["NUMBER-OF"] <= 3
+    assert [each["ITEM"] for each in values["FIXED-TABLE"]] == [7, 7]
+
+
+def test_a_field_that_is_none_and_a_command_that_is_none_are_refused() -> None:
+    with pytest.raises(LookupError, match="has no field 'NONE'"):
+        records(EVERYTHING, {"NONE": 1})
+    with pytest.raises(UsageError, match="commands READQ TS; allowed are WRITEQ TD"):
+        scenarios(QUEUES, {"IN": st.binary()}, commands=["READQ TS"])
+    with pytest.raises(ValueError, match="of the kinds Fault and MessageFault"):
+        fault_plans([CrashPoint()])
+
+
+def test_orders_and_plans_shrink_to_none() -> None:
+    assert find(schedules(), lambda _: True) == Schedule()
+    fault = Fault("IOERR", command="READQ TD")
+    assert find(fault_plans([fault], most=3), lambda _: True) == FaultPlan()
+    assert find(fault_plans([fault], most=3), lambda plan: bool(plan.faults)) == FaultPlan(fault)
+
+
+def careless(region: Region) -> None:
+    """The handler takes every condition for QZERO."""
+
+    def move(task) -> None:
+        while record := task.readq_td("IN", nohandle=True):
+            task.writeq_td("OUT", record)
+
+    region.register("MOVE", move)
+
+
+def nothing_is_left(stage: Stage, traffic: Traffic) -> None:
+    region = traffic(stage)
+    assert not region.peek("IN"), "a record is left on IN"
+
+
+def test_traffic_order_and_faults_become_small_together() -> None:
+    traffics = scenarios(QUEUES, {"IN": st.binary(min_size=1, max_size=4)}, prepare=careless)
+    fault = Fault("IOERR", command="READQ TD", queue="IN")
+
+    def fails(example: tuple[Traffic, Run]) -> bool:
+        traffic, run = example
+        try:
+            run(lambda stage: nothing_is_left(stage, traffic))
+        except ScheduleFailure:
+            return True
+        return False
+
+    traffic, run = find(
+        st.tuples(traffics, runs(faults=[fault], max_faults=2)), fails, settings=settings(max_examples=300)
+    )
+    assert traffic.tasks == ((("WRITEQ TD", "IN", b"\0"),),)
+    assert (run.schedule, run.faults) == (Schedule(), FaultPlan(fault))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    scenarios(
+        QUEUES,
+        {"IN": st.just(b"in"), "OUT": st.just(b"out")},
+        prepare=careless,
+        commands=("WRITEQ TD", "READQ TD", "DELETEQ TD", "SYNCPOINT", "SYNCPOINT ROLLBACK"),
+    ),
+    runs(allow_abends="*", may_wait=True),
+)
+def test_traffic_of_every_command_runs_in_every_order(traffic: Traffic, run: Run) -> None:
+    try:
+        trace = run(traffic)
+    except ScheduleFailure as failure:
+        if failure.failure.kind not in ("deadlock", "lost trigger"):
+            raise
+        return
+    assert trace == replay(traffic, run.schedule, allow_abends="*", may_wait=True)
+    assert sum(map(len, traffic.tasks)) <= len(trace)
