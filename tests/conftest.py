@@ -16,8 +16,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Machines that run the tests may be busy: a slow example is no failure.
-settings.register_profile("tdqsim", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+# Machines that run the tests may be busy: a slow example is no failure. The slow test of tests/test_many_examples.py runs
+# the same tests with the other profile.
+for _profile, _examples in (("tdqsim", 60), ("many", 1000)):
+    settings.register_profile(
+        _profile, max_examples=_examples, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    )
 settings.load_profile("tdqsim")
 
 # Hundreds of tests start Python. Where bytecode is not to be kept each would compile the package anew, which is a quarter

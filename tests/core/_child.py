@@ -6,6 +6,8 @@ import subprocess
 import sys
 import textwrap
 
+from tests import apart
+
 __all__ = ["run", "start"]
 
 _HEAD = (
@@ -22,6 +24,5 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
 
 def run(code: str, *arguments: object) -> tuple[int, str, str]:
     """Run ``code`` to its end: return code, output, errors."""
-    with start(code, *arguments) as child:
-        out, err = child.communicate(timeout=120)
-        return child.returncode, out, err
+    done = apart.run("-c", _HEAD + textwrap.dedent(code), *arguments)
+    return done.returncode, done.stdout, done.stderr

@@ -49,7 +49,7 @@ def dcb_and_records(draw):
     return dcb, records
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings.default.max_examples)
 @given(dcb_and_records(), st.integers(0, 30), st.sampled_from(["put", "put_all"]))
 def test_what_is_written_is_read(path, case, first, how):
     dcb, records = case
@@ -100,7 +100,7 @@ PIECES = st.one_of(WORD, st.binary(max_size=6), st.sampled_from([b"\n", b"\r\n",
 BYTES = st.lists(PIECES, max_size=30).map(b"".join)
 
 
-@settings(max_examples=600)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(DCBS, BYTES)
 def test_any_bytes_are_read_as_the_model_reads_them(path, dcb, data):
     records, wrong = model.read(dcb, data)
@@ -119,7 +119,7 @@ def test_any_bytes_are_read_as_the_model_reads_them(path, dcb, data):
         assert met.block == data[met.offset : met.offset + len(met.block)]
 
 
-@settings(max_examples=400)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(DCBS, BYTES)
 def test_skip_and_accept_come_to_an_end_and_lose_no_good_record_before_the_damage(path, dcb, data):
     records, _ = model.read(dcb, data)

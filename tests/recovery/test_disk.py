@@ -148,7 +148,8 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
 def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
     """What a start has to note, and the read it gives back, have room when a WRITEQ has none."""
     path, name, given_back = tmp_path / "store", NAMES[kind], b"%08d" % 0 + b"y" * size
-    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20)
+    limit = (4 if size > 1000 else 3) << 20  # many small records take long to write
+    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=limit)
     region.writeq_td("PHY2", given_back)
     count = fill(region, name, 0, size=size)
     task = region.task()
@@ -156,7 +157,7 @@ def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
     assert count > 10
     in_memory = kind == "NO"  # and more than there is room for when it is closed
     close(region, clean=clean, refused=clean and in_memory)
-    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=4 << 20, start=start)
+    region = make(queue("PHY2", "PHYSICAL"), *queues(), store=path, limit_bytes=limit, start=start)
     assert len(region.peek(name)) == (0 if in_memory or start == "COLD" else count)
     assert region.peek("PHY2") == ([] if clean or start == "COLD" else [given_back])
     while region.readq_td(name, nohandle=True):

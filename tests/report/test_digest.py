@@ -146,25 +146,25 @@ def test_data_queues_too() -> None:
 def test_events_without_end_take_the_room_of_few() -> None:
     digest = Digest()
     tracemalloc.start()
-    for number in range(18_000):
+    for number in range(9_000):
         task, queue = f"task {number}", f"Q{number % (700 if number < 2_000 else 7)}"
         digest.take(moment("START", number * 1000, task=task, part="begin"))
         digest.take(moment("WRITEQ TD", number * 1000, task=task, queue=queue, change=1, unit=f"u{number}"))
         digest.take(moment("COMMIT", number * 1000, task=task, part="commit", unit=f"u{number}"))
         digest.take(moment("END", number * 1000, task=task, part="end", wrong="ASRA" if number % 10 == 0 else ""))
-        if number == 6_000:
+        if number == 3_000:
             early = tracemalloc.get_traced_memory()[0]
     late = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert digest.events == 72_000
+    assert digest.events == 36_000
     assert late < early * 1.5
     assert len(digest.queues) == 500
     assert len(digest.queues_left_out) == 200
     lanes = {bar.lane for bar in digest.bars()}
     assert len(lanes) == 60
-    assert digest.bars_left_out == 18_000 - 60
+    assert digest.bars_left_out == 9_000 - 60
     assert sum(bar.kind == "abend" for bar in digest.bars()) == 30
-    assert digest.abends == {"ASRA": 1_800}
+    assert digest.abends == {"ASRA": 900}
 
 
 def test_thinned_steps_keep_the_peak_and_the_end() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
+
 import pytest
 
 from tests.testing.leaving import CASES
@@ -40,6 +43,16 @@ def test_it(tdq_system, turn):
 def test_what_a_system_of_one_test_has_is_not_there_in_the_next(pytester: pytest.Pytester) -> None:
     text = run(pytester, JOBS)
     assert "2 passed" in text, text
+
+
+def test_a_session_in_this_process_leaves_no_module_twice(pytester: pytest.Pytester) -> None:
+    test = "def test_it(tdq_region, tdq_clock):\n    tdq_region.peek('CSMT')\n"
+    assert "1 passed" in run(pytester, test, "--tdq-report", "page.html")
+    loaded = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "tdqsim"}
+    parts = [part for module in loaded.values() for part in vars(module).values() if isinstance(part, ModuleType)]
+    ours = [part for part in parts if part.__name__.partition(".")[0] == "tdqsim"]
+    assert ours
+    assert [part for part in ours if loaded.get(part.__name__) is not part] == []
 
 
 @pytest.mark.parametrize("kind", CASES)

@@ -12,8 +12,7 @@ import pytest
 from tdqsim.cobol.translate import translate
 from tdqsim.errors import UsageError
 from tdqsim.testing.mutation import KINDS, altered, mutants_of, mutate, sources_in
-
-pytest_plugins = ["pytester"]
+from tests import apart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 HANDLER = """\
@@ -280,24 +279,24 @@ def mutants_file(path: Path) -> Path:
     return path
 
 
-def test_pytest_reports_what_survived(pytester: pytest.Pytester, tmp_path: Path) -> None:
-    pytester.makepyfile("def test_it(): pass")
+def test_pytest_reports_what_survived(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
     file = mutants_file(tmp_path / "mutants.json")
-    done = pytester.runpytest_subprocess(f"--tdq-mutants={file}", "--tdq-report=page.html")
-    done.stdout.fnmatch_lines(
-        ["survived: pay.py:3: SYNCPOINT: drop syncpoint: left out", "2 mutants: 1 killed, 1 survived"]
-    )
-    page = (pytester.path / "page.html").read_text("utf-8")
+    options = [f"--tdq-mutants={file}", "--tdq-report=page.html", "-p", "no:cacheprovider"]
+    lines = apart.run("-m", "pytest", *options, cwd=tmp_path).stdout.splitlines()
+    survived = lines.index("survived: pay.py:3: SYNCPOINT: drop syncpoint: left out")
+    assert "2 mutants: 1 killed, 1 survived" in lines[survived:]
+    page = (tmp_path / "page.html").read_text("utf-8")
     assert "pay.py:3" in page
     assert "pay.py:4" not in page
 
 
-def test_a_file_of_something_else_is_refused(pytester: pytest.Pytester, tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text("[]")
-    done = pytester.runpytest_subprocess(f"--tdq-mutants={file}")
-    assert done.ret == pytest.ExitCode.USAGE_ERROR
-    assert "not a file written by tdq mutate --json" in str(done.stderr)
+    done = apart.run("-m", "pytest", f"--tdq-mutants={file}", cwd=tmp_path)
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "not a file written by tdq mutate --json" in done.stderr
 
 
 def test_every_kind_is_made_in_python_and_in_cobol(tmp_path: Path) -> None:

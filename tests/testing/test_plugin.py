@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import ClassVar
 
 import pytest
 
 pytest_plugins = ["pytester"]
-
-# A session in this process forgets afterwards what it has imported first; what is here already is kept, and is fast.
-for _module in ("kit", "schedules", "verified", "crash", "clock", "active"):
-    import_module(f"tdqsim.testing.{_module}")
-import_module("freezegun")
 
 REGION_TEST = """
 import pytest
@@ -62,12 +58,29 @@ def test_job(tdq_system, tdq_job):
 """
 
 
+class Kept:
+    """What a session in this process has imported of the package.
+
+    pytester makes Python forget what the session was the first to import. Packages, and modules that were imported
+    before, still have the forgotten modules; later tests would import others beside them, with classes of their own.
+    """
+
+    modules: ClassVar[dict[str, ModuleType]] = {}
+
+    def pytest_unconfigure(self) -> None:
+        mine = {
+            name: module for name, module in sys.modules.items() if name.partition(".")[0] in ("tdqsim", "freezegun")
+        }
+        self.modules.update(mine)
+
+
 def run(pytester: pytest.Pytester, text: str, *options: str) -> str:
     """What a session prints that runs these tests, in this process."""
     pytester.makepyfile(test_it=text)
     plugins = [] if installed() else ["-p", "tdqsim.testing.plugin"]
     plugins += ["-p", "no:cacheprovider", "-p", "no:tdqsim-frames"]  # which would hide frames in this session, too
-    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py")
+    done = pytester.runpytest_inprocess("-q", *plugins, *options, "test_it.py", plugins=[Kept()])
+    sys.modules.update(Kept.modules)
     return "\n".join([*done.outlines, *done.errlines])
 
 

@@ -158,7 +158,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(st.lists(PIECES, max_size=40).map("".join))
 @example("(" * 2000)
 @example("'" * 2001)

@@ -419,7 +419,10 @@ WORDS += [
 ]
 
 
-@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=2 * settings.default.max_examples,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join))
 def test_any_words_are_a_command_or_refused_with_our_own_errors(reg, text):
     with suppress(TdqError), reg.task() as task:
