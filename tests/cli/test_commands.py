@@ -85,6 +85,7 @@ def test_new_writes_a_region_directory_whose_test_passes(tdq: Tdq, tmp_path: Pat
     assert "next: tdq check pay" in made.out
     assert tdq("check", "pay").code == 0
     assert tdq("run", "pay").code == 0
+    assert [each.name for each in (tmp_path / "tdq-out").iterdir()] == ["pay"]
     settings = json.loads((tmp_path / "pay" / ".vscode" / "settings.json").read_text())
     assert all((tmp_path / "pay" / name).is_file() for name in settings["yaml.schemas"])
     done = apart.run("-m", "pytest", "-q", "-p", "no:cacheprovider", "pay", cwd=tmp_path)

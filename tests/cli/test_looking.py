@@ -193,6 +193,16 @@ def test_what_has_no_room_is_named(capsys: pytest.CaptureFixture[str], terminal:
     assert "x" not in out.replace("\x1b", "")
 
 
+@pytest.mark.parametrize(("width", "shown"), [(28, True), (27, False)])
+def test_the_last_column_is_folded_to_sixteen_characters_and_then_left_out(
+    capsys: pytest.CaptureFixture[str], terminal: pytest.MonkeyPatch, width: int, shown: bool
+) -> None:
+    terminal.setenv("COLUMNS", str(width))
+    emit_table(("NAME", "THIRD"), [("A" * 10, "word " * 8)])
+    out = capsys.readouterr().out
+    assert ("THIRD" in out.splitlines()[0], "(no room for THIRD)" in out) == (shown, not shown)
+
+
 # -- what reaches the terminal ----------------------------------------------------------------------------------------
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202ebad\rGOOD\x7f"

@@ -149,12 +149,13 @@ def test_every_escape_message_can_be_planned(message: str) -> None:
         assert caught.value.text
 
 
-def test_the_command_line_writes_and_checks_the_page(tmp_path: Path) -> None:
+def test_the_command_line_writes_and_checks_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "coverage.md"
     assert main(["coverage", "--write", str(page)]) == 0
     assert main(["coverage", "--check", str(page)]) == 0
     page.write_text(page.read_text("utf-8") + "x", "utf-8")
     assert main(["coverage", "--check", str(page)]) == 2
+    assert "\n- x\n" in capsys.readouterr().err  # what is in the file and should not be
     (tmp_path / "seen.json").write_text('{"command READQ TD": [[1, "tests/a.py::test"]]}')
     assert main(["coverage", "--evidence", str(tmp_path / "seen.json"), "--check", str(page)]) == 2
     (tmp_path / "seen.json").write_text("[1]")
