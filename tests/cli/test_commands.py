@@ -60,6 +60,21 @@ def test_commands_and_options_are_completed_without_what_checks_values(words: st
     assert done.stderr.strip() == "[]"
 
 
+@pytest.mark.parametrize("words", ["tdq inquire -d pay.yaml PA", "tdq inquire -s store PA"])
+def test_names_of_queues_are_completed_from_definitions_and_stores(tdq: Tdq, tmp_path: Path, words: str) -> None:
+    (tmp_path / "pay.yaml").write_text(
+        "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: AUDT, type: INTRA}\n"
+    )
+    assert tdq("seed", "PAYQ", "one", "-d", "pay.yaml", "-s", "store").code == 0
+    environment = os.environ | {
+        "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_TDQ_COMPLETE": "complete_bash",
+    }  # fmt: skip
+    code = "from tdqsim.cli import main; main([])"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, cwd=tmp_path)
+    assert done.stdout.split() == ["PAYQ"], done.stderr
+
+
 def test_the_options_of_completion_are_those_of_tdq_alone(tdq: Tdq) -> None:
     assert "--install-completion" in tdq("--help").out
     assert "completion" not in tdq("inquire", "--help").out

@@ -32,6 +32,13 @@ def test_the_degrees_of_confidence_add_up() -> None:
     assert counts.pop("all") == sum(counts.values()) == len(rules())
 
 
+def test_the_coverage_chapter_has_the_confidence_of_each_rule() -> None:
+    text = chapter_text("coverage")
+    assert "| confidence | rule |" in text
+    for rule in rules().values():
+        assert f"| {rule.confidence} | `{rule.id}` |" in text
+
+
 def test_what_is_absent_stands_among_the_differences() -> None:
     differences = chapter_text("differences")
     for row in table("absent"):

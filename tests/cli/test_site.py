@@ -92,3 +92,13 @@ def test_the_search_works_without_a_server(site: Path) -> None:
         browser.close()
     assert any("Handlers" in text for text in found)
     assert [url for url in asked if not url.startswith("file:")] == []
+
+
+def test_each_chapter_is_in_its_part_of_the_navigation(site: Path) -> None:
+    page = (site / "index.html").read_text("utf-8")
+    navigation = page[page.index('<nav class="md-nav md-nav--primary') : page.index('<div class="md-content"')]
+    places = {name: navigation.index(f'href="{name}.html"') for name in CHAPTERS if name != "reference"}
+    groups = list(dict.fromkeys(CHAPTERS[name].group for name in sorted(places, key=places.__getitem__)))
+    assert groups == [group for group in GROUPS if any(CHAPTERS[name].group == group for name in places)]
+    order = sorted(places, key=places.__getitem__)
+    assert order == [name for name in CHAPTERS if name in places]

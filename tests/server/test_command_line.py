@@ -72,6 +72,11 @@ def store(server, place):
     return place / "store"
 
 
+def test_the_clock_runs_unless_it_was_frozen(server):
+    with Client(server["url"], server["token"]) as client:
+        assert client.get_clock()["frozen"] is False
+
+
 def test_volatile_records_go_in_and_are_seen(store, place):
     assert tdq("write", "PAYQ", "one", "two", "--store", store).stdout == "PAYQ: 2 written\n"
     assert tdq("peek", "PAYQ", "--store", store).stdout == "one\ntwo\n"
