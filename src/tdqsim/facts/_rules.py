@@ -17,12 +17,12 @@ __all__ = ["CONFIDENCE", "Rule", "rule_of", "rules"]
 
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "confirmed": "a page of the vendor says it",
-        "vendor source": "the vendor's own client, test, sample or command definition shows it",
-        "second-hand": "other programs, products or books say it",
-        "unconfirmed": "general knowledge, or half of it stands on a page of the vendor",
-        "vendor silent": "our choice, as the pages that we know are silent; a real machine could settle it",
-        "ours": "a matter of our own interface, about which a vendor has nothing to say",
+        "confirmed": "stated on a page of the vendor",
+        "vendor source": "shown by the vendor's own client, test, sample or command definition",
+        "second-hand": "stated by other programs, products or books",
+        "unconfirmed": "general knowledge, or stated only in part on a page of the vendor",
+        "vendor silent": "our choice, because the pages that we know do not say; a real machine could decide it",
+        "ours": "our own interface, which no vendor describes",
     }
 )
 """The degrees of confidence of a rule with their meaning, from the best to those that need no source."""
