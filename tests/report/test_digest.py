@@ -250,7 +250,7 @@ def test_queues_that_are_not_followed_are_counted() -> None:
 def test_the_last_thirty_triggers_are_shown(count: int, said: bool) -> None:
     digest = Digest()
     for n in range(count):
-        digest.take(moment("task", n, part="begin", who=f"task {n}", queue="PAYQ", started_by="PAYQ"))
+        digest.take(moment("task", n, part="begin", task=f"task {n}", queue="PAYQ", started_by="PAYQ"))
     (table,) = history_sections.triggers(digest)
     shown = "".join(table.html())
     assert shown.count("<tr>") == 31
