@@ -198,13 +198,15 @@ def _attributes(held: Tested) -> Iterator[str]:
     idle |= {("TDQUEUE", row["name"]) for row in table("tdqueue_without_effect")}
     named = [("TDQUEUE", row["name"], row["types"]) for row in table("tdqueue_attributes")]
     known = {(resource, name) for resource, name, _ in named}
-    own = {(model.kind, name.upper()): None for model in _RESOURCES for name in model.attribute_order()}
+    common = definitions.Resource.model_fields
+    own = {(each.kind, name.upper()): None for each in _RESOURCES for name in each.model_fields if name not in common}
     named += [(resource, name, "") for resource, name in (*own, *sorted(idle - known - own.keys()))]
     rows = []
     for resource, name, types in named:
         claim = f"attribute {resource} {'NAME' if name == 'TDQUEUE' else name}"
         rows.append((resource, name, types, held.state(claim, idle=(resource, name) in idle), held.test(claim)))
     yield "## Attributes of definitions"
+    yield "Other resources than TDQUEUE keep GROUP, DESCRIPTION and the definition signature; they have no effect."
     yield _grid(("resource", "attribute", "types", "state", "seen in"), rows)
 
 

@@ -326,7 +326,7 @@ def test_every_flag_is_given_by_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("into", ["INTO", "SET"])
-def test_the_receivers_of_readq_as_text(region: Region, into: str) -> None:
+def test_readq_as_text_gives_the_record_and_its_length(region: Region, into: str) -> None:
     got: dict[str, Any] = {}
     region.writeq_td("NOQ", b"first", 3)
     region.execute(f"READQ TD QUEUE('NOQ') {into}(REC) LENGTH(LEN)", got)

@@ -107,6 +107,16 @@ def test_cancel_in_a_system_that_is_not_known(region: Region) -> None:
     assert caught.value.name == "SYSIDERR"
 
 
+def test_asktime_brings_the_eib_up_to_date(region: Region) -> None:
+    with region.task() as task:
+        region.clock.advance(3600)
+        task.asktime_eib()
+        assert (task.eib.eibtime, task.eib.eibdate) == (20000, 126001)
+        region.clock.advance(24 * 3600)
+        task.asktime_eib()
+        assert (task.eib.eibtime, task.eib.eibdate) == (20000, 126002)
+
+
 @pytest.mark.parametrize("release", ["deq", "syncpoint"])
 def test_length_says_how_much_of_a_name_is_enqueued(region: Region, release: str) -> None:
     """The first three bytes are the name, so PAYROLL and PAYMENT are one, and PAST is another."""

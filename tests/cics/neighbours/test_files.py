@@ -165,6 +165,7 @@ def test_the_receivers_of_a_browse_as_text(task):
     assert (got["REC"], got["LEN"], got["KEY"]) == (b"A2 record", 9, b"A2")
     task.execute("READNEXT FILE('ACCT') SET(PTR) LENGTH(LEN) RIDFLD(KEY)", got)
     assert (bytes(got["PTR"]), got["KEY"]) == (b"B1 record", b"B1")
+    got["LEN"] = 20
     task.execute("READPREV FILE('ACCT') INTO(REC) LENGTH(LEN) RIDFLD(KEY)", got)
     assert (got["REC"], got["LEN"], got["KEY"]) == (b"B1 record", 9, b"B1")
     task.execute("READPREV FILE('ACCT') SET(PTR) LENGTH(LEN) RIDFLD(KEY)", got)
@@ -257,6 +258,7 @@ def test_a_changed_ridfld_moves_the_browse(task):
     task.startbr("ACCT", b"A1")
     assert task.readnext("ACCT", b"A1").ridfld == b"A1"
     assert task.readnext("ACCT", b"B0").ridfld == b"B1"
+    assert task.readprev("ACCT", b"A2").ridfld == b"A2"
 
 
 def test_resetbr_moves_the_browse(task):

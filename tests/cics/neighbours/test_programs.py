@@ -224,6 +224,15 @@ def test_xctl_passes_as_much_of_the_commarea_as_length_says(reg, options, got):
     assert seen == [got]
 
 
+@pytest.mark.parametrize("length", [-1, 32764])
+def test_the_length_of_a_commarea_of_xctl_is_from_0_to_32763(reg, length):
+    def first(task):
+        task.xctl("SUBP", bytes(40_000), length, nohandle=True)
+        return task.eib.eibresp.name, task.eib.eibresp2
+
+    assert reg.start(first).result() == ("LENGERR", 11)
+
+
 @pytest.mark.parametrize("verb", ["link", "xctl"])
 def test_a_channel_is_the_current_one_of_the_program(reg, verb):
     seen = []

@@ -47,7 +47,7 @@ def plain(value):
     return value.rstrip() if isinstance(value, str) else value
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def shown():
     with Region([ACCT, PAYP, define_connection(name="CICB", netname="CICSB")], supplied_queues=False) as region:
         yield region
@@ -101,6 +101,9 @@ def test_a_browse_of_enqueues_is_of_the_name_and_its_length(shown):
         task.inquire_enq_start(resource="NAMES", reslen=4)
         found = task.inquire_enq_next("RESOURCE", "UOW")
         assert plain(found.resource) == "NAME"
+        task.inquire_enq_end()
+        task.inquire_enq_start(resource="OTHER", enqscope="SYSP")  # every enqueue is local here
+        assert condition(task.inquire_enq_next) == (Resp.END, 2)
         task.inquire_enq_end()
         task.inquire_enq_start(resource="OTHER")
         assert plain(task.inquire_enq_next("RESOURCE").resource) == "OTHER"
