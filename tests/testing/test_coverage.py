@@ -240,4 +240,4 @@ def test_the_tests_that_hold_something_exist() -> None:
     named = {tuple(test.partition("[")[0].split("::")[:2]) for test in verdicts.values() if test}
     assert len(named) > 100
     lost = [f"{file}::{test}" for file, test in named if f"def {test}(" not in Path(file).read_text("utf-8")]
-    assert lost == []
+    assert lost == [], "rename or remove them in tests/ablation.json, and measure again what they held"

@@ -172,7 +172,7 @@ def _commands(held: Tested) -> Iterator[str]:
         state = held.state(f"command {name}", idle="-" in none)
         states = list(_states(command, held, none))
         lists = (" ".join(word for word, its in states if its == each) for each in (_SEEN, _UNTOUCHED, _UNREAD))
-        without = " ".join(word for word in none if word != "-")
+        without = " ".join(word for word, its in states if its == _IDLE)
         count, test = len(_of_command(name)) or "", held.test(f"command {name}")
         rows.append((name, state, " ".join(options), " ".join(conditions), without, *lists, count, test))
     yield "## EXEC CICS commands"
@@ -188,7 +188,8 @@ def _states(command: Command, held: Tested, idle: Iterable[str]) -> Iterator[tup
         if receiver:
             yield word, _DONE if held.by(f"receiver {command.name} {word}") else _UNREAD
         else:
-            yield word, held.state(f"option {command.name} {word}", idle=word in idle)
+            idles = word in idle or "-" in idle
+            yield word, _IDLE if idles else held.state(f"option {command.name} {word}")
     for name in sorted(resp.name for resp in command.conditions):
         yield name, held.state(f"condition {command.name} {name}")
 
