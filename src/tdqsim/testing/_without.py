@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from tdqsim.cics.kernel.command import Command
 from tdqsim.cics.spi.info import Info
 from tdqsim.definitions import Resource
 
-__all__ = ["another", "without_attribute", "without_receiver"]
+__all__ = ["another", "received_words", "without_attribute", "without_receiver"]
 
+_OF_BYTES: Final = ("INTO", "SET", "LENGTH", "FLENGTH", "FIELD")
+"""The receivers of a record."""
 _FIELDS: Final = {"INTO": "data", "SET": "data", "FLENGTH": "length"}
 """The fields of results that have not the name of the receiver."""
 
@@ -35,6 +38,28 @@ def without_attribute(resource: Resource, attribute: str) -> Resource | None:
     return type(resource).model_construct(given, **values)
 
 
+def received_words(command: Command, result: Any, asked: Sequence[str]) -> list[str]:
+    """The receivers that a result has a value for.
+
+    Args:
+        command: the command.
+        result: what the method of the task returned.
+        asked: its positional arguments, which name the values wanted of a command such as ASSIGN.
+    """
+    there: Any = command.receives
+    if result is None:
+        there = ()
+    elif isinstance(result, bytes | bytearray):
+        there = _OF_BYTES
+    elif isinstance(result, Info | Mapping):
+        there = result
+    elif hasattr(result, "as_dict"):
+        there = result.as_dict()
+    elif any(each.kind is each.VAR_POSITIONAL for each in command.parameters):
+        there = asked
+    return [word for word in command.receives if word in there]
+
+
 class _Unmeasured(bytes):
     """A record whose length is not received."""
 
@@ -55,7 +80,7 @@ def without_receiver(result: Any, word: str, position: int) -> object:
     if isinstance(result, Info):
         return type(result)({option: value for option, value in result.as_dict().items() if option != word})
     if isinstance(result, Mapping):
-        return {option: value for option, value in result.items() if option != word} if word in result else {}
+        return {option: value for option, value in result.items() if option != word}
     if hasattr(result, "_fields"):
         return _without_field(result, word)
     if isinstance(result, tuple):

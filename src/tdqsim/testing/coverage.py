@@ -195,8 +195,8 @@ def _states(command: Command, held: Tested, idle: Iterable[str]) -> Iterator[tup
 
 
 def _attributes(held: Tested) -> Iterator[str]:
-    idle = {(row["resource"], row["name"]) for row in table("attributes_without_effect")}
-    idle |= {("TDQUEUE", row["name"]) for row in table("tdqueue_without_effect")}
+    without = (*table("attributes_without_effect"), *table("attributes_kept"))
+    idle = {(row["resource"], row["name"]) for row in without}
     named = [("TDQUEUE", row["name"], row["types"]) for row in table("tdqueue_attributes")]
     known = {(resource, name) for resource, name, _ in named}
     common = definitions.Resource.model_fields

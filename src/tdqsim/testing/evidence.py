@@ -33,7 +33,7 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
-from tdqsim.testing._without import another, without_attribute, without_receiver
+from tdqsim.testing._without import another, received_words, without_attribute, without_receiver
 
 __all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
@@ -224,16 +224,11 @@ class EvidenceRecorder:
         """Record the receivers of a result; returns it without the one that is taken away."""
         if isinstance(result, Info):
             self._answers[id(result)] = (result, command.name)
-            words: Iterable[str] = [word for word in command.receives if word in result]
-        elif result is None:
-            words = ()
-        else:
-            words = command.receives
-        for word in words:
+        asked = [str(each).upper() for each in args]
+        for word in received_words(command, result, asked):
             claim = ("receiver", command.name, word)
             ablated = " ".join(claim) == self.ablated if isinstance(result, Info) else self.note(*claim)
             if ablated:
-                asked = [str(each).upper() for each in args]
                 return without_receiver(result, word, asked.index(word) if word in asked else 0)
         return result
 
@@ -327,9 +322,10 @@ class EvidenceRecorder:
                 result = function(job, *args, **kwargs)
             except EscapeMessage as error:
                 for message in () if planned else (error.message, *error.diagnostics):
-                    ablated = [self.note("message", message.message_id)]
-                    ablated.append(self.note("api-message", name, message.message_id))
-                    if any(ablated):
+                    ablated = self.note("message", message.message_id)
+                    if message.message_id in {use.message_id for use in DECLARATIONS[name].messages}:
+                        ablated |= self.note("api-message", name, message.message_id)
+                    if ablated:
                         _change(error, message.message_id)
                 raise
             for value in (*args, *kwargs.values()):
@@ -344,4 +340,6 @@ def _change(error: EscapeMessage, message_id: str) -> None:
     """Make a message of an escape another one: the escape itself, or a diagnostic message before it, which goes."""
     if error.message_id == message_id:
         error.message_id = _OTHER_MESSAGE
+        error.message = error.message._replace(message_id=_OTHER_MESSAGE)
+    error.args = tuple(str(each).replace(message_id, _OTHER_MESSAGE) for each in error.args)
     error.diagnostics = tuple(each for each in error.diagnostics if each.message_id != message_id)

@@ -8,7 +8,13 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Condition, Cvda, Region, Sysplex
-from tdqsim.definitions import define_connection, define_file, define_transaction
+from tdqsim.definitions import (
+    define_connection,
+    define_file,
+    define_tdqueue,
+    define_terminal,
+    define_transaction,
+)
 from tdqsim.facts import Resp
 from tests.cics.spi.helpers import condition
 
@@ -112,3 +118,75 @@ def test_a_browse_of_enqueues_is_of_the_name_and_its_length(shown):
         task.inquire_enq_end()
         uow = task.inquire_uow(found.uow, "TASKID")
         assert uow.taskid == task.number
+
+
+@pytest.mark.parametrize(
+    ("option", "attributes", "value"),
+    [
+        ("DATABUFFERS", {"type": "EXTRA", "databuffers": 3, "opentime": "DEFERRED"}, 3),
+        ("INDOUBTWAIT", {"type": "INTRA", "recovstatus": "LOGICAL", "wait": "NO"}, Cvda.NOWAIT),
+    ],
+    ids=["databuffers", "wait"],
+)
+def test_inquire_tdqueue_shows_its_definition(option, attributes, value):
+    with Region([define_tdqueue(name="PAYQ", **attributes)], supplied_queues=False) as region:
+        assert region.inquire_tdqueue("PAYQ", option)[option] == value
+
+
+def test_a_connection_out_of_service_is_released_and_refuses_requests():
+    with Sysplex() as plex:
+        far = define_connection(name="CICB", netname="CICSB", inservice="NO")
+        near = plex.region([far, define_tdqueue(name="REMQ", remotesystem="CICB")], applid="CICSA", sysid="CICA")
+        plex.region([define_connection(name="CICA", netname="CICSA")], applid="CICSB", sysid="CICB")
+        info = near.inquire_connection("CICB", "SERVSTATUS", "CONNSTATUS")
+        assert (info.servstatus, info.connstatus) == (Cvda.OUTSERVICE, Cvda.RELEASED)
+        assert condition(near.writeq_td, "REMQ", b"x")[0] is Resp.SYSIDERR
+
+
+@pytest.mark.parametrize(("inservice", "runs"), [("YES", 1), ("NO", 0)])
+def test_a_task_for_a_terminal_out_of_service_waits(inservice, runs):
+    ran = []
+    definitions = [
+        define_terminal(name="T001", inservice=inservice),
+        define_transaction(name="PAYP"),
+        define_tdqueue(name="T001", type="INTRA", transid="PAYP", triggerlevel=1),
+    ]
+    with Region(definitions, handlers={"PAYP": lambda task: ran.append(task.readq_td("T001"))}) as region:
+        region.writeq_td("T001", b"x")
+        region.run()
+        assert len(ran) == runs
+
+
+def test_unique_keys_of_a_path_are_refused_twice():
+    base = define_file(
+        name="ACCT", dsname="PROD.ACCT", add="YES", keylength=2, recordsize=20
+    )  # fmt: skip
+    path = define_file(
+        name="CITY", dsname="PROD.CITY", relate="PROD.ACCT", browse="YES", keylength=4, keyposition=2, uniquekey="YES"
+    )
+    with Region([base, path]) as region, region.task() as task:
+        task.inquire_file("CITY")
+        assert condition(task.startbr, "CITY", bytes(4)) == (Resp.NOTFND, 80)  # the path opens its data set
+        task.write_file("ACCT", b"A1ROMA", b"A1")
+        assert condition(task.write_file, "ACCT", b"A2ROMA", b"A2") == (Resp.DUPREC, 150)
+
+
+ASSIGNED = {
+    "APPLID": "CICSA", "SYSID": "CICA", "USERID": "CICSUSER", "PROGRAM": "PAYPROG", "STARTCODE": "TD", "FCI": b"\1",
+    "FACILITY": "T001", "NETNAME": "LUNAME", "PRINSYSID": "CICA", "OPID": "CIC", "TASKPRIORITY": 7, "TRANPRIORITY": 7,
+    "LINKLEVEL": 1, "USERNAME": "CICSUSER", "RESTART": b"\0", "CWALENG": 0, "TWALENG": 0, "SCRNHT": 24, "SCRNWD": 80,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("option", ASSIGNED)
+def test_what_assign_gives_a_task_at_a_terminal(option):
+    got = {}
+    definitions = [
+        define_terminal(name="T001", netname="LUNAME"),
+        define_transaction(name="PAYP", program="PAYPROG", priority=7),
+    ]
+    with Region(definitions, applid="CICSA", sysid="CICA") as region:
+        region.register("PAYP", lambda task: task.execute(f"ASSIGN {option}(VALUE)", got))
+        region.screens.type("T001", "PAYP")
+        region.run()
+    assert plain(got["VALUE"]) == ASSIGNED[option]

@@ -281,12 +281,26 @@ def _twa_length(task: TaskBase) -> int:
     return int(getattr(entry.definition, "twasize", 0) or 0) if entry is not None else 0
 
 
+def _netname(task: TaskBase) -> str:
+    """NETNAME of the terminal's definition; its name if the definition has none."""
+    if task._facility is None:
+        return ""
+    definition = task._region.terminals.get(task._facility.name)
+    return task._facility.name if definition is None else definition.netname or task._facility.name
+
+
+def _priority(task: TaskBase) -> int:
+    """PRIORITY of the transaction; those of terminal and user, which CICS adds for the task, are 0 here."""
+    entry = task._region.transactions.get(task.transid)
+    return 1 if entry is None else int(entry.definition.priority)
+
+
 ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "ABCODE": lambda task: task.abcode,
     "APPLID": lambda task: task._region.applid,
     "FACILITY": _facility,
     "FCI": _fci,
-    "NETNAME": lambda task: "" if task._facility is None else task._facility.name,
+    "NETNAME": _netname,
     "PROGRAM": lambda task: _level(task, "program", task._program),
     "QNAME": _qname,
     "STARTCODE": lambda task: task._startcode,
@@ -307,8 +321,8 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "CWALENG": lambda _task: 0,
     "TWALENG": _twa_length,
     "TCTUALENG": _terminal(lambda _task: 0),
-    "TASKPRIORITY": lambda _task: 1,
-    "TRANPRIORITY": lambda _task: 1,
+    "TASKPRIORITY": _priority,
+    "TRANPRIORITY": _priority,
     **{word: _terminal(partial(_given, size)) for word, size in _SCREEN_SIZES.items()},
     **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},
 }
