@@ -49,14 +49,14 @@ def received_words(command: Command, result: Any, asked: Sequence[str]) -> list[
     there: Any = command.receives
     if result is None:
         there = ()
-    elif isinstance(result, bytes | bytearray):
-        there = _OF_BYTES
     elif isinstance(result, Info | Mapping):
         there = result
     elif hasattr(result, "as_dict"):
         there = result.as_dict()
-    elif any(each.kind is each.VAR_POSITIONAL for each in command.parameters):
+    elif any(word in command.receives for word in asked):
         there = asked
+    elif isinstance(result, bytes | bytearray):
+        there = _OF_BYTES
     return [word for word in command.receives if word in there]
 
 

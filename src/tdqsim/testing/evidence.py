@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
@@ -38,6 +39,7 @@ from tdqsim.testing._without import another, received_words, without_attribute, 
 __all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
 
 _KEPT: Final = 30
+_PARAMETERS: Final = 3
 _PLANNED: Final = "a planned fault"
 _COMMON: Final = ("", "nohandle")
 """The parameters that are no claims: that of receivers, and NOHANDLE, which all commands have."""
@@ -89,11 +91,23 @@ class Evidence:
         for claim, tests in values.items():
             known = {test: size for size, test in self._found.get(claim, ())}
             known |= {str(test): int(size) for size, test in tests}
-            self._found[claim] = sorted((size, test) for test, size in known.items())[:_KEPT]
+            self._found[claim] = _chosen(sorted((size, test) for test, size in known.items()))
 
     def as_dict(self) -> dict[str, list[tuple[int, str]]]:
         """The record as it is written to a file."""
         return dict(sorted(self._found.items()))
+
+
+def _chosen(tests: Iterable[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The first tests, of each function not more than a few of its parameters."""
+    of_function: Counter[str] = Counter()
+    chosen = []
+    for size, test in tests:
+        function = test.partition("[")[0]
+        of_function[function] += 1
+        if of_function[function] <= _PARAMETERS:
+            chosen.append((size, test))
+    return chosen[:_KEPT]
 
 
 def load_evidence(path: Path) -> Evidence:

@@ -262,3 +262,15 @@ def test_return_passes_its_channel_to_the_next_transaction_of_the_terminal():
         r.screens.type("T001", "more")
         r.run()
     assert [each.data for each in seen] == [b"data"]
+
+
+@pytest.mark.parametrize("option", ["ABCODE", "ORGABCODE"])
+def test_the_abend_code_is_assigned_to_the_exit(reg, option):
+    seen = []
+
+    def first(task):
+        task.handle_abend(lambda _abend: seen.append(task.assign(option)))
+        task.abend("OOPS")
+
+    reg.start(first).result()
+    assert seen == ["OOPS"]
