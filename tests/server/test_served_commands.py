@@ -231,7 +231,7 @@ def test_a_region_of_ones_own_beside_the_one_that_is_served_is_told_of(place, se
     found = tdq("run", place / "pay", "--out", tmp_path / "out", "--json")
     assert (found.returncode, json.loads(found.stdout.splitlines()[-1])["applid"]) == (0, "PAYREGN")
     assert f"PAYREGN is served there by process {server['pid']}" in found.stderr
-    assert "a region of its own" in found.stderr
+    assert "its own region" in found.stderr
     assert [each.decode("cp037") for each in records(client)] == ["only there"]
     alone = tdq("run", place / "pay", "--store", tmp_path / "own", "--out", tmp_path / "out", "--json")
     assert (alone.returncode, "served" in alone.stderr) == (0, False)
