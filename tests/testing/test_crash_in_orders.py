@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tdqsim import Condition, Region, Task, define_tdqueue, define_transaction
+from tdqsim.errors import UsageError
 from tdqsim.testing import CrashFailure, DiskFull, Fault, enumerate_crashes
 
 QUEUES = [
@@ -131,6 +132,19 @@ def test_a_crash_that_leaves_the_same_is_not_run_again() -> None:
     assert report.orders > 1
     assert report.repeated > 0
     assert len(checks) == report.tried - report.repeated + report.orders  # and the normal end of each order
+
+
+def test_a_scenario_that_is_not_the_same_each_time_is_refused() -> None:
+    runs = []
+
+    def scenario(region: Region, _told: list[str]) -> None:
+        runs.append(1)
+        for _ in range(2 + len(runs) % 2):
+            region.start(lambda task: task.writeq_td("IN", b"x"))
+        region.run()
+
+    with pytest.raises(UsageError, match="does not do the same each time"):
+        enumerate_crashes(scenario, lambda _region, _told: None, QUEUES, points=[], orders=None)
 
 
 def test_faults_that_are_no_commands_and_bad_numbers_are_refused() -> None:

@@ -45,6 +45,7 @@ _DEPTH: Final = 3
 _LONGEST_SEARCH: Final = 50
 """How many orders are tried to find a smaller one that fails."""
 _END: Final = "the normal end"
+_CHANGES: Final = "the scenario does not do the same each time"
 
 
 class CrashFailure(AssertionError):
@@ -202,6 +203,8 @@ class Enumeration(Generic[Subject]):
             try:
                 names = run.without_crash()
                 new = search.ended(walk, run.active)
+                if not trial.explorer.steady:
+                    raise UsageError(_CHANGES)
                 if not new:
                     continue
                 first = first or (*names, _END)

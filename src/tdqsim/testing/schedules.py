@@ -143,9 +143,9 @@ class Exploration:
 
     def __str__(self) -> str:
         """How much of the space was covered, in words."""
-        left = "all there are" if self.complete else f"at least {self.remaining} are left"
+        left = "none left" if self.complete else f"at least {self.remaining} left"
         failed = f"; schedule {self.failed_at} failed: {self.failure.kind}" if self.failure is not None else ""
-        return f"{self.schedules} schedules were run, {self.distinct} of them different; {left}{failed}"
+        return f"schedules: {self.schedules} run, {self.distinct} different, {left}{failed}"
 
     def check(self) -> Exploration:
         """Raise ScheduleFailure if there is a failure.
