@@ -350,3 +350,21 @@ def test_a_position_of_other_digits_than_0_to_9_is_refused(position):
     )
     with pytest.raises(DefinitionError, match="must be a number"):
         parse_bms(source)
+
+
+def test_immediate_starts_the_next_transaction_without_input(region):
+    ran = []
+    region.register("NEXT", lambda task: ran.append(bytes(task.commarea)))
+    begin(region, lambda task: task.return_(transid="NEXT", commarea=b"state", immediate=True), "PAYM")
+    assert ran == [b"state"]
+    begin(region, lambda task: task.return_(transid="NEXT", commarea=b"later"), "PAYM")
+    assert ran == [b"state"]
+
+
+def test_the_length_of_the_commarea_of_return_is_not_negative(region):
+    def program(task):
+        with pytest.raises(Condition) as caught:
+            task.return_(transid="NEXT", commarea=b"state", length=-1)
+        return caught.value.name
+
+    assert begin(region, program, "PAYM") == "LENGERR"

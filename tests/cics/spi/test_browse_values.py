@@ -94,3 +94,14 @@ def test_a_unit_of_work_that_is_in_flight_and_has_no_coordinator(linked, option)
 
 def test_the_access_method_of_a_connection_of_a_sysplex(linked):
     assert linked.inquire_connection("CICB", "ACCESSMETHOD").accessmethod is Cvda.IRC
+
+
+def test_sysid_reads_the_queue_of_the_other_region():
+    with Sysplex() as plex:
+        queue = define_tdqueue(name="PAYQ", type="INTRA")
+        near = plex.region([define_connection(name="CICB", netname="CICSB"), queue], applid="CICSA", sysid="CICA")
+        far = plex.region([define_connection(name="CICA", netname="CICSA"), queue], applid="CICSB", sysid="CICB")
+        near.writeq_td("PAYQ", b"here")
+        far.writeq_td("PAYQ", b"there")
+        assert near.readq_td("PAYQ", sysid="CICB") == b"there"
+        assert near.readq_td("PAYQ") == b"here"
