@@ -327,6 +327,17 @@ def test_the_connections_of_all_faces_have_one_bound(place):
             each.close()
 
 
+@pytest.mark.parametrize(("users", "status"), [("", 200), ("users: users.yaml\n", 401)])
+def test_metrics_are_open_on_loopback_only_without_users(place, users, status):
+    Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
+    (place / "serve.yaml").write_text(f"directories: [pay]\n{users}")
+    with running(place / "serve.yaml") as found:
+        asked = HTTPConnection("127.0.0.1", int(found["url"].rpartition(":")[2]), timeout=300)
+        asked.request("GET", "/metrics")
+        assert asked.getresponse().status == status
+        asked.close()
+
+
 def test_tls_with_a_certificate_of_the_run_and_users(place):
     Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
     (place / "serve.yaml").write_text("directories: [pay]\naddress: 0.0.0.0\ntls: generated\nusers: users.yaml\n")
