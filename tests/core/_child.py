@@ -8,7 +8,7 @@ import textwrap
 
 from tests import apart
 
-__all__ = ["run", "start"]
+__all__ = ["forked", "run", "start"]
 
 _HEAD = (
     "import os, signal, sys\nfrom pathlib import Path\nfrom tdqsim.core.store import *\nfrom tdqsim.errors import *\n"
@@ -20,6 +20,11 @@ def start(code: str, *arguments: object) -> subprocess.Popen[str]:
     text = _HEAD + textwrap.dedent(code)
     command = [sys.executable, "-c", text, *map(str, arguments)]
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def forked(code: str, *arguments: object) -> apart.Process:
+    """As :func:`start`, for a test that kills the process; its errors are those of this one."""
+    return apart.Process("-c", _HEAD + textwrap.dedent(code), *arguments)
 
 
 def run(code: str, *arguments: object) -> tuple[int, str, str]:

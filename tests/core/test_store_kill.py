@@ -62,16 +62,15 @@ VICTIM = """
 def kill(path: Path, seed: int, planted: str, durability: str) -> int:
     """Start the victim, kill it at a moment that the seed says, and give the last number it told."""
     rng = random.Random(seed)
-    with _child.start(VICTIM, path, seed, planted, durability) as child:
-        assert child.stdout is not None
-        told = 0
-        for _ in range(rng.choice([1, 3, 30, 120])):
-            told = int(child.stdout.readline() or told)
-        signal.sigtimedwait([signal.SIGUSR2], rng.random() * 0.003)
-        child.send_signal(signal.SIGKILL)
-        rest = child.stdout.read().rpartition("\n")[0].splitlines()  # the last line may be cut off
-        assert child.wait() == -signal.SIGKILL, child.stderr and child.stderr.read()
-        return max([told, *map(int, rest)])
+    child = _child.forked(VICTIM, path, seed, planted, durability)
+    told = 0
+    for _ in range(rng.choice([1, 3, 30, 120])):
+        told = int(child.stdout.readline() or told)
+    signal.sigtimedwait([signal.SIGUSR2], rng.random() * 0.003)
+    child.kill()
+    rest = child.stdout.read().rpartition("\n")[0].splitlines()  # the last line may be cut off
+    assert child.end() == -signal.SIGKILL
+    return max([told, *map(int, rest)])
 
 
 def problem(path: Path, told: int) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from tdqsim import Region
+from tests import apart
 from tests.examples.conftest import CARD_POSTING, ROOT
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "examples" / "browse_queues.py"), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return apart.run(ROOT / "examples" / "browse_queues.py", *arguments)
 
 
 def test_it_lists_every_queue_of_a_region_directory() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import textwrap
 import threading
 
@@ -25,6 +22,7 @@ from tdqsim.ibmi import (
     unpack_binary,
     unpack_decimal,
 )
+from tests import apart
 from tests.ibmi.conftest import fill, retrieved
 from tests.rules import expect_rule, rule
 
@@ -190,7 +188,7 @@ SENDER = textwrap.dedent("""
 @pytest.mark.rule("DTAQ-FORCE-WAITER")
 @pytest.mark.parametrize("seq", ["*FIFO", "*LIFO", "*KEYED"])
 def test_an_acknowledged_send_is_there_after_a_kill_though_somebody_waited(tmp_path, seq):
-    done = subprocess.run([sys.executable, "-c", SENDER, tmp_path / "store", seq], env=os.environ, check=False)
+    done = apart.run("-c", SENDER, tmp_path / "store", seq)
     assert done.returncode == -signal.SIGKILL
     with System("SYS1", tmp_path / "store") as system, system.job() as job:
         found = [entry.message_text for entry in job.qmhrdqm("Q", "QGPL").messages]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import random
 import shutil
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -19,6 +17,7 @@ from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
 from tdqsim.errors import StoreDamaged, StoreError
 from tdqsim.facts import Resp
+from tests import apart
 from tests.recovery.helpers import NAMES, WRITEQ, make, prepared, queue, queues
 from tests.rules import rule
 
@@ -164,8 +163,7 @@ def try_many(store: Path, expected: Contents, place: Path, seeds: range) -> Coun
     outcomes: Counter[str] = Counter()
     seed = seeds.start
     while seed < seeds.stop:
-        command = [sys.executable, "-c", MANY, *map(str, (store, place, seed, seeds.stop))]
-        done = subprocess.run(command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False)
+        done = apart.run("-c", MANY, store, place, seed, seeds.stop, cwd=apart.ROOT)
         for line in done.stdout.splitlines():
             outcomes[judge(expected, *json.loads(line))] += 1
             seed += 1
