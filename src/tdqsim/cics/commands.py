@@ -10,12 +10,13 @@ of the command's docstring, for editors that do not run the code.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tdqsim.cics.files import commands as files
 from tdqsim.cics.kernel import control, handling, interval
 from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
-from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
@@ -34,6 +35,10 @@ from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
 from tdqsim.cics.ts import commands as ts
 
+if TYPE_CHECKING:
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.region_core import RegionCore
+
 __all__ = ["Task"]
 
 
@@ -51,18 +56,22 @@ class Task(TaskBase):
     may be left out.
 
     Attributes:
-        region: the region in which the task runs.
         eib: the EXEC interface block after its last command.
     """
 
     __slots__ = ()
 
     @property
+    def region(self) -> Region:
+        """The region in which the task runs."""
+        return self._region.facade
+
+    @property
     def commarea(self) -> memoryview | None:
         """The COMMAREA of the running program, as storage shared with its caller; None if it was given none."""
         return self._level.commarea if self._level is not None else None
 
-    _region: RegionData
+    _region: RegionCore
     _level: ProgramLevel | None
 
     writeq_td = td.writeq_td

@@ -1,7 +1,8 @@
-"""Access to the private parts of a task, for the other rooms of the package.
+"""Access to the private parts of a region and of a task, for the other rooms of the package.
 
-A :class:`~tdqsim.cics.Task` shows its commands and a few attributes. What the language of a program, a recorder or the
-server needs beside these is reached through the functions of this module, and nowhere else.
+A :class:`~tdqsim.cics.Region` and a :class:`~tdqsim.cics.Task` show their commands and the parts that programs use.
+What the language of a program, a recorder, the test kit or the server needs beside these is reached through the
+functions of this module, and nowhere else.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.queue import Latch
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.cics.region import Region
+    from tdqsim.cics.region_core import RegionCore
     from tdqsim.core.clock import Clock
     from tdqsim.core.dispatch import Strand
 
 __all__ = [
     "clock_of",
+    "core_of",
     "handles_of",
     "has_ended",
     "keep_storage",
@@ -29,6 +33,11 @@ __all__ = [
     "suspended_of",
     "unit_of",
 ]
+
+
+def core_of(region: Region) -> RegionCore:
+    """The core of a region: its state and all its parts."""
+    return region._core
 
 
 def handles_of(task: TaskData) -> Handles:

@@ -1,61 +1,52 @@
 """A region: queues, transactions and tasks around one store, one dispatcher and one clock.
 
-A region consists of parts, which are attributes. Each part is a small class in the folder of its subject: the
-directory of queues, facilities, the task manager, starts, recovery (units of work), the intrapartition space, ATI,
-messages, statistics, data sets, hardening and the catalogue. A part knows the region as
-:class:`~tdqsim.cics.model.region.RegionData` and never imports this class. ``region_parts`` puts the parts together,
-``region_start`` and ``region_end`` hold the order of the steps of a start and an end, and ``region_commands`` has the
-commands that can be issued on the region itself. This module is the public interface.
+:class:`Region` is what programs use: commands, and the parts of a region that programs need. It holds the core of the
+region privately (:class:`~tdqsim.cics.region_core.RegionCore`); other rooms of the package reach the core by
+:func:`tdqsim.cics.internals.core_of`. ``region_commands`` has the commands that can be issued on the region itself, and
+``region_views`` what it shows of its resources and its recovery.
 """
 
 from __future__ import annotations
 
-from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, overload
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, cast, overload
 
 from tdqsim.cics.commands import Task
-from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import (
     check_handlers,
     load_handlers,
-    own_name,
     register,
     startable,
 )
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
-from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.tasks import PURGED
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
-from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.start import StartRequest
+from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import Handler
 from tdqsim.cics.region_arguments import (
+    RegionOptions,
     as_definitions,
     check_arguments,
     from_region_file,
 )
 from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_end import end, give_up, store_failed
-from tdqsim.cics.region_parts import RegionParts
-from tdqsim.cics.region_start import KEEPER, StartType, begin
+from tdqsim.cics.region_core import RegionCore
+from tdqsim.cics.region_end import end, give_up
+from tdqsim.cics.region_start import StartType, begin
+from tdqsim.cics.region_views import Recovery, Resources
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
-from tdqsim.cics.terminal import Screens
-from tdqsim.cics.uow import indoubt
-from tdqsim.cics.uow.hardening import Hardening
-from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.core.argument_types import explains_wrong_types
-from tdqsim.core.clock import Clock
+from tdqsim.core.clock import Clock, time_zone
+from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
-from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
-from tdqsim.core.store.keeper import claim
-from tdqsim.errors import RegionClosed
 from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -70,7 +61,7 @@ T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
-class Region(RegionCommands, RegionParts):
+class Region(RegionCommands):
     """A CICS region.
 
     Each command issued on the region itself (``region.writeq_td("PAYQ", b"...")``) runs in a task of its own, which
@@ -114,24 +105,26 @@ class Region(RegionCommands, RegionParts):
             region would have. No data set is opened. Do not issue commands that change something in such a region.
 
     Attributes:
-        groups: the groups of users, as given.
+        applid: APPLID.
+        options: what it was given as sysid, default_user, region_user, release, codepage, zone (of ``timezone``),
+            cmdsec, ressec, tdintra, groups, settings, open_data_sets and readonly.
+        store, dispatcher, clock: those passed as arguments, or new ones.
         tdqueues: the installed queues by name, in the order of installation.
-        transactions, terminals, connections: the other installed resources by name.
+        resources: the other installed resources: ``transactions``, ``terminals`` and ``connections``, each by name.
         programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
-        ts: temporary storage. files: the files of file control. screens: terminals and maps.
+        diagnostics: messages to the operator with their replies, traces, dumps and journal records of programs.
+        ts: temporary storage.
+        files: the files of file control.
+        screens: terminals and maps.
         tasks: the tasks that have begun and not ended, by number.
-        browses: the browses that commands outside a task have started and not ended, by resource type.
-        units: units of work that tasks have begun and that have not ended, by id.
-        shunted: units of work that wait for their coordinator without a task, by id.
-        damage: units of work whose heuristic decision differs from the decision of their coordinator.
-        links: the links to other regions by connection name.
-        start_type: INITIAL, COLD, WARM or EMERGENCY.
-        tdintra: NOEMPTY or EMPTY, as given at the start.
-        statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`.
-        abends: how many tasks abended, by code.
-        closed: whether it has been closed.
-        failed: whether it ended as a failed region does: unfinished work was not backed out; the next start does that.
+        statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`; ``abends`` counts the tasks that abended.
+        recovery: how it started, and its units of work; see :class:`~tdqsim.cics.region_views.Recovery`.
     """
+
+    __slots__ = (
+        "applid", "clock", "diagnostics", "dispatcher", "files", "options", "programs", "recovery", "resources",
+        "screens", "statistics", "store", "tasks", "tdqueues", "ts",
+    )  # fmt: skip
 
     @explains_wrong_types
     def __init__(
@@ -168,41 +161,32 @@ class Region(RegionCommands, RegionParts):
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
         check_handlers(handlers)
-        super().__init__(
-            applid=applid,
-            sysid=sysid,
+        options = RegionOptions(
+            sysid, default_user, region_user, release, find_codepage(codepage), time_zone(timezone), cmdsec, ressec,
+            tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly,
+        )  # fmt: skip
+        core = self._core = RegionCore(
+            self, applid, options, security=security, dfhintra=dfhintra or {},
             dispatcher=dispatcher if dispatcher is not None else Dispatcher(clock, seed),
-            timezone=timezone,
-            default_user=default_user,
-            region_user=region_user,
-            codepage=codepage,
-            release=release,
-            tdintra=tdintra,
-            security=security,
-            groups=groups or {},
-            cmdsec=cmdsec,
-            ressec=ressec,
-            dfhintra=dfhintra or {},
-            settings=settings or {},
-            open_data_sets=open_data_sets,
-            readonly=readonly,
-        )
-        self.screens = Screens(self.codepage, self._begin_at_terminal)
+        )  # fmt: skip
         try:
-            self.store = _opened(store, durability, limit_bytes, readonly=readonly)
-            claim(self.store, KEEPER, readonly=readonly)
-            self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
-            self.hardening.store_failed = partial(store_failed, self)
-            self.dispatcher.on_idle.append(self.task_manager.finish_ends)
-            from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
-
-            self.data_sets = DataSets(self, dd or {}, datasets)
-            self.catalogue = ResourceCatalogue(self, kept=isinstance(store, Path | str))
-            begin(self, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
+            core.open(store, durability=durability, limit_bytes=limit_bytes, dd=dd or {}, datasets=datasets)
+            begin(core, definitions, start, empty=tdintra == "EMPTY", supplied=supplied_queues)
+            self._show(core)
             self._take_handlers(handlers)
         except BaseException:
-            give_up(self)
+            give_up(core)
             raise
+
+    def _show(self, core: RegionCore) -> None:
+        """Set the attributes that programs use."""
+        self.applid, self.options = core.applid, core.options
+        self.store, self.dispatcher, self.clock = core.store, core.dispatcher, core.clock
+        self.tdqueues: Mapping[str, TdQueue] = MappingProxyType(core.tdqueues)
+        self.tasks = cast("Mapping[int, Task]", MappingProxyType(core.tasks))
+        self.resources, self.recovery = Resources(core), Recovery(core, core.recovery)
+        self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
+        self.ts, self.files, self.screens = core.ts, core.files, core.screens
 
     @classmethod
     @explains_wrong_types
@@ -224,14 +208,7 @@ class Region(RegionCommands, RegionParts):
         return cls(**from_region_file(load_region_file(path), overrides))
 
     def __repr__(self) -> str:
-        return f"<Region {self.applid} {self.start_type}{' closed' if self.closed else ''}>"
-
-    def _check(self, what: str) -> None:
-        """Refuse a call from another thread, and one to a closed region."""
-        if self.dispatcher.thread != get_ident():
-            self.dispatcher.check_thread()
-        if self.closed:
-            raise RegionClosed(f"{what}: the region {self.applid} {self.why_closed}")
+        return repr(self._core)
 
     def _take_handlers(self, handlers: Sequence[str] | Mapping[str, Handler] | None) -> None:
         """Register callables, or import modules; None imports what transactions name, an empty sequence nothing."""
@@ -239,8 +216,24 @@ class Region(RegionCommands, RegionParts):
         if isinstance(handlers, Mapping):
             for transid, handler in handlers.items():
                 self.register(transid, handler)
-        if modules or modules is None or self.settings:
+        if modules or modules is None or self.options.settings:
             self.load_handlers(*(modules or ()))
+
+    # -- attributes that change ---------------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has been closed, or has failed."""
+        return self._core.closed
+
+    @property
+    def security(self) -> SecurityPolicy | None:
+        """The security policy; None checks nothing."""
+        return self._core.security
+
+    @security.setter
+    def security(self, policy: SecurityPolicy | None) -> None:
+        self._core.security = policy
 
     # -- resources ------------------------------------------------------------------------------------------------
 
@@ -254,8 +247,8 @@ class Region(RegionCommands, RegionParts):
             DefinitionError: a module or handler cannot be imported.
         """
         self.dispatcher.check_thread()
-        load_handlers(self, modules)
-        self.awaiting_handlers.look_again()
+        load_handlers(self._core, modules)
+        self._core.awaiting_handlers.look_again()
 
     def install(
         self, definitions: defs.Definitions | Iterable[defs.Resource], *, way: Way = "csd", user: str = ""
@@ -273,8 +266,9 @@ class Region(RegionCommands, RegionParts):
                 id is not valid.
             UsageError: the security policy does not know the user.
         """
-        self._check("install")
-        install(self, as_definitions(definitions), way=way, user=self.task_manager.user_for(user))
+        core = self._core
+        core.check("install")
+        install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(user))
 
     def transaction(self, transid: str) -> Callable[[F], F]:
         """Decorator: the function is the program of a transaction."""
@@ -296,8 +290,8 @@ class Region(RegionCommands, RegionParts):
             UsageError: the handler cannot be called.
         """
         self.dispatcher.check_thread()
-        register(self.transactions, transid, handler, self.programs)
-        self.awaiting_handlers.look_again()
+        register(self._core.transactions, transid, handler, self.programs)
+        self._core.awaiting_handlers.look_again()
 
     def set_terminal(self, name: str, *, inservice: bool) -> None:
         """Put a terminal in or out of service; tasks that wait for it then start.
@@ -305,13 +299,13 @@ class Region(RegionCommands, RegionParts):
         Raises:
             UsageError: there is no such terminal.
         """
-        self._check("set_terminal")
-        self.terminal_control.set_terminal(name, inservice=inservice)
+        self._core.check("set_terminal")
+        self._core.terminal_control.set_terminal(name, inservice=inservice)
 
     @property
     def jobs(self) -> JobLog:
         """The jobs given to the internal reader, in order; ``region.jobs.on_submit = handler`` is called with each."""
-        return self.data_sets.jobs
+        return self._core.data_sets.jobs
 
     # -- tasks ----------------------------------------------------------------------------------------------------
 
@@ -327,8 +321,8 @@ class Region(RegionCommands, RegionParts):
         Raises:
             UsageError: the security policy does not know the user.
         """
-        self._check("task")
-        return self.task_manager.outside(transid, userid)
+        self._core.check("task")
+        return self._core.task_manager.outside(transid, userid)
 
     @overload
     def start(
@@ -376,79 +370,43 @@ class Region(RegionCommands, RegionParts):
             UsageError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
                 policy does not know the user.
         """
-        self._check("start")
-        user = self.task_manager.user_for(userid)
-        entry = startable(self.transactions, program, transid)
-        facility = self.terminal_control.defined(terminal) if terminal else None
+        core = self._core
+        core.check("start")
+        user = core.task_manager.user_for(userid)
+        entry = startable(core.transactions, program, transid)
+        facility = core.terminal_control.defined(terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         request = None if data is None else StartRequest(entry.name, data=data, userid=user, termid=terminal)
-        return self.task_manager.attach(
+        return core.task_manager.attach(
             entry, startcode=startcode, userid=user, facility=facility, start=request, args=args
         )
 
-    def stepped(
-        self,
-        program: Callable[[Task, Unpack[Arguments]], T],
-        *args: *Arguments,
-        transid: str = "",
-        userid: str = "",
-    ) -> Stepped[T]:
-        """Start a task that stops before each of its commands until you release it: ``first.step()``.
-
-        Args:
-            program: a function that is called with its task and ``args``.
-            args: further arguments of the function.
-            transid: its transaction id; made of its Python name when not given.
-            userid: its user; the default user when not given.
-
-        Returns:
-            The task's handle; the task has stopped before its first command.
-
-        Raises:
-            UsageError: the security policy does not know the user.
-        """
-        from tdqsim.cics.stepped_task import SteppedTask  # noqa: PLC0415  (it wraps every command)
-
-        self._check("stepped")
-        user = self.task_manager.user_for(userid)
-        stepped: Stepped = Stepped(self.dispatcher)
-
-        def held(task: SteppedTask) -> Any:
-            task.stepped = stepped
-            return program(task, *args)
-
-        entry = startable(self.transactions, held, transid or own_name(program))
-        stepped.strand = self.task_manager.attach(entry, startcode="S", userid=user, make=SteppedTask)
-        self.dispatcher.run_ready()
-        return stepped
+    @explains_wrong_types
+    def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
+        """End a task that waits, as an operator's purge does; False when it does not wait."""
+        self.dispatcher.check_thread()
+        return self._core.task_manager.purge(handle, code)
 
     def run(self) -> None:
         """Let tasks run until none can go on; the simulated clock jumps to what they wait for."""
-        self._check("run")
-        if self.task_manager.unfinished:
-            self.task_manager.finish_ends()
+        self._core.check("run")
+        if self._core.task_manager.unfinished:
+            self._core.task_manager.finish_ends()
         self.dispatcher.run()
 
-    # -- units of work --------------------------------------------------------------------------------------------
+    # -- text -------------------------------------------------------------------------------------------------------
 
-    @explains_wrong_types
-    def branch(self, name: str, task: TaskBase | None = None) -> indoubt.Subordinate | None:
-        """The unit of work that a coordinator outside CICS drives under a name of its own.
+    def encode(self, text: str) -> bytes:
+        """Text in the region's code page; characters it does not have become substitutes."""
+        return self._core.encode(text)
 
-        Args:
-            name: the coordinator's name for it. The same name finds it again later, also after a restart.
-            task: hand over this task's unit of work under the name; the task begins another one.
-
-        Returns:
-            The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
-            Without ``task``: the unit of work of that name which is shunted and waits for the coordinator, or was
-            decided without it; None when there is none.
+    def text(self, record: bytes) -> str:
+        """A record as text, by the region's code page.
 
         Raises:
-            UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+            ConversionError: a byte of it is no character there.
         """
-        self._check("branch")
-        return self.recovery.branch(name) if task is None else self.recovery.coordinate(task, name)
+        return self._core.text(record)
 
     # -- see and seed ---------------------------------------------------------------------------------------------
 
@@ -466,8 +424,8 @@ class Region(RegionCommands, RegionParts):
         Raises:
             Condition: QIDERR. UsageError: the queue is remote, or a number is below 0.
         """
-        self._check("peek")
-        return peek(self, name, limit, skip=skip, with_uncommitted=uncommitted)
+        self._core.check("peek")
+        return peek(self._core, name, limit, skip=skip, with_uncommitted=uncommitted)
 
     @explains_wrong_types
     def seed(self, name: str, records: Iterable[bytes | str]) -> int:
@@ -485,16 +443,16 @@ class Region(RegionCommands, RegionParts):
         Raises:
             Condition: QIDERR, LENGERR, NOSPACE; nothing was added.
         """
-        self._check("seed")
+        self._core.check("seed")
         found = list(records)
-        count = seed(self, name, found)
-        if self._recorder is not None:
-            self._recorder.seeded(name, found)
+        count = seed(self._core, name, found)
+        if self._core.recorder is not None:
+            self._core.recorder.seeded(name, found)
         return count
 
     def snapshot(self, *, records: bool = True) -> dict[str, QueueSnapshot]:
         """Every queue as it is now, by name."""
-        self._check("snapshot")
+        self._core.check("snapshot")
         return {name: snapshot(queue, with_records=records) for name, queue in self.tdqueues.items()}
 
     @explains_wrong_types
@@ -511,8 +469,8 @@ class Region(RegionCommands, RegionParts):
         """
         from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
-        self._check("explain")
-        return explain(self, name, task=task, size=size, record=record)
+        self._core.check("explain")
+        return explain(self._core, name, task=task, size=size, record=record)
 
     # -- the commands, each a task of its own ----------------------------------------------------------------------
 
@@ -546,7 +504,7 @@ class Region(RegionCommands, RegionParts):
             The tasks that had not ended by themselves.
         """
         if not immediate and not self.closed:
-            self.starts.quiesce()
+            self._core.starts.quiesce()
             self.dispatcher.run()
         return self.close(clean=not immediate)
 
@@ -565,17 +523,7 @@ class Region(RegionCommands, RegionParts):
                 The region is then closed as failed, and its next start is an EMERGENCY start.
         """
         self.dispatcher.check_thread()
-        return end(self, clean=clean)
-
-    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
-        """Start the transaction for a terminal's input, with the COMMAREA or channel that the previous one passed."""
-        self._check("start")
-        entry = startable(self.transactions, transid, "")
-        facility, level = self.terminal_control.defined(terminal), None
-        if commarea or channel is not None:
-            area = memoryview(bytearray(commarea)) if commarea else None
-            level = ProgramLevel(entry.program_name or entry.name, area, None, channel)
-        return self.task_manager.attach(entry, startcode="TD", userid=self.default_user, facility=facility, level=level)
+        return end(self._core, clean=clean)
 
     def __enter__(self) -> Self:
         return self
@@ -584,12 +532,3 @@ class Region(RegionCommands, RegionParts):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _opened(
-    store: Path | str | Store | None, durability: Durability, limit_bytes: int | None, *, readonly: bool
-) -> Store:
-    """Open the store in a directory or make a temporary one; an open store is returned as it is."""
-    if isinstance(store, Store):
-        return store
-    return Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly and store is not None)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.definitions.regionfile import RegionFile, Security
 
-__all__ = ["as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
+__all__ = ["RegionOptions", "as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
 
 _ALLOWED: Final = {
     "start": ("AUTO", "COLD", "INITIAL"),
@@ -23,6 +26,32 @@ _ALLOWED: Final = {
     "ressec": ("ASIS", "ALWAYS"),
 }
 _FEWEST: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RegionOptions:
+    """Arguments of a region that a program may read back; :class:`~tdqsim.cics.region.Region` describes them.
+
+    Attributes:
+        sysid, default_user, region_user, release, cmdsec, ressec, tdintra, groups, settings, readonly: as given.
+        codepage: the code page of text.
+        zone: the time zone.
+        open_data_sets: as given; False in a read-only region.
+    """
+
+    sysid: str
+    default_user: str
+    region_user: str
+    release: str
+    codepage: CodePage
+    zone: tzinfo
+    cmdsec: str
+    ressec: str
+    tdintra: Literal["NOEMPTY", "EMPTY"]
+    groups: Mapping[str, Collection[str]]
+    settings: Mapping[str, Any]
+    open_data_sets: bool
+    readonly: bool
 
 
 @cache

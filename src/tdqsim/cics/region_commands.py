@@ -14,8 +14,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import give_up, take_syncpoint
-from tdqsim.cics.kernel.tasks import Tasks
-from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.region import RegionBase
+from tdqsim.cics.region_core import RegionCore
 from tdqsim.errors import RegionClosed
 
 __all__ = ["RegionCommands"]
@@ -30,14 +30,15 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
 
     @wraps(command)
     def alone(region: RegionCommands, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        tasks, dispatcher = region.task_manager, region.dispatcher
+        core = region._core
+        tasks, dispatcher = core.task_manager, core.dispatcher
         if get_ident() != dispatcher.thread:
             dispatcher.check_thread()
         if tasks.unfinished:
             tasks.finish_ends()
         task, tasks.spare = tasks.spare, None
-        if region.closed:
-            raise RegionClosed(f"the region {region.applid} {region.why_closed}")
+        if core.closed:
+            raise RegionClosed(f"the region {core.applid} {core.why_closed}")
         if task is None:
             task = tasks.alone()
         task.number = task.eib.eibtaskn = tasks.next_number()
@@ -53,7 +54,7 @@ def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Reg
             give_up(task)  # frees the locks by assignments alone, which an interrupt cannot stop half-way
             tasks.finish_ends()
             raise
-        if task._qzero or task._browses or region.enqueues:
+        if task._qzero or task._browses or core.enqueues:
             task.end(normal=True)
         else:
             tasks.spare = task
@@ -74,14 +75,15 @@ def _end(task: Task) -> None:
     task.end(normal=True)
 
 
-class RegionCommands(RegionData):
+class RegionCommands(RegionBase):
     """The commands of a region; each is a task of its own, with its syncpoint.
 
-    Attributes:
-        task_manager: what does one command as a task of its own.
+    Commands that do nothing for such a task are not here: SYNCPOINT and its ROLLBACK, DEQ, and ASKTIME without ABSTIME.
     """
 
-    task_manager: Tasks[Task]
+    __slots__ = ()
+
+    _core: RegionCore
 
     writeq_td = outside(Task.writeq_td)
     """Write a record to the end of a queue."""
@@ -89,22 +91,14 @@ class RegionCommands(RegionData):
     """Read the next record of a queue and remove it."""
     deleteq_td = outside(Task.deleteq_td)
     """Remove every record of an intrapartition queue; the queue itself stays."""
-    syncpoint = outside(Task.syncpoint)
-    """End the unit of work and commit it; the next recoverable request begins another."""
-    syncpoint_rollback = outside(Task.syncpoint_rollback)
-    """End the unit of work and back it out: records of LOGICAL queues are as before it, others stay as they are."""
     enq = outside(Task.enq)
     """Lock a resource name exclusively; wait while another task holds it."""
-    deq = outside(Task.deq)
-    """Release a resource name that ENQ has locked; a name that this task does not hold is not an error."""
     assign = outside(Task.assign)
     """Get values about the task and its region."""
     suspend = outside(Task.suspend)
     """Let other ready tasks run first."""
     asktime = outside(Task.asktime)
     """Update EIBDATE and EIBTIME."""
-    asktime_eib = outside(Task.asktime_eib)
-    """Update EIBDATE and EIBTIME: ASKTIME without ABSTIME, which has a different EIBFN."""
     formattime = outside(Task.formattime)
     """Convert an ABSTIME to dates and times, rounded to the second."""
     cancel = outside(Task.cancel)

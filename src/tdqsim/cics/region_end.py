@@ -13,14 +13,14 @@ from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region_parts import RegionParts
+    from tdqsim.cics.region_core import RegionCore
     from tdqsim.core.dispatch import Strand
     from tdqsim.errors import StoreError
 
 __all__ = ["end", "give_up", "let_go", "store_failed"]
 
 
-def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
+def end(region: RegionCore, *, clean: bool) -> tuple[Strand, ...]:
     """Close a region; see :meth:`tdqsim.cics.region.Region.close`."""
     if region.closed and not (region.failed and region.store.is_open):
         return ()
@@ -34,7 +34,7 @@ def end(region: RegionParts, *, clean: bool) -> tuple[Strand, ...]:
     return region.survivors
 
 
-def store_failed(region: RegionParts, error: StoreError) -> None:
+def store_failed(region: RegionCore, error: StoreError) -> None:
     """End a region because writing or syncing its store failed: later commits could not be made durable.
 
     The next start is an emergency restart. The command that met the error raises it; later calls raise RegionClosed.
@@ -46,7 +46,7 @@ def store_failed(region: RegionParts, error: StoreError) -> None:
     end(region, clean=False)
 
 
-def give_up(region: RegionParts) -> None:
+def give_up(region: RegionCore) -> None:
     """End a region whose start has failed.
 
     If the start was complete, the region ends normally. If a warm start had committed nothing, the store remains marked
@@ -62,7 +62,7 @@ def give_up(region: RegionParts) -> None:
         let_go(region, clean=untouched and not region.readonly)
 
 
-def _end(region: RegionParts, *, clean: bool) -> None:
+def _end(region: RegionCore, *, clean: bool) -> None:
     if clean:  # a normal end notifies the partners; after a failure they only notice that the region is gone
         _leave_links(region)
     region.closed = True
@@ -75,7 +75,7 @@ def _end(region: RegionParts, *, clean: bool) -> None:
     let_go(region, clean=clean)
 
 
-def _end_tasks(region: RegionParts) -> None:
+def _end_tasks(region: RegionCore) -> None:
     region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed", RegionClosed)
     for task in tuple(region.tasks.values()):
         task.end(normal=False)
@@ -92,12 +92,12 @@ def _end_tasks(region: RegionParts) -> None:
         region.hardening.force()
 
 
-def _leave_links(region: RegionParts) -> None:
+def _leave_links(region: RegionCore) -> None:
     for link in region.links.values():
         link.leave()
 
 
-def let_go(region: RegionParts, *, clean: bool) -> None:
+def let_go(region: RegionCore, *, clean: bool) -> None:
     """Release the store, the data sets and the threads, however far the region's start or end has come."""
     region.closed = True
     region.starts.stop_timers()
@@ -116,7 +116,7 @@ def let_go(region: RegionParts, *, clean: bool) -> None:
             _let_strands_go(region, clean=clean)
 
 
-def _let_strands_go(region: RegionParts, *, clean: bool) -> None:
+def _let_strands_go(region: RegionCore, *, clean: bool) -> None:
     if region.aside is not None:
         region.aside.close()
     if not clean:

@@ -23,7 +23,7 @@ from tdqsim.core.store.keeper import claim
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.model.queue import IntraTdQueue
-    from tdqsim.cics.region_parts import RegionParts
+    from tdqsim.cics.region_core import RegionCore
 
 __all__ = ["KEEPER", "StartType", "begin"]
 
@@ -33,7 +33,7 @@ _IDENTITY: Final = b"region/cold_start"
 
 
 def begin(
-    region: RegionParts,
+    region: RegionCore,
     definitions: defs.Definitions | Iterable[defs.Resource],
     start: StartType,
     *,
@@ -58,7 +58,7 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def _begin(
-    region: RegionParts,
+    region: RegionCore,
     definitions: defs.Definitions | Iterable[defs.Resource],
     start: StartType,
     *,
@@ -111,7 +111,7 @@ def _begin(
 
 
 def _install_lost(
-    region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool
+    region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool
 ) -> None:
     """Install given definitions that a salvaged store's catalogue has lost, so that their records can be read again."""
     given = as_definitions(definitions)
@@ -123,7 +123,7 @@ def _install_lost(
         region.log.warning("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
-def _cold(region: RegionParts, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
+def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
     given = as_definitions(definitions)
     region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
     indoubt.resume(region)
@@ -146,14 +146,14 @@ class _Started:
 
     __slots__ = ("_region",)
 
-    def __init__(self, region: RegionParts) -> None:
+    def __init__(self, region: RegionCore) -> None:
         self._region = region
 
     def committed(self) -> None:
         self._region.started = True
 
 
-def _resume_starts(region: RegionParts) -> None:
+def _resume_starts(region: RegionCore) -> None:
     """Continue trigger cycles and STARTs of the last run as soon as a command or ``run()`` dispatches tasks."""
     due = [
         PendingStart(queue, queue.name, partial(_schedule, region, queue))
@@ -165,6 +165,6 @@ def _resume_starts(region: RegionParts) -> None:
         region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of starts", owner=region)
 
 
-def _schedule(region: RegionParts, queue: IntraTdQueue) -> None:
+def _schedule(region: RegionCore, queue: IntraTdQueue) -> None:
     if region.tdqueues.get(queue.name) is queue and queue.latched is not None:
         region.ati.schedule(queue)

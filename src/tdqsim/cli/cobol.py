@@ -162,7 +162,7 @@ def _task(region: Region, typed: str) -> str:
     region.run()
     for sent in region.screens.screen(_TERMINAL).sent if typed else ():
         typer.echo(f"{sent.command}: {sent.text or dict(sent.fields)}")
-    if not handle.done:
+    if handle is None or not handle.done:
         return "the task waits, and nothing can end its wait"
     try:
         handle.result()

@@ -16,7 +16,7 @@ from tdqsim import testing
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
-from tdqsim.cli.place import Place, at_place, looking, unknown_outside
+from tdqsim.cli.place import Place, at_place, looking, options_of, unknown_outside
 from tdqsim.cli.queues import Json, Names, Page
 from tdqsim.cli.selection import matching
 from tdqsim.core.codepage import CodePage, codepage
@@ -62,7 +62,7 @@ def explain(
         installed = {info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")}
         missing = [name for name in matching(region, words) if name not in installed]
         unknown = unknown_outside(place, region)
-        table = codepage(page or region.codepage)
+        table = codepage(page or options_of(region).codepage)
     if history is not None:
         explanations = [_with_history(each, history, table, record) for each in explanations]
     if as_json:

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 import typer
 
 from tdqsim import client, datasets
+from tdqsim.cics.internals import core_of
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_places
 from tdqsim.cli.errors import Exit, InputError, warn
@@ -206,7 +207,7 @@ def jobs(
         listed = _jobs_there(served) if served is not None else None
         if listed is None:
             with looking_here(place) as region:
-                listed = [(_job_row(each, region.zone), each.text()) for each in region.data_sets.jobs]
+                listed = [(_job_row(each, region.options.zone), each.text()) for each in region.jobs]
         chosen = [(row, lines) for row, lines in listed if job.upper() in ("", row["id"], row["name"])]
     if job and not chosen:
         raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
@@ -293,9 +294,11 @@ _Printed = tuple[list[_Row], dict[int, list[str]]]
 
 def _printed_here(region: Region, letter: str, number: int) -> _Printed:
     """The data sets of a class, or the one with a number, and the lines of each."""
-    spool = region.data_sets.spool
+    spool = core_of(region).data_sets.spool
     chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
-    texts = {each.number: list(datasets.render(spool.read(each), each.control, region.codepage)) for each in chosen}
+    texts = {
+        each.number: list(datasets.render(spool.read(each), each.control, region.options.codepage)) for each in chosen
+    }
     return [
         {"number": each.number, "class": each.sysout_class, "ddname": each.ddname, "control": each.control.name}
         for each in chosen

@@ -27,6 +27,7 @@ from tdqsim.client.control import find
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.cics.region_arguments import RegionOptions
     from tdqsim.client import RemoteRegion
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
@@ -43,6 +44,7 @@ __all__ = [
     "checked_queues",
     "looking",
     "looking_here",
+    "options_of",
     "say_unknown",
     "store_path",
     "unknown_outside",
@@ -401,6 +403,11 @@ def _own_modules(place: Place) -> AbstractContextManager[None]:
     return importable(place.directory)
 
 
+def options_of(region: Region | RemoteRegion) -> RegionOptions | RemoteRegion:
+    """The object with the attributes ``sysid`` and ``codepage`` of a region, in this process or served."""
+    return region.options if hasattr(region, "options") else region
+
+
 def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[str]:
     """The queues whose records are only in the memory of the process that has the store.
 
@@ -409,7 +416,7 @@ def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[st
     """
     from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only for commands that need it)
 
-    if place.store is None or isinstance(region, RemoteRegion) or region.start_type != "EMERGENCY":
+    if place.store is None or isinstance(region, RemoteRegion) or region.recovery.start_type != "EMERGENCY":
         return frozenset()
     infos = region.browse_tdqueue("TYPE", "RECOVSTATUS")
     return frozenset(
@@ -430,7 +437,7 @@ def say_unknown(names: Iterable[str]) -> None:
 def _say_how_old(place: Place, region: Region) -> None:
     from tdqsim.core.store.keeper import holder  # noqa: PLC0415
 
-    if place.store is None or region.start_type != "EMERGENCY":
+    if place.store is None or region.recovery.start_type != "EMERGENCY":
         return
     now = region.clock.time_ns()
     age = region.store.durable.age(now)

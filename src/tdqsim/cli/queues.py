@@ -12,7 +12,7 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, checked_queues, looking, say_unknown, unknown_outside, using
+from tdqsim.cli.place import Place, at_place, checked_queues, looking, options_of, say_unknown, unknown_outside, using
 from tdqsim.cli.selection import is_generic, matching, supplied
 from tdqsim.core.codepage import codepage
 from tdqsim.core.spelling import did_you_mean
@@ -203,7 +203,7 @@ def peek(
             chosen = list(matching(region, words)) if words else _holding(region)
             _peek_fields(place, region, chosen, limit, as_json=as_json)
             return
-        table = codepage(page or region.codepage)
+        table = codepage(page or options_of(region).codepage)
         wanted = list(matching(region, words)) if words else _holding(region)
         unknown = unknown_outside(place, region)
         if unknown:
@@ -268,7 +268,7 @@ def snapshot(
 ) -> None:
     """Write every queue that holds records, with its state and its records, as JSON."""
     with looking(place) as region:
-        table = codepage(page or region.codepage)
+        table = codepage(page or options_of(region).codepage)
         unknown = sorted(unknown_outside(place, region) - supplied(region))
         queues = {
             name: {
@@ -278,7 +278,7 @@ def snapshot(
             for name in _holding(region)
         }
         not_known = {"not_known": unknown} if unknown else {}
-        emit_json({"applid": region.applid, "sysid": region.sysid, "queues": queues, **not_known})
+        emit_json({"applid": region.applid, "sysid": options_of(region).sysid, "queues": queues, **not_known})
     say_unknown(unknown)
 
 

@@ -15,7 +15,7 @@ from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, checked_queues, using
+from tdqsim.cli.place import Place, at_place, checked_queues, options_of, using
 from tdqsim.cli.watch import behind
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.symbolic_links import stays_here
@@ -72,7 +72,7 @@ def read(
     taken = 0
     place.require_records()
     with using(place) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
-        table = codepage(page or region.codepage)
+        table = codepage(page or options_of(region).codepage)
         if region.inquire_tdqueue(queue.upper(), "OPENSTATUS").openstatus.name == "CLOSED":
             region.set_tdqueue(queue.upper(), openstatus="OPEN")  # open an input data set; others stay closed
         values = []
@@ -117,7 +117,7 @@ def write(
     The exit code is 1 if a task that it has started abends.
     """
     with using(place, start=True) as region, behind(region) as outcome:
-        incoming = _incoming(records, source, recfm, lrecl, page or region.codepage, as_hex=as_hex)
+        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         try:
             written = region.writeq_td_all(queue.upper(), incoming)
         except UsageError as error:  # more records than fit in one request to a server
@@ -140,7 +140,7 @@ def seed(
 ) -> None:
     """Add records to a queue without a task: no trigger, no statistics, no syncpoint."""
     with using(place) as region:
-        incoming = _incoming(records, source, recfm, lrecl, page or region.codepage, as_hex=as_hex)
+        incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         seeded = region.seed(queue.upper(), incoming)
     emit(f"{queue.upper()}: {seeded} seeded")
 

@@ -63,7 +63,7 @@ class Report:
         # Tasks of the region that wait for records that no task will write.
         own = [(strand.name, strand.waiting_for) for strand in region.dispatcher.strands if strand.owner is region]
         waiting = [f"{name} waits for {queue.name}" for name, queue in own if queue is not None]
-        return cls(region.applid, region.sysid, seed, seconds, queues, tasks, abends, waiting)
+        return cls(region.applid, region.options.sysid, seed, seconds, queues, tasks, abends, waiting)
 
     def take(self, result: JobResult) -> None:
         """Add the result of the job."""

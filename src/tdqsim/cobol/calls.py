@@ -22,7 +22,7 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
-from tdqsim.cics.internals import has_ended
+from tdqsim.cics.internals import core_of, has_ended
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
@@ -105,7 +105,7 @@ def _return(level: Level, rows: Sequence[int]) -> None:
     del rows
     task = level.task
     region = task.region
-    if has_ended(task) or region.closed or region.is_watched:
+    if has_ended(task) or region.closed or core_of(region).is_watched:
         task.return_()
     level.ended = True
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.files.datafile import DataFile
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import CaseDifference, CaseRecords
@@ -136,7 +137,7 @@ class _Run:
         self.commarea: bytearray | None = None
         self.containers: tuple[str, ...] = ()
         self.channel: dict[str, bytes] = {}
-        region.messages.listeners.append(self._listen)
+        core_of(region).messages.listeners.append(self._listen)
 
     def _listen(self, message: str, inserts: Mapping[str, object]) -> None:
         if message == "DFHAC2236":
@@ -157,7 +158,7 @@ class _Run:
         conversion = self.programs.settings.pages.of(name) if name else None
         if conversion is not None:
             return conversion.page
-        return self.region.codepage if name else _LATIN
+        return self.region.options.codepage if name else _LATIN
 
     def bytes_of(self, data: CaseData, name: str = "") -> bytes:
         return self.records.encode(data, self.page(name))

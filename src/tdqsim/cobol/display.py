@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Final
 
 from tdqsim.cics import Task
+from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
 
 __all__ = ["DisplayLines", "current_date"]
@@ -28,7 +29,7 @@ _LATIN: Final = "latin-1"
 def _local(task: Task) -> datetime:
     region = task.region
     seconds, rest = divmod(region.clock.time_ns(), 10**9)
-    return datetime.fromtimestamp(seconds, region.zone).replace(microsecond=rest // 1000)
+    return datetime.fromtimestamp(seconds, region.options.zone).replace(microsecond=rest // 1000)
 
 
 def current_date(task: Task) -> bytes:
@@ -59,7 +60,7 @@ class DisplayLines:
         task = self._task
         prefix = f" {task.eib.eibtrmid:<4.4}{task.eib.eibtrnid:<4.4} {_local(task):%Y%m%d%H%M%S} "
         for start in range(0, max(len(text), 1), _WIDTH):
-            if not task.region.messages.text(_QUEUE, text[start : start + _WIDTH], prefix):
+            if not core_of(task.region).messages.text(_QUEUE, text[start : start + _WIDTH], prefix):
                 sys.stdout.write(f"{text[start : start + _WIDTH]}\n")
 
     def close(self) -> None:

@@ -19,6 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics import Condition, Task
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
 from tdqsim.cics.kernel.task import respond
@@ -64,7 +65,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     except Condition as met:
         _respond(level, options, "POST", "", met)
         return
-    storage, dispatcher, waits = level.storage, task.region.dispatcher, task.region.starts.waits
+    storage, dispatcher, waits = level.storage, task.region.dispatcher, core_of(task.region).starts.waits
     own = waits.pop(task, None)
     if own is not None:
         own()
@@ -147,7 +148,7 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     if name not in tables:
         data = task.region.programs.table(name)
         definition = task.region.programs.definition(name)
-        if definition is not None and definition.remotesystem not in ("", task.region.sysid):
+        if definition is not None and definition.remotesystem not in ("", task.region.options.sysid):
             why = f"{name} is defined in system {definition.remotesystem}"
             _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 9, why))
             return

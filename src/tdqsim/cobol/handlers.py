@@ -60,7 +60,7 @@ class CobolResolver:
         """
         programs = self._programs.get(region)
         if programs is None:
-            programs = self._programs[region] = _described(region, region.settings.get("cobol"))
+            programs = self._programs[region] = _described(region, region.options.settings.get("cobol"))
         return programs
 
 
@@ -88,7 +88,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),
     )
-    if region.codepage.encode("A") != b"A":
+    if region.options.codepage.encode("A") != b"A":
         programs.settings.pages = CodePages(_code_pages(settings, base), expected=True)
     return programs
 

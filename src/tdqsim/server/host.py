@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
+from tdqsim.cics.internals import core_of
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.datasets.workdir import output_directory
@@ -205,12 +206,13 @@ class Host:
         self.faults[region.applid] = {}
 
         def watch() -> None:
-            region.recorder = _Recorder(self, region)
-            region.hardening.timed = self.commits.setdefault(region.applid, Latency()).add
+            core = core_of(region)
+            core.recorder = _Recorder(self, region)
+            core.hardening.timed = self.commits.setdefault(region.applid, Latency()).add
             try:
                 self.sysplex.add(region)
             except UsageError as refused:
-                region.log.warning("region_not_linked", reason=str(refused))
+                core.log.warning("region_not_linked", reason=str(refused))
 
         self.engine.outside(watch).result()
         return region

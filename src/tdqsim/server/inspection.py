@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -22,7 +23,7 @@ __all__ = ["check_readable", "inquired", "peek", "probe"]
 
 def probe(region: Region, userid: str) -> Any:
     """A probe, which predicts results for a user (empty: the default user) without executing commands."""
-    return TaskBase(region, 0, "TEST", userid or region.default_user)
+    return TaskBase(core_of(region), 0, "TEST", userid or region.options.default_user)
 
 
 def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
@@ -41,7 +42,7 @@ def check_readable(region: Region, name: str, userid: str) -> None:
     Raises:
         Condition: QIDERR; NOTAUTH 101: the policy does not give READ to the user.
     """
-    target = final_target(region, name.rstrip(" ")).name
+    target = final_target(core_of(region), name.rstrip(" ")).name
     if userid and not may_access(probe(region, userid), target, Access.READ):
         raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {target}")
 
@@ -55,6 +56,6 @@ def peek(
         Condition: QIDERR, NOTAUTH. TdqError: the queue is remote, or its data set cannot be read.
     """
     check_readable(region, name, userid)
-    queue = final_target(region, name.rstrip(" "))
+    queue = final_target(core_of(region), name.rstrip(" "))
     pause = partial(region.dispatcher.yield_now, always=True)
     return list(islice(records(queue, position, pause, with_uncommitted=with_uncommitted), limit))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import QueueState, RegionState, SystemState, Uncommitted, diff, snapshot
+    from tdqsim.testing.stepping import stepped
     from tdqsim.testing.stores import RecycledStores
     from tdqsim.testing.verified import (
         Answer,
@@ -133,6 +134,7 @@ __all__ = [
     "run_workload",
     "seed",
     "snapshot",
+    "stepped",
     "unique_records",
     "waiting",
 ]
@@ -162,6 +164,7 @@ __getattr__, __dir__ = load_late(
         ".schedules": ("Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
+        ".stepping": ("stepped",),
         ".stores": ("RecycledStores",),
         ".verified": (
             "Answer",

@@ -16,7 +16,7 @@ from tdqsim.testing import torn
 from tdqsim.testing._footprints import DURABLE
 from tdqsim.testing._later_turns import LaterTurns
 from tdqsim.testing.faults import Crashed
-from tdqsim.testing.hooks import add_hook
+from tdqsim.testing.hooks import add_hook, recorded
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
@@ -111,7 +111,7 @@ class Points:
         """Process a message. If the region ends meanwhile, the other end sees that the link is down."""
         if message.kind == "ASK":
             return act(message)
-        region = end.region
+        region = end.region.facade
         arrives, leaves = _WORDS[message.kind]
         try:
             self.point(f"{region.applid}: {arrives} arrives", region)
@@ -164,11 +164,12 @@ class Points:
 
     def _crash(self, name: str, owner: Region | System) -> None:
         self.victim = owner
-        trace = owner.recorder.trace if owner.recorder is not None else None
+        core = recorded(owner)
+        trace = core.recorder.trace if core.recorder is not None else None
         if trace is not None and self._deleting:
             rest = (b"", "UNKNOWN") if isinstance(self._deleting[1], str) else ("", "", "UNKNOWN")
             trace((*self._deleting, b"", owner.clock.time_ns(), *rest))
-        owner.failed = True
+        core.failed = True
         self._turns_at_once()
         raise Crashed(name)
 

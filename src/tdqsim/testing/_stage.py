@@ -12,7 +12,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region, Task
-from tdqsim.cics.internals import request_of
+from tdqsim.cics.internals import core_of, request_of
 from tdqsim.cics.model.task import TaskData
 from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher, Strand, Timer, WaitQueue
@@ -266,11 +266,12 @@ class StagedRegion(Region):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.hardening.shared = False  # a shared commit would hide the order of its units of work
+        core = core_of(self)
+        core.hardening.shared = False  # a shared commit would hide the order of its units of work
         dispatcher = self.dispatcher
         assert isinstance(dispatcher, StagedDispatcher)
         yields = _Yields(self, dispatcher)
-        self.recovery.before_commit = yields.before_commit
+        core.recovery.before_commit = yields.before_commit
         add_hook(self, yields)
 
 
@@ -403,7 +404,7 @@ class Stage:
         if self.deadlock:
             raise Broken("deadlock", self.deadlock)
         for region in self.regions:
-            abends = [code for code in region.abends if code not in allowed and "*" not in allowed]
+            abends = [code for code in region.statistics.abends if code not in allowed and "*" not in allowed]
             if abends:
                 raise Broken("abend", f"a task ended with abend {', '.join(abends)}")
         for system in self.systems:

@@ -55,7 +55,7 @@ class RegionTarget(SimulatedTarget):
         """Continue with a region that was started from the store of the one before."""
         self.region = region
         self._tasks.clear()
-        self._lost = region.start_type
+        self._lost = region.recovery.start_type
 
     def lost(self) -> str:
         """See :class:`WorkloadTarget`."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.task import take_rollback
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
@@ -83,7 +84,7 @@ class ActivePlan:
             add_hook(region, self)
             self._undo.append(lambda: remove_hook(region, self))
         self._attach_store(region.store, region.applid)
-        for end in region.links.values():
+        for end in core_of(region).links.values():
             if isinstance(end, LinkEnd) and isinstance(end.link, Link):
                 self._attach_link(end.link)
 
@@ -270,7 +271,7 @@ def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, object
         and fault.transid in ("", task.transid)
         and fault.task in (0, task.number)
         and fault.region in ("", task.region.applid)
-        and (not fault.queue or fault.queue in _queues_of(task.region, arguments))
+        and (not fault.queue or fault.queue in _queues_of(core_of(task.region), arguments))
     )
 
 

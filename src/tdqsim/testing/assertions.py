@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.remote_queues import followed_records
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.codepage import codepage as find_codepage
@@ -38,7 +39,7 @@ def assert_records(
         AssertionError: the records differ; the message shows both, and the first record that differs as a dump.
         Condition, UsageError: there is no such queue, or its records cannot be listed.
     """
-    own = owner.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
+    own = owner.options.codepage if isinstance(owner, Region) else find_codepage(owner.ccsid)
     page = own if codepage is None else find_codepage(codepage)
     wanted = [page.encode(record) if isinstance(record, str) else bytes(record) for record in expected]
     actual = _records(owner, queue)
@@ -48,7 +49,7 @@ def assert_records(
 
 def _records(owner: Region | System, name: str) -> list[bytes]:
     if isinstance(owner, Region):
-        records = followed_records(owner, name)
+        records = followed_records(core_of(owner), name)
         if records is None:
             raise UsageError(f"queue {name} is in another region, which is not connected or does not have the queue")
         return records

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import QueueState, intra_states, tasks_of, waiting_facility
 from tdqsim.cics.look.waits import blocked
 
@@ -78,7 +79,7 @@ def _ring_from(start: Strand, waits: dict[Strand, dict[Strand, str]]) -> list[St
 
 
 def _edges(region: Region) -> Iterator[tuple[Strand, Strand, str]]:
-    for wait in blocked(region):
+    for wait in blocked(core_of(region)):
         waiter, holder = wait.strands or (None, None)
         if waiter is not None and holder is not None and waiter is not holder:
             yield waiter, holder, _RESOURCES[wait.kind].format(wait.resource, wait.end)
@@ -107,14 +108,16 @@ def stuck(strands: Iterable[Strand]) -> list[str]:
 
 def lost_triggers(region: Region) -> list[str]:
     """A line for each queue with a lost trigger; call it when no task is ready."""
-    return [text for now in intra_states(region) if (text := _lost(region, now))]
+    return [text for now in intra_states(core_of(region)) if (text := _lost(region, now))]
 
 
 def _lost(region: Region, now: QueueState) -> str:
     level, count = now.level, now.numitems
     if not level or count < level:
         return ""
-    if any(task.queue == now.name for task in tasks_of(region)) or (now.cycle and waiting_facility(region, now.name)):
+    if any(task.queue == now.name for task in tasks_of(core_of(region))) or (
+        now.cycle and waiting_facility(core_of(region), now.name)
+    ):
         return ""
     state = "its cycle is on, but the cycle's task has ended" if now.cycle else "no cycle is on"
     return f"queue {now.name} holds {count} records at trigger level {level}, but starts no task: {state}"

@@ -16,6 +16,7 @@ from tdqsim.report.digest import Digest, Moment
 from tdqsim.report.queue_layouts import in_a_line
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, RawEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
+from tdqsim.testing.hooks import recorded
 
 __all__ = ["Follower"]
 
@@ -65,9 +66,9 @@ class Follower:
             self.history.attach(target)
         else:
             self._raw = list(history.events)
-            target.recorder = None  # a region takes the method `trace` of its recorder when the recorder is set
+            recorded(target).recorder = None  # a region takes the method `trace` of its recorder when the recorder is set
             self.history.trace = trace
-            target.recorder = self.history
+            recorded(target).recorder = self.history
 
     def _add(self, each: RawEvent) -> None:
         self._raw.append(each)

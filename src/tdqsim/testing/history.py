@@ -38,7 +38,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.internals import clock_of, request_of, suspended_of, unit_of
+from tdqsim.cics.internals import clock_of, core_of, request_of, suspended_of, unit_of
 from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
@@ -47,6 +47,7 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.testing import _parts
 from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, load_history
+from tdqsim.testing.hooks import recorded
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:
@@ -106,11 +107,11 @@ class History:
             UsageError: it has a recorder already, or this history records another region or system.
         """
         present = self._region or self._system
-        if target.recorder is not None or (present is not None and not present.closed):
+        if recorded(target).recorder is not None or (present is not None and not present.closed):
             name = target.applid if isinstance(target, Region) else target.name
             raise UsageError(f"{name} is recorded already, or this history has another; detach first")
         self.detach()
-        target.recorder = self
+        recorded(target).recorder = self
         if isinstance(target, Region):
             self._begin_region(target)
         else:
@@ -122,9 +123,9 @@ class History:
         self._region = region
         self._stands.clear()
         if self._again:
-            info = {"start": region.start_type, "tdintra": region.tdintra}
+            info = {"start": region.recovery.start_type, "tdintra": region.options.tdintra}
             self.trace(("RESTART", 0, "", b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
-        for state in intra_states(region):
+        for state in intra_states(core_of(region)):
             self._queue_stands(region, state)
 
     def _begin_system(self, system: System) -> None:
@@ -142,8 +143,8 @@ class History:
     def detach(self) -> None:
         """Stop recording; the events are kept."""
         for target in (self._region, self._system):
-            if target is not None and target.recorder is self:
-                target.recorder = None
+            if target is not None and recorded(target).recorder is self:
+                recorded(target).recorder = None
         self._region = self._system = None
 
     def close(self) -> None:
@@ -199,7 +200,7 @@ class History:
     def _there(self) -> dict[str, list[bytes]]:
         """The records on the queues of the recorded region or system."""
         if self._region is not None and not self._region.closed:
-            return {state.name: list(state.records) for state in intra_states(self._region, records=True)}
+            return {state.name: list(state.records) for state in intra_states(core_of(self._region), records=True)}
         if self._system is not None and not self._system.closed:
             queues = (queue for queue in self._system.queues() if not queue.ddm)
             return {queue.qualified: [one.data for one in queue.stored.entries()] for queue in queues}
@@ -213,7 +214,7 @@ class History:
 
     def show(self, record: bytes) -> str:
         """A record as text, in the code page of the region or system."""
-        page = self._region.codepage if self._region is not None else None
+        page = self._region.options.codepage if self._region is not None else None
         return show_record(record, page if self._system is None else codepage(self._system.ccsid))
 
     def save(self, path: Path | str) -> None:
@@ -227,7 +228,7 @@ class History:
         region = task.region
         now = region.clock.time_ns()
         uow = _uow_id(task)
-        queue = self._queue_of(region, command, arguments)
+        queue = self._queue_of(core_of(region), command, arguments)
         if isinstance(outcome, Condition):
             resp, length = outcome.resp.name, outcome.length or 0
             data = _written(arguments) if command == WRITEQ else outcome.data or b""
@@ -289,7 +290,7 @@ class History:
         region = self._region
         if region is None:
             return
-        target = final_target(region, queue.rstrip(" ")).name
+        target = final_target(core_of(region), queue.rstrip(" ")).name
         now = region.clock.time_ns()
         for record in records:
             data = region.encode(record) if isinstance(record, str) else bytes(record)
@@ -309,17 +310,17 @@ class History:
             return name
 
     def _queues_changed(self, region: Region) -> None:
-        for state in intra_states(region):
+        for state in intra_states(core_of(region)):
             self._queue_stands(region, state)
 
     def _queue_stands(self, region: Region, state: QueueState) -> None:
         """Record the attributes of a queue that the checker needs."""
-        entry = region.transactions.get(state.transid)
+        entry = region.resources.transactions.get(state.transid)
         info: dict[str, object] = {
             "recovstatus": state.recovstatus,
             "triggerlevel": state.level,
             "atifacility": state.atifacility,
-            "defined": entry is not None and entry.definition.remotesystem in ("", region.sysid),
+            "defined": entry is not None and entry.definition.remotesystem in ("", region.options.sysid),
             "startable": entry is not None and not entry.why_not(),
         }
         if info == self._stands.get(state.name):

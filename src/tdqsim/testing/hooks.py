@@ -1,12 +1,18 @@
-"""Several hooks for one region, which itself can have only one."""
+"""Several hooks for one region, which itself can have only one; and the object that has the recorder."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from tdqsim.cics import Condition, Hook, Region, Task
+from tdqsim.cics.internals import core_of
 
-__all__ = ["HookChain", "add_hook", "remove_hook"]
+if TYPE_CHECKING:
+    from tdqsim.cics.region_core import RegionCore
+    from tdqsim.ibmi import System
+
+__all__ = ["HookChain", "add_hook", "recorded", "remove_hook"]
 
 
 class HookChain:
@@ -41,19 +47,26 @@ class HookChain:
 
 def add_hook(region: Region, hook: Hook) -> None:
     """Add a hook to a region; it is called after those that the region has."""
-    present = region.hook
+    core = core_of(region)
+    present = core.hook
     if present is None:
-        region.hook = hook
+        core.hook = hook
     else:
         hooks = present.hooks if isinstance(present, HookChain) else (present,)
-        region.hook = HookChain(*hooks, hook)
+        core.hook = HookChain(*hooks, hook)
 
 
 def remove_hook(region: Region, hook: Hook) -> None:
     """Remove a hook; do nothing if the region does not have it."""
-    present = region.hook
+    core = core_of(region)
+    present = core.hook
     if present is hook:
-        region.hook = None
+        core.hook = None
     elif isinstance(present, HookChain):
         left = tuple(each for each in present.hooks if each is not hook)
-        region.hook = HookChain(*left) if len(left) > 1 else next(iter(left), None)
+        core.hook = HookChain(*left) if len(left) > 1 else next(iter(left), None)
+
+
+def recorded(target: Region | System) -> RegionCore | System:
+    """The object whose attribute ``recorder`` is the recorder of a region or system."""
+    return core_of(target) if isinstance(target, Region) else target

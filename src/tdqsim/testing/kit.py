@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
 from tdqsim.core.dispatch import Dispatcher, Strand
@@ -289,9 +290,9 @@ class Kit:
         return "\n".join(lines)
 
     def _of_region(self, region: Region) -> list[str]:
-        lines = [f"region {region.applid} ({region.start_type}{', closed' if region.closed else ''})"]
+        lines = [f"region {region.applid} ({region.recovery.start_type}{', closed' if region.closed else ''})"]
         history = self.histories[region]
-        for now in queue_states(region):
+        for now in queue_states(core_of(region)):
             events = history.of(now.name, _SHOWN_EVENTS)
             count = 0 if region.closed else now.numitems
             if not events and not count:
@@ -299,10 +300,13 @@ class Kit:
             state = f"{now.type} {now.enablestatus}"
             if now.holds_records and not region.closed:
                 state += f", {count} records, RECOVSTATUS {now.recovstatus}{', cycle on' if now.cycle else ''}"
-                first = [show_record(record, region.codepage) for record in region.peek(now.name, limit=_SHOWN_RECORDS)]
+                first = [
+                    show_record(record, region.options.codepage)
+                    for record in region.peek(now.name, limit=_SHOWN_RECORDS)
+                ]
                 state += f": {', '.join(first)}{' ...' if count > len(first) else ''}" if first else ""
             lines.append(f"  {now.name}: {state}")
-            lines += [f"    {event.line(lambda data: show_record(data, region.codepage))}" for event in events]
+            lines += [f"    {event.line(lambda data: show_record(data, region.options.codepage))}" for event in events]
         return lines
 
 

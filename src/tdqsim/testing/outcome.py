@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tdqsim.cics.internals import core_of
 from tdqsim.errors import RegionClosed, SystemClosed
 from tdqsim.testing._frames import user_places
 
@@ -60,7 +61,7 @@ class Outcomes:
 
     def watch(self, region: Region) -> None:
         """Also collect the failed starts of a region."""
-        region.messages.listeners.append(partial(self._message, region))
+        core_of(region).messages.listeners.append(partial(self._message, region))
 
     def dispatched(self, strand: Strand | None) -> None:
         """Called before a strand runs, when the previous one has ended or waits; with None at the end of the test."""
@@ -89,7 +90,7 @@ class Outcomes:
 
 def _not_imported(region: Region, transid: str) -> str:
     """A note that the handler which a transaction names was not imported; empty if it names none."""
-    entry = region.transactions.get(transid)
+    entry = region.resources.transactions.get(transid)
     if entry is None or not entry.definition.handler:
         return ""
     handler = entry.definition.handler

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.remote_queues import followed_states
 from tdqsim.cics.look.state import QueueState, Uncommitted, tasks_of
 from tdqsim.cics.model.queue import TriggerState
@@ -73,8 +74,10 @@ def snapshot(owner: Region | System, *, records: bool = True) -> RegionState | S
     """
     if isinstance(owner, System):
         return SystemState(owner.name, dict(_data_queues(owner, records=records)))
-    tasks = tuple((task.number, task.transid) for task in tasks_of(owner))
-    return RegionState(owner.applid, followed_states(owner, records=records), tasks, dict(owner.abends))
+    tasks = tuple((task.number, task.transid) for task in tasks_of(core_of(owner)))
+    return RegionState(
+        owner.applid, followed_states(core_of(owner), records=records), tasks, dict(owner.statistics.abends)
+    )
 
 
 def _data_queues(system: System, *, records: bool) -> Iterator[tuple[str, tuple[tuple[bytes, bytes, bytes], ...]]]:

@@ -22,7 +22,7 @@ from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntr
 from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
-    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.region import RegionBase, RegionData
     from tdqsim.definitions import Transaction
 
 __all__ = [
@@ -57,10 +57,10 @@ def undefined(transid: str) -> Transaction:
 class Resolver(Protocol):
     """The object behind an entry point of the group ``tdqsim.handlers``: it looks up programs in another language."""
 
-    def handler(self, region: RegionData, name: str) -> Handler:
+    def handler(self, region: RegionBase, name: str) -> Handler:
         """The program that ``handler: PREFIX:NAME`` names; an error says why there is none."""
 
-    def find(self, region: RegionData, name: str) -> Handler | None:
+    def find(self, region: RegionBase, name: str) -> Handler | None:
         """The program of this name, if there is one: that of a TRANSACTION without ``handler:``."""
 
 
@@ -71,7 +71,7 @@ def _resolver(prefix: str) -> Resolver | None:
     return None if entry is None else entry.load()
 
 
-def import_handler(path: str, transid: str, region: RegionData) -> Handler:
+def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
     """The callable that ``package.module:function`` names, or the program that ``PREFIX:NAME`` does.
 
     Raises:
@@ -177,13 +177,13 @@ def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
                 [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
             ) from error
         if register_handlers is not None:
-            register_handlers(region)
+            register_handlers(region.facade)
     resolvers = [resolver for prefix in region.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:
-            entry.handler = import_handler(entry.definition.handler, entry.definition.name, region)
+            entry.handler = import_handler(entry.definition.handler, entry.definition.name, region.facade)
         elif entry.program is None and entry.program_name:
-            programs = (resolver.find(region, entry.program_name) for resolver in resolvers)
+            programs = (resolver.find(region.facade, entry.program_name) for resolver in resolvers)
             program = next((each for each in programs if each is not None), None)
             if program is not None:
                 region.programs.register(entry.program_name, program)

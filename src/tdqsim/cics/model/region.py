@@ -1,11 +1,12 @@
 """The region as its parts know it: what it holds, and for each part a small protocol of what others ask of it.
 
-The parts are made and put together by :mod:`tdqsim.cics.region_parts`; :class:`~tdqsim.cics.region.Region` documents
-the attributes.
+The parts are made and put together by :class:`~tdqsim.cics.region_core.RegionCore`. Programs use a
+:class:`~tdqsim.cics.region.Region`, which holds the core privately.
 """
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
@@ -24,6 +25,7 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
+from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -47,6 +49,7 @@ __all__ = [
     "Party",
     "Recorder",
     "RecoveryPart",
+    "RegionBase",
     "RegionData",
     "RegionLink",
     "TasksPart",
@@ -304,9 +307,10 @@ class TasksPart(Protocol):
 
 
 class RegionData:
-    """What a region holds; :class:`~tdqsim.cics.region.Region` documents the attributes that programs use.
+    """What the core of a region holds.
 
     Attributes:
+        facade: the region as programs know it.
         started: whether its start is over.
         is_watched: whether there is a hook or a recorder.
         enqueues: the names of ENQ that are held or waited for.
@@ -315,6 +319,7 @@ class RegionData:
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
     """
 
+    facade: RegionBase
     applid: str
     sysid: str
     default_user: str
@@ -378,6 +383,13 @@ class RegionData:
     screens: Any
     data_sets: Any
     catalogue: Any
+
+    def check(self, what: str) -> None:
+        """Refuse a call from another thread, and one to a closed region."""
+        if self.dispatcher.thread != get_ident():
+            self.dispatcher.check_thread()
+        if self.closed:
+            raise RegionClosed(f"{what}: the region {self.applid} {self.why_closed}")
 
     # -- what looks on --------------------------------------------------------------------------------------------
 
@@ -470,3 +482,11 @@ class RegionData:
         """Those that tasks have begun, then the shunted ones, each in order of age."""
         self.dispatcher.check_thread()
         return self.recovery.all()
+
+
+class RegionBase:
+    """The base of :class:`~tdqsim.cics.region.Region`, for modules below it."""
+
+    __slots__ = ("__weakref__", "_core")
+
+    _core: RegionData

@@ -121,11 +121,6 @@ class TaskData:
         return f"<Task {self.number} {self.transid}{' ended' if self._ended else ''}>"
 
     @property
-    def region(self) -> RegionData:
-        """The region in which it runs."""
-        return self._region
-
-    @property
     def _has_uow(self) -> bool:
         """Whether a unit of work has started, that is, a recoverable request was made since the last syncpoint."""
         return self._unit is not None and not self._unit.ended

@@ -48,7 +48,7 @@ class Link:
         self._passes = 0
         self._held_at: str | None = None
         self._pipe = Pipe()
-        self.ends = (LinkEnd(self, one, name_in_one), LinkEnd(self, other, name_in_other))
+        self.ends = (LinkEnd(self, one._core, name_in_one), LinkEnd(self, other._core, name_in_other))
 
     def __repr__(self) -> str:
         one, other = self.ends

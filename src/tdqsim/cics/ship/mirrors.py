@@ -33,7 +33,7 @@ from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 
 if TYPE_CHECKING:
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.region_core import RegionCore
     from tdqsim.cics.ship.remote import LinkEnd
     from tdqsim.core.dispatch import Strand
 
@@ -159,7 +159,7 @@ class Mirrors:
         orphans: mirrors whose link was lost, and whose units of work have not been backed out or shunted yet.
     """
 
-    def __init__(self, region: Region, name: str, is_open: Callable[[bytes], bool]) -> None:
+    def __init__(self, region: RegionCore, name: str, is_open: Callable[[bytes], bool]) -> None:
         self.region = region
         self.name = name
         self.mirrors: dict[str, Mirror] = {}

@@ -36,10 +36,10 @@ class FarLink:
     def __init__(self, region: Region, name: str, applid: str) -> None:
         self.applid = applid
         self.acquired = False
-        self.end = LinkEnd(self, region, name, at_once=False)
+        self.end = LinkEnd(self, region._core, name, at_once=False)
         self.end.netname = applid  # released is also the state before the first transport
         self._transport: Transport | None = None
-        region.links[name] = self.end
+        self.end.region.links[name] = self.end
 
     def __repr__(self) -> str:
         here = self.end.region.applid

@@ -47,7 +47,7 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
-    from tdqsim.cics.region import Region
+    from tdqsim.cics.region_core import RegionCore
 
 __all__ = ["LinkEnd"]
 
@@ -71,7 +71,7 @@ class LinkEnd:
         at_once: whether messages are carried out inside the other end's ``send``.
     """
 
-    def __init__(self, link: LinkControl, region: Region, name: str, *, at_once: bool = True) -> None:
+    def __init__(self, link: LinkControl, region: RegionCore, name: str, *, at_once: bool = True) -> None:
         self.link = link
         self.region = region
         self.name = name

@@ -75,16 +75,17 @@ class Sysplex:
                 f"region {region.applid} has its own dispatcher; make it with dispatcher=sysplex.dispatcher"
             )
         for other in self.regions.values():
-            if other.applid == region.applid or other.sysid == region.sysid:
+            if other.applid == region.applid or other.options.sysid == region.options.sysid:
                 raise UsageError(
-                    f"region {other.applid} with SYSID {other.sysid} is in the sysplex already; "
-                    f"{region.applid} with SYSID {region.sysid} needs other names"
+                    f"region {other.applid} with SYSID {other.options.sysid} is in the sysplex already; "
+                    f"{region.applid} with SYSID {region.options.sysid} needs other names"
                 )
         self._regions[region.applid] = region
         for other in tuple(self.regions.values()):
             if other is not region:
                 self._find(region, other)
-        region.connections = _Connections(region.connections, partial(self._installed, region))
+        core = region._core
+        core.connections = _Connections(core.connections, partial(self._installed, region))
         return region
 
     def _installed(self, region: Region) -> None:
@@ -123,7 +124,7 @@ class Sysplex:
         before = self._links.get(frozenset((one.applid, other.applid)))
         if before is not None:
             before.cut()
-        link = Link(one, name or other.sysid, other, name_there or one.sysid, at_once=self.at_once)
+        link = Link(one, name or other.options.sysid, other, name_there or one.options.sysid, at_once=self.at_once)
         for end in link.ends:
             for old in () if before is None else before.ends:
                 if old.region is end.region:
@@ -177,7 +178,7 @@ class _Connections(dict[str, Connection]):
 
 def _connection(one: Region, other: Region) -> str:
     """The name of the connection that ``one`` has to ``other``; empty for none."""
-    for connection in one.connections.values():
-        if connection.applid == other.applid or (not connection.netname and connection.name == other.sysid):
+    for connection in one.resources.connections.values():
+        if connection.applid == other.applid or (not connection.netname and connection.name == other.options.sysid):
             return connection.name
     return ""

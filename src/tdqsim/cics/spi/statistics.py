@@ -150,11 +150,13 @@ class Statistics:
 
     Attributes:
         collections: the statistics written, oldest first; the last 256 are kept.
+        abends: how many tasks abended, by code.
     """
 
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)
+        self.abends: dict[str, int] = {}
         self._interval_ns = 0
         self._timer: Timer | None = None
 

@@ -22,7 +22,7 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
-    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.region import RegionBase
 
 __all__ = ["CeciResult", "CeciSession", "session"]
 
@@ -80,13 +80,13 @@ class CeciSession:
         variables: the session's variables by name with their ``&``.
     """
 
-    region: RegionData
+    region: RegionBase
     variables: Received = field(default_factory=dict)
     _task: Task | None = None
 
     def __post_init__(self) -> None:
         if self._task is None:
-            self._task = task_of(self.region, "CECI")
+            self._task = task_of(self.region._core, "CECI")
             self._task.__enter__()
 
     def __enter__(self) -> Self:
@@ -141,7 +141,7 @@ class CeciSession:
         return self._task
 
     def _screen(self, command: str, name: str, received: Received, response: Resp, resp2: int) -> str:
-        page = self.region.codepage
+        page = self.region._core.codepage
         lines = [f" {command}", f" STATUS:  {_COMPLETE}", f"  EXEC CICS {name}"]
         for word, value in received.items():
             shown = page.printable(value) if isinstance(value, bytes) else _shown(value)
@@ -179,7 +179,7 @@ def _shown(value: object) -> str:
     return f"{int(value):+011d}" if isinstance(value, int) else f"'{value}'"
 
 
-def session(region: RegionData, variables: Received | None = None, *, task: Task | None = None) -> CeciSession:
+def session(region: RegionBase, variables: Received | None = None, *, task: Task | None = None) -> CeciSession:
     """Start a CECI transaction in a region.
 
     Args:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
-from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.region import RegionBase, RegionData
 from tdqsim.cics.spi.create import discard_tdqueue
 from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.inquire_connection import CONNECTION
@@ -215,7 +215,7 @@ def _jsonable(value: Value) -> Any:
     return _hex(value) if isinstance(value, bytes) else value
 
 
-def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
+def cemt(region: RegionBase, text: str, *, height: int = 0, page: int = 1, userid: str = "") -> CemtResult:
     """Carry out a request of an operator.
 
     Args:
@@ -231,16 +231,17 @@ def cemt(region: RegionData, text: str, *, height: int = 0, page: int = 1, useri
     Raises:
         CemtError: the request has a syntax error; nothing was done.
     """
+    core = region._core
     request = parse_cemt(text)
-    panel = partial(_panel, region, request)
+    panel = partial(_panel, core, request)
     if request.syntax_only:
         lines = page_of(syntax_panel(request.verb, request.resource), height, page)
-        text = _screen(region, request, lines, cemt_text("normal"), heading="syntax_heading")
+        text = _screen(core, request, lines, cemt_text("normal"), heading="syntax_heading")
         return CemtResult(request, (), text, panel)
-    with task_of(region, _TRANSID, userid) as task:
+    with task_of(core, _TRANSID, userid) as task:
         rows = tuple(_rows(task, _KINDS[request.resource], request))
     lines = page_of(_body(request, rows), height, page)
-    return CemtResult(request, rows, _screen(region, request, lines, _response(rows)), panel)
+    return CemtResult(request, rows, _screen(core, request, lines, _response(rows)), panel)
 
 
 # -- carrying out a request -------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import numitems_of
 from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
@@ -224,7 +225,7 @@ class CicsFeed(_Feed):
         task.__exit__(None if error is None else Abend, error, None)
 
     def _depth(self, queue: str) -> int | None:
-        return numitems_of(self.region, queue)
+        return numitems_of(core_of(self.region), queue)
 
     def finish(self) -> None:
         """The events are finished: end open tasks normally, and run whatever waits for time."""

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.internals import request_of
+from tdqsim.cics.internals import core_of, request_of
 from tdqsim.cics.look.records import records as records_of
 from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
 from tdqsim.core.dispatch import Strand
@@ -45,14 +45,14 @@ class Recording:
         self._budget = budget
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
-        self._own = [(name, depths[name]) for name, _ in depths_of(region) if name[:1] != "C"]
+        self._own = [(name, depths[name]) for name, _ in depths_of(core_of(region)) if name[:1] != "C"]
         self.trace = self._traced if commands else None
-        region.recorder = self
+        core_of(region).recorder = self
         region.dispatcher.on_dispatch = self._dispatched
 
     def stop(self) -> None:
         """Stop recording."""
-        self.region.recorder = None
+        core_of(self.region).recorder = None
         self.region.dispatcher.on_dispatch = None
 
     def _dispatched(self, strand: Strand) -> None:
@@ -60,7 +60,7 @@ class Recording:
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
-            probe.sample(budget.used, now, numitems_of(self.region, queue) or 0)
+            probe.sample(budget.used, now, numitems_of(core_of(self.region), queue) or 0)
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
@@ -223,7 +223,7 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
 
 def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
     """The records left on the intrapartition queues of a region."""
-    for state in sorted(intra_states(region), key=lambda state: state.name):
+    for state in sorted(intra_states(core_of(region)), key=lambda state: state.name):
         peak = max(state.peak_items, depths.peak(state.name))
         if peak:
             held = ((b"", record) for record in records_of(region.tdqueues[state.name]))

@@ -228,7 +228,7 @@ class Visit:
 
 
 def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
-    with region.task(transid=CONSOLE_TRANSID, userid=userid or region.default_user) as task:
+    with region.task(transid=CONSOLE_TRANSID, userid=userid or region.options.default_user) as task:
         return action(task)
     raise AssertionError("a task without an abend exit passes exceptions on")
 

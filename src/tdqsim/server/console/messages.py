@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
 
 __all__ = ["MessageLog", "OperatorMessage"]
@@ -57,7 +58,7 @@ class MessageLog:
             text = row["text"].format_map(shown)
             kept.append(OperatorMessage(region.clock.time_ns(), message, row["destination"], text))
 
-        region.messages.listeners.append(record)
+        core_of(region).messages.listeners.append(record)
 
     def of(self, applid: str) -> tuple[OperatorMessage, ...]:
         """The last messages of a region, oldest first; call in the engine's thread."""

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.look.explain import Prediction, explain
 from tdqsim.cics.look.state import numitems_of
@@ -69,7 +70,7 @@ class RecordPage:
 def read_queue(region: Region, name: str, userid: str) -> QueueDetails:
     """Read the state of a queue on behalf of a user."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    explanation = explain(region, name, task=probe(region, userid), pause=pause)
+    explanation = explain(core_of(region), name, task=probe(region, userid), pause=pause)
     try:
         options = inquire(region, name, userid)
     except Condition as condition:
@@ -102,7 +103,7 @@ def read_records(
     A position after the last record returns the last record.
     """
     try:
-        count = numitems_of(region, final_target(region, name).name)
+        count = numitems_of(core_of(region), final_target(core_of(region), name).name)
         if count is not None and not with_uncommitted:
             position = min(position, max(count - 1, 0))
         records = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)

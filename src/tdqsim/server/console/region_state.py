@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import (
     LockState,
     QueueState,
@@ -145,10 +146,10 @@ def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
         frozen=region.clock.frozen,
         queues={name: _queue(queue_state(installed[name])) for name in wanted},
         names=tuple(installed) if names is None else (),
-        tasks=tuple(map(_task, tasks_of(region))),
-        units=tuple(map(_unit, unit_states(region))),
-        waits=tuple(waits_of(region)),
-        abends=dict(region.abends),
+        tasks=tuple(map(_task, tasks_of(core_of(region)))),
+        units=tuple(map(_unit, unit_states(core_of(region)))),
+        waits=tuple(waits_of(core_of(region))),
+        abends=dict(region.statistics.abends),
     )
 
 

@@ -82,7 +82,7 @@ PathSystem = Annotated[System, Depends(_system_of_path)]
 
 def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
     """Run a command as a separate task, with the authority of the user; call in the engine's thread."""
-    with region.task(transid=API_TRANSID, userid=user.id or region.default_user) as task:
+    with region.task(transid=API_TRANSID, userid=user.id or region.options.default_user) as task:
         return action(task)
 
 

@@ -11,6 +11,7 @@ from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.look.installed import installed
@@ -67,12 +68,12 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
     """
 
     def look() -> tuple[Definitions, dict[str, str]]:
-        cards = (each.card for each in region.data_sets.dds)
+        cards = (each.card for each in core_of(region).data_sets.dds)
         files = {card.name: str(card.path) for card in cards if card.path is not None}
         asks = probe(region, user.id)
         readable = [
             each
-            for each in installed(region).resources
+            for each in installed(core_of(region)).resources
             if each.kind != "TDQUEUE" or may_access(asks, each.resource_name, Access.READ)
         ]
         return Definitions.of(readable), files
@@ -126,12 +127,12 @@ async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, us
     """Restore the records and ENABLESTATUS of the queues in a snapshot; all or none."""
     wanted = {queue: [each.bytes_for(region) for each in kept.records] for queue, kept in given.queues.items()}
     states = {queue: kept.enablestatus for queue, kept in given.queues.items()}
-    await host.ask(lambda: _restore(region, wanted, states, user.id or region.default_user))
+    await host.ask(lambda: _restore(region, wanted, states, user.id or region.options.default_user))
     return {"restored": len(wanted)}
 
 
 def _taken(region: Region, userid: str) -> Snapshot:
-    queues = list(intra_states(region))
+    queues = list(intra_states(core_of(region)))
     count = sum(queue.numitems for queue in queues)
     if count > BOUNDS["snapshot_records"]:
         raise UsageError(f"{count} records are too many for one answer; read {BOUNDS['page_records']} at a time")
@@ -148,7 +149,7 @@ def _taken(region: Region, userid: str) -> Snapshot:
 
 
 def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _Enable], userid: str) -> None:
-    intra = {queue.name: queue for queue in intra_states(region)}
+    intra = {queue.name: queue for queue in intra_states(core_of(region))}
     for name in wanted:
         if name not in intra:
             raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
@@ -178,7 +179,7 @@ def _give(region: Region, name: str, records: list[bytes], state: _Enable, useri
 
 
 def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
-    now = state_of(region, name)
+    now = state_of(core_of(region), name)
     if now is not None and now.enablestatus != state:
         with region.task(transid=API_TRANSID, userid=userid) as task:
             task.set_tdqueue(name, enablestatus=state)

@@ -15,6 +15,7 @@ from fastapi import HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.client.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.server.host import Host
@@ -55,7 +56,7 @@ async def cards(host: Served, region: PathRegion, number: int) -> PlainTextRespo
     """The cards of a job as text, a line each."""
 
     def look() -> str | None:
-        job = next((each for each in region.data_sets.jobs if each.number == number), None)
+        job = next((each for each in region.jobs if each.number == number), None)
         return None if job is None else "".join(f"{line}\n" for line in job.text())
 
     text = await host.ask(look)
@@ -65,7 +66,7 @@ async def cards(host: Served, region: PathRegion, number: int) -> PlainTextRespo
 
 
 def _some_jobs(region: Region, position: int | None) -> Iterator[SubmittedJob]:
-    log, most = region.data_sets.jobs, BOUNDS["page_jobs"]
+    log, most = region.jobs, BOUNDS["page_jobs"]
     first = max(len(log) - most, 0) if position is None else position
     return islice(log, first, first + most)
 
@@ -96,7 +97,7 @@ async def sysout(
     """The SYSOUT data sets of output queues, by number, a page at a time."""
 
     def look() -> list[SysoutDatasetInfo]:
-        data_sets = region.data_sets.spool.datasets(letter.upper() or None)
+        data_sets = core_of(region).data_sets.spool.datasets(letter.upper() or None)
         return [_data_set(each) for each in data_sets if each.number > after][: BOUNDS["page_jobs"]]
 
     return await host.ask(look)
@@ -105,7 +106,7 @@ async def sysout(
 @routes.operation("printSysoutDataset", response_class=PlainTextResponse)
 async def printed(host: Served, region: PathRegion, number: int) -> StreamingResponse:
     """A SYSOUT data set in printed form, as text."""
-    spool = region.data_sets.spool
+    spool = core_of(region).data_sets.spool
     data_set = await host.ask(lambda: next((each for each in spool.datasets() if each.number == number), None))
     if data_set is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"there is no SYSOUT data set {number}")
@@ -122,7 +123,7 @@ def _data_set(data_set: SysoutDataset) -> SysoutDatasetInfo:
 
 
 async def _printed(host: Host, region: Region, spool: SysoutSpool, data_set: SysoutDataset) -> AsyncIterator[str]:
-    lines = render(spool.read(data_set), data_set.control, region.codepage)
+    lines = render(spool.read(data_set), data_set.control, region.options.codepage)
 
     def piece() -> str:
         next(spool.read(data_set), None)  # flush the writer's buffer, so that the file ends with a complete record

@@ -11,6 +11,7 @@ from fastapi import Query
 from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 
 from tdqsim.cics import Condition, Region
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.explain import explain as explained
 from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
@@ -86,14 +87,14 @@ async def region(host: Served, region: PathRegion) -> RegionSummary:
 def _about(region: Region) -> RegionSummary:
     return {
         "applid": region.applid,
-        "sysid": region.sysid,
-        "start": region.start_type,
-        "release": region.release,
-        "codepage": region.codepage.name,
-        "time_zone": str(region.zone),
+        "sysid": region.options.sysid,
+        "start": region.recovery.start_type,
+        "release": region.options.release,
+        "codepage": region.options.codepage.name,
+        "time_zone": str(region.options.zone),
         "queues": len(region.tdqueues),
         "tasks": len(region.tasks),
-        "abends": dict(region.abends),
+        "abends": dict(region.statistics.abends),
     }
 
 
@@ -173,5 +174,7 @@ async def explain(
 ) -> QueueExplanation:
     """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    explanation = await host.ask(lambda: explained(region, queue, size=size, task=probe(region, user.id), pause=pause))
+    explanation = await host.ask(
+        lambda: explained(core_of(region), queue, size=size, task=probe(region, user.id), pause=pause)
+    )
     return cast("QueueExplanation", {"explanation": str(explanation), **asdict(explanation)})

@@ -64,7 +64,7 @@ async def peek_decoded(
     limit: _Limit = 100,
 ) -> DecodedPage:
     """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
-    made = await asyncio.to_thread(layout.layout, region.codepage.name)
+    made = await asyncio.to_thread(layout.layout, region.options.codepage.name)
     records = await host.ask(lambda: look(region, queue, user.id, position, limit))
     shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
     return {"position": position, "records": shown_records}

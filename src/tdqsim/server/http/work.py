@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, cast
 from fastapi import Path, Query, Request
 
 from tdqsim.cics import Region, Task
+from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import TaskState, tasks_of, unit_states
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.text.ceci import session as ceci_session
@@ -64,7 +65,7 @@ async def execute(
 async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
     check_may(user, operation_of_request(parse_cemt(line.text)))
-    answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.default_user))
+    answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.default_user))
     return cast("CemtAnswer", {"text": answer.text, **answer.as_dict()})
 
 
@@ -90,7 +91,7 @@ async def begin(
     idle_seconds: Annotated[float | None, Query(gt=0, le=BOUNDS["unit_idle_most"])] = None,
 ) -> OpenUnitOfWork:
     """Begin a unit of work that stays open between requests; it is backed out after a time without requests."""
-    unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.default_user, idle_seconds))
+    unit = await asyncio.wrap_future(host.units.begin(region, user.id or region.options.default_user, idle_seconds))
     return {"id": unit, "region": region.applid}
 
 
@@ -145,7 +146,7 @@ def _in_unit(host: Host, unit: str, user: User, action: Any, *, last: bool = Fal
 
 
 def _region_of(task: Task) -> Region:
-    return cast("Region", task.region)
+    return task.region
 
 
 @routes.operation("listTasks")
@@ -153,8 +154,8 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
     """The tasks that have not ended, with the resource that each waits for and its holder."""
 
     def look() -> list[TaskEntry]:
-        waits = {each.task: each for each in waits_of(region)}
-        return [_task(task, waits.get(task.number)) for task in tasks_of(region)]
+        waits = {each.task: each for each in waits_of(core_of(region))}
+        return [_task(task, waits.get(task.number)) for task in tasks_of(core_of(region))]
 
     return await host.ask(look)
 
@@ -191,7 +192,7 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
                 "waitstate": unit.waitstate,
                 "task": unit.taskid,
             }
-            for unit in unit_states(region)
+            for unit in unit_states(core_of(region))
         ]
 
     return await host.ask(look)

@@ -77,7 +77,7 @@ class _Cemt:
         except CemtError as error:
             self.screen.say(f" {text}\n {error}")
             return
-        userid = self.visit.caller.userid or self.region.default_user
+        userid = self.visit.caller.userid or self.region.options.default_user
         answer = await self.visit.do(
             operation_of_request(request), lambda: cemt(self.region, text, userid=userid), text=text
         )
@@ -115,7 +115,7 @@ class _Ceci:
 
     @property
     def _user(self) -> str:
-        return self.visit.caller.userid or self.region.default_user
+        return self.visit.caller.userid or self.region.options.default_user
 
     async def enter(self) -> None:
         """Execute the line in the unit of work of the session, which begins with the first line."""

@@ -72,7 +72,7 @@ def _row(visit: Visit, view: RegionView) -> Row:
 
     cells: list[Cell] = [
         link(region.applid, "queues"),
-        region.start_type,
+        region.recovery.start_type,
         link(len(view.queues), "queues", show="all"),
         link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
         link(unusable, "queues", "warn", show="off"),

@@ -81,7 +81,7 @@ class RecordsSection:
 
     async def _use_copybook(self) -> None:
         try:
-            self.layout = layout_of(self._copybook.text, self.region.codepage)
+            self.layout = layout_of(self._copybook.text, self.region.options.codepage)
         except TdqError as error:
             self.visit.say(f"Copybook: {error}", "bad")
             return
@@ -106,7 +106,7 @@ class RecordsSection:
         return {"id": str(position), "cells": [f"{position + 1:,}", f"{len(record):,}", self._data(record), whole]}
 
     def _data(self, record: bytes) -> Cell:
-        page = self.region.codepage
+        page = self.region.options.codepage
         if self._way.text == "hex":
             return dump(record, page, _SHOWN)
         if self._way.text == "layout":
@@ -124,7 +124,7 @@ class RecordsSection:
         if record is None:
             self.visit.say(f"Record {position + 1} no longer exists.", "bad")
             return
-        page = self.region.codepage
+        page = self.region.options.codepage
         parts = {"Text": text_of(record, page, _WHOLE), "Hexadecimal": dump(record, page, _WHOLE)}
         if self.layout is not None:
             parts[f"Layout {self.layout.name}"] = "\n".join(fields(record, self.layout))

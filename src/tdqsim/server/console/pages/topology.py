@@ -10,6 +10,7 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
 from tdqsim.server.console.charts import Arrow, Graph
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
@@ -114,7 +115,7 @@ class _Topology:
 
 def _links(region: Region) -> dict[str, str]:
     """The state of each connection by name."""
-    return {name: "acquired" if link.acquired else "released" for name, link in region.links.items()}
+    return {name: "acquired" if link.acquired else "released" for name, link in core_of(region).links.items()}
 
 
 def _ways(queue: QueueRow, links: dict[str, str]) -> Iterator[_Way]:
