@@ -53,7 +53,7 @@ def show(say: Say, orders: Region, bank: Region) -> None:
     """Show the queues, and the unit of work in doubt in BANK."""
     say(f"    ORDQ in ORDERS: {[orders.text(each) for each in orders.peek('ORDQ')]}")
     say(f"    PAYQ in BANK:   {[bank.text(each) for each in bank.peek('PAYQ')]}")
-    for uow in bank.shunted.values():
+    for uow in bank.recovery.shunted.values():
         info = bank.inquire_uow(uow.id)
         states = [Cvda(value).name for value in (info.uowstate, info.waitstate, info.waitcause)]
         say(f"    in doubt: UOW {uow.id.hex().upper()}, {' '.join(states)}, link {info.link.strip()}")
@@ -105,14 +105,14 @@ def resynchronise(say: Say, stores: Path, step: str) -> None:
 def decide_by_hand(say: Say, stores: Path) -> None:
     """An operator decides wrongly: the queue is free, and the damage is reported when the link returns."""
     sysplex, orders, bank = lose_the_link(say, stores, "COMMIT")
-    (uow,) = bank.shunted.values()
+    (uow,) = bank.recovery.shunted.values()
     say("  SET UOW UOWSTATE(BACKOUT) in BANK, without asking ORDERS")
     bank.set_uow(uow.id, uowstate="BACKOUT")
     show(say, orders, bank)
     try_to_pay(say, bank)
     say("  the link comes back")
     sysplex.link(orders, bank).restore()
-    for damage in bank.damage:
+    for damage in bank.recovery.damage:
         say(f"    damage: BANK did {damage.here}, ORDERS had decided {damage.coordinator}")
     sysplex.close()
 

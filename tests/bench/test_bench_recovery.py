@@ -265,7 +265,7 @@ def test_a_million_records_are_opened_again(tmp_path: Path, end: str) -> None:
         start = process_time()
         empty_call(MILLION)
         costs.append(took / (process_time() - start))
-        assert region.start_type == ("WARM" if end == "close" else "EMERGENCY")
+        assert region.recovery.start_type == ("WARM" if end == "close" else "EMERGENCY")
         assert region.inquire_tdqueue("LOG1", "NUMITEMS").numitems == MILLION // 2 + 1 + turn
         region.writeq_td("LOG1", DATA)
         region.close(clean=end == "close")

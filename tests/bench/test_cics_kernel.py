@@ -261,12 +261,12 @@ def test_a_pair_on_a_physical_queue(tmp_path: Path) -> None:
 def test_tasks_that_commit_together(tmp_path: Path) -> None:
     queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
     with Region(queues, supplied_queues=False, store=tmp_path / "store", durability="power") as region:
-        before = region.hardening.commits
+        before = region._core.hardening.commits
         for queue in queues:
             region.start(lambda task, name: task.writeq_td(name, RECORD), queue.name)
         region.run()
-        print(f"\n100 units of work: {region.hardening.commits - before} commit")
-        assert region.hardening.commits - before == 1
+        print(f"\n100 units of work: {region._core.hardening.commits - before} commit")
+        assert region._core.hardening.commits - before == 1
 
 
 def test_backout_costs_its_own_unit_of_work(region: Region) -> None:
@@ -414,7 +414,7 @@ def test_a_store_with_many_records_reopens_fast(tmp_path: Path) -> None:
         begun = perf_counter()
         region = Region(store=tmp_path / "store", dfhintra={"control_intervals": 10_000_000})
         took = perf_counter() - begun
-        print(f"\na million committed records: {region.start_type} start in {1000 * took:.1f} ms")
+        print(f"\na million committed records: {region.recovery.start_type} start in {1000 * took:.1f} ms")
         assert region.tdqueues["LOG1"].numitems == 1_000_000  # type: ignore[attr-defined]
     assert region.readq_td("LOG1") == RECORD
     assert region.task().readq_td("NONE", nohandle=True) == b""

@@ -205,7 +205,7 @@ def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop
     with pytest.raises(Abend, match="OOPS"):
         handle.result()
     prefix = "     SAYT 20240309221530 "
-    records = [workshop.region.codepage.decode(record) for record in workshop.region.peek("CESE")]
+    records = [workshop.region.options.codepage.decode(record) for record in workshop.region.peek("CESE")]
     digits = "0123456789" * 14
     width = 132 - 4 - len(prefix)  # records of 132 bytes with their length, as the supplied CESE has them
     assert records == [

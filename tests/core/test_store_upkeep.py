@@ -58,12 +58,12 @@ def test_a_region_starts_on_its_store_of_an_older_format(
         Region(store=path)
     assert check(path).sound
     with Region(store=how(path)) as region:
-        assert region.start_type == ("WARM" if end == "closed" else "EMERGENCY")
+        assert region.recovery.start_type == ("WARM" if end == "closed" else "EMERGENCY")
         assert region.peek("LOGA") == records("LOGA")[1:]
         assert region.peek("PHYS") == records("PHYS")[1 if end == "closed" else 0 :]
         assert region.peek("NONQ") == (records("NONQ") if end == "closed" else [])
     with Region(store=path if how is upgraded else path.with_name("saved")) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
 
 
 @pytest.mark.parametrize("how", [saved, upgraded], ids=["salvage", "upgrade"])
@@ -91,7 +91,7 @@ def test_an_upgrade_is_made_once_and_refuses_damage(tmp_path: Path) -> None:
     upgrade(path)
     upgrade(path)
     with Region(store=path) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         with pytest.raises(StoreInUse):
             upgrade(path)
     with pytest.raises(StoreMissing):
@@ -108,7 +108,7 @@ def test_an_old_state_file_with_a_damaged_record_does_not_vouch_for_a_clean_end(
         (path / "state").write_bytes(changed)
         shutil.rmtree(tmp_path / "saved", ignore_errors=True)
         with Region(store=saved(path)) as region:
-            assert region.start_type == "EMERGENCY"
+            assert region.recovery.start_type == "EMERGENCY"
 
 
 # -- compact ----------------------------------------------------------------------------------------------------------
@@ -136,12 +136,12 @@ def test_compact_gives_room_back_and_keeps_everything_else(tmp_path: Path, clean
     assert (path / "durable" / "data.mdb").stat().st_size < before / 10
     assert check(path).sound
     with Region(store=path) as region:
-        assert region.start_type == ("WARM" if clean else "EMERGENCY")
+        assert region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
         assert [record.rstrip(b"x") for record in region.peek("LOG")] == [b"%d" % n for n in range(2990, 3000)]
         assert region.inquire_tdqueue("NON").numitems == (10 if clean else 0)
         region.writeq_td("LOG", b"more")
     with Region(store=path) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         assert region.peek("LOG")[-1] == b"more"
     assert check(path).sound
 
@@ -191,14 +191,14 @@ def test_a_store_is_backed_up_while_a_process_writes_it(tmp_path: Path) -> None:
             target = tmp_path / f"copy{number}"
             assert backup(tmp_path / "store", target).sound
             with Region(store=target) as region:
-                assert region.start_type == "EMERGENCY"
+                assert region.recovery.start_type == "EMERGENCY"
                 found = region.peek("A")
                 assert found == region.peek("B") == [b"%d" % n for n in range(len(found))]
                 assert len(found) >= least
                 assert region.peek("N") == []
         child.communicate("stop\n", timeout=60)
     with Region(store=tmp_path / "store") as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
 
 
 def test_the_backup_of_a_closed_store_is_that_store(tmp_path: Path) -> None:
@@ -207,7 +207,7 @@ def test_the_backup_of_a_closed_store_is_that_store(tmp_path: Path) -> None:
         region.writeq_td("NON", b"two")
     assert backup(tmp_path / "store", tmp_path / "copy").sound
     with Region(store=tmp_path / "copy") as region:
-        assert (region.start_type, region.peek("LOG"), region.peek("NON")) == ("WARM", [b"one"], [b"two"])
+        assert (region.recovery.start_type, region.peek("LOG"), region.peek("NON")) == ("WARM", [b"one"], [b"two"])
     with pytest.raises(StoreError, match="a store already"):
         backup(tmp_path / "store", tmp_path / "copy")
 

@@ -38,6 +38,7 @@ from tdqsim import (
 from tdqsim.cics import TdqueueOption
 from tdqsim.client import Client
 from tdqsim.ibmi import Job
+from tdqsim.testing import stepped
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
 
 intra: IntraQueue = define_tdqueue(
@@ -130,7 +131,7 @@ BAD = [
     ('region.start(receive, "PAYQ").result().upper().real', "real"),
     ("region.start(receive)", "queue"),
     ("region.start(receive, 7)", "int"),
-    ("region.stepped(receive, 7)", "int"),
+    ("stepped(region, receive, 7)", "int"),
     ('region.start("PAYP", terminl="T001")', "terminl"),
     ('region.writeq_td("PAYQ", 7)', "int"),
     ('region.readq_td("PAYQ", lenght=80)', "lenght"),
@@ -198,6 +199,7 @@ from tdqsim import define_connection, define_dtaq, define_tdqueue, define_termin
 from tdqsim.client import Client
 from tdqsim.definitions import define_tsmodel
 from tdqsim.ibmi import Job
+from tdqsim.testing import stepped
 
 region = Region()
 system = System()

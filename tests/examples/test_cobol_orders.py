@@ -48,7 +48,7 @@ def test_a_posting_that_cannot_be_written_leaves_the_order_on_its_queue(tmp_path
         orders.set_tdqueue("ORDO", openstatus="CLOSED")
         orders.start("ORDI")
         orders.run()
-        assert orders.abends == {"AEIS": orders.abends["AEIS"]}
+        assert orders.statistics.abends == {"AEIS": orders.statistics.abends["AEIS"]}
         assert [record[:6] for record in orders.peek("ORDP")] == [b"000001", b"000004", b"000006"]
 
 
@@ -59,7 +59,7 @@ def test_orders_that_were_committed_are_posted_after_a_restart(tmp_path):
         orders.start("ORDI")
         orders.run()
     with region(tmp_path, store=store, start="AUTO") as again:
-        assert again.start_type == "WARM"
+        assert again.recovery.start_type == "WARM"
         posting = again.start("ORDP")
         again.run()
         posting.result()
@@ -80,6 +80,7 @@ def test_a_program_without_its_queue_abends_and_names_the_condition(tmp_path):
 KILLED_AT_A_COMMAND = """
 import os, signal, sys
 from tdqsim import Region
+from tdqsim.testing import add_hook
 
 class Killer:
     def __init__(self, command, times):
@@ -97,7 +98,7 @@ class Killer:
 example, folder, command, times = sys.argv[1:]
 output = {"path": folder + "/postings.dat", "recfm": "F", "lrecl": "26", "disp": "MOD"}
 region = Region.from_directory(example, dd={"POSTINGS": output}, store=folder + "/store")
-region.hook = Killer(command, int(times))
+add_hook(region, Killer(command, int(times)))
 region.start("ORDI")
 region.run()
 """
@@ -112,7 +113,7 @@ def test_no_order_is_lost_when_the_region_is_killed_while_it_posts(tmp_path, com
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     before = posted(tmp_path)
     with region(tmp_path, store=tmp_path / "store", start="AUTO") as again:
-        assert again.start_type == "EMERGENCY"
+        assert again.recovery.start_type == "EMERGENCY"
         left = [record[:6] for record in again.peek("ORDP")]
         assert left, "the order at hand is back on its queue"
         again.run()

@@ -66,7 +66,7 @@ def test_the_values_are_those_of_the_manuals(name):
 
 def test_what_a_region_has_when_nobody_says_otherwise():
     with Region([], supplied_queues=False) as region:
-        assert (region.applid, region.sysid, region.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
+        assert (region.applid, region.options.sysid, region.options.default_user) == ("TDQREGN", "TDQ1", "CICSUSER")
         assert region.encode("A1") == b"\xc1\xf1"
         assert region.start(lambda task: task.number, transid="ONE").result() == 1
     defaults = {row["name"]: row["value"] for row in table("region_defaults")}

@@ -200,7 +200,7 @@ def anew_by_emergency_restart(path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     with Region(QUEUES, store=path, supplied_queues=False) as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         region.seed("ONE", [b"new%02d" % number for number in range(10)])
 
 
@@ -301,7 +301,7 @@ def test_a_killed_commit_goes_on_where_it_was(store: Path, at: int) -> None:
     assert on(store, "TWO")[4:] == [data for queue, data in ROWS if queue == "TWO"]
     assert not list(store.parent.glob(".*"))
     with Region(QUEUES, store=store, supplied_queues=False) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         assert region.readq_td("ONE") == b"one00"
 
 

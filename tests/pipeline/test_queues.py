@@ -261,7 +261,7 @@ def test_what_is_trimmed_is_gone_and_its_numbers_too(store: Path) -> None:
     assert trim(store, "tdqueue", {"ONE": head.first + 2}) == {"ONE": 0}
     assert data(store, "ONE") == [b"one3", b"one4"]
     with Region(QUEUES, store=store, supplied_queues=False) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         region.writeq_td("ONE", b"new")
     assert heads(store, "tdqueue")["ONE"].last > head.last
 
@@ -340,7 +340,7 @@ def test_records_are_put_on_in_the_order_of_the_tasks(store: Path) -> None:
     assert data(store, "TWO") == [b"two", b"b", b"d"]
     assert not list(store.parent.glob(".*"))
     with Region(QUEUES, store=store, supplied_queues=False) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         region.writeq_td("ONE", b"after")
         assert [region.readq_td("ONE") for _ in range(8)][4:] == [b"one4", b"a", b"c", b"after"]
 
@@ -453,7 +453,7 @@ def test_after_a_crash_only_recoverable_queues_are_written_to(store: Path) -> No
         write("tdqueue", store, {"data": [b"x"]}, queue="ONE")
     write("tdqueue", store, {"data": [b"x"]}, queue="TWO")
     with Region(QUEUES, store=store, supplied_queues=False) as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         assert [region.readq_td("TWO") for _ in range(3)] == [b"two", b"more", b"x"]
 
 

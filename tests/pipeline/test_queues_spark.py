@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Path:
 
 def more(path: Path, count: int) -> None:
     with Region(QUEUES, store=path, supplied_queues=False) as region:
-        assert region.start_type == "WARM"
+        assert region.recovery.start_type == "WARM"
         region.seed("ONE", [b"more%02d" % number for number in range(count)])
 
 

@@ -75,17 +75,22 @@ class Complex:
         }
 
     def in_doubt(self) -> set[str]:
-        return {applid for applid, region in self.sysplex.regions.items() if region.shunted}
+        return {applid for applid, region in self.sysplex.regions.items() if region.recovery.shunted}
 
     def remembered(self) -> set[str]:
-        return {applid for applid, region in self.sysplex.regions.items() if decisions(region)}
+        return {applid for applid, region in self.sysplex.regions.items() if decisions(region._core)}
 
     def left(self) -> list[Any]:
         """What is unfinished anywhere: units of work, tasks, locks, what is kept for others' questions."""
         found: list[Any] = []
         for region in self.sysplex.regions.values():
-            found += [*region.units_of_work(), *region.tasks.values(), *decisions(region), *heuristics(region)]
-            for end in region.links.values():
+            found += [
+                *region.recovery.units_of_work(),
+                *region.tasks.values(),
+                *decisions(region._core),
+                *heuristics(region._core),
+            ]
+            for end in region._core.links.values():
                 assert isinstance(end, LinkEnd)
                 found += [*end.mirrors, *end.branches]
             for each in region.tdqueues.values():

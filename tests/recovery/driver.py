@@ -134,10 +134,10 @@ class Driver:
             if applid == "NEAR":
                 self.task = None
             self.sysplex.regions[applid].close(clean=clean)
-        return {self._start(applid).start_type for applid in applids}.pop()
+        return {self._start(applid).recovery.start_type for applid in applids}.pop()
 
     def set_uow(self, how: str) -> None:
-        (uow,) = self.far.shunted.values()
+        (uow,) = self.far.recovery.shunted.values()
         self.far.set_uow(uow.id, uowstate=how)
 
     def set(self, name: str, enablestatus: str) -> str | None:
@@ -151,7 +151,7 @@ class Driver:
         return self._owner(name).peek(name)
 
     def in_doubt(self) -> bool:
-        return bool(self.far.shunted)
+        return bool(self.far.recovery.shunted)
 
     def damage(self) -> int:
-        return len(self.far.damage)
+        return len(self.far.recovery.damage)

@@ -107,7 +107,7 @@ class Harness:
         with_region = victim.region_at(str(self.path))
         try:
             seen = self._look(with_region)
-            state = self.ledger.settle(seen, {uow.coordinator for uow in with_region.shunted.values()})
+            state = self.ledger.settle(seen, {uow.coordinator for uow in with_region.recovery.shunted.values()})
             for name in sorted(state.prepared):
                 if pick.random() < 0.5:
                     self._decide(with_region, name, commit=pick.random() < 0.5)
@@ -134,11 +134,11 @@ class Harness:
         }
         assert stored == set(seen), f"stored are {stored}, installed {set(seen)}"
         cis = sum(queue.cis for queue in region.tdqueues.values() if queue.type == "INTRA")
-        assert region.intra.count() >= cis, (region.intra.count(), cis)
+        assert region._core.intra.count() >= cis, (region._core.intra.count(), cis)
         return seen
 
     def _decide(self, region: Any, name: str, *, commit: bool) -> None:
-        branch = region.branch(name)
+        branch = region.recovery.branch(name)
         (branch.commit if commit else branch.back_out)()
         state = self.ledger.base
         state.do(("decide", name, commit))

@@ -63,7 +63,7 @@ def prepared(region: Region, *steps: tuple[str, str], name: str = "XA1", transid
     task = region.task(transid=transid)
     for kind, queue_name in steps:
         request(task, kind, queue_name)
-    branch = region.branch(name, task)
+    branch = region.recovery.branch(name, task)
     assert branch.prepare()
     task.end(normal=True)
     return branch

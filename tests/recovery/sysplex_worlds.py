@@ -229,7 +229,7 @@ class World:
             raise StoreFull("no room, for the test")
 
     def end(self, letter: str, *, clean: bool) -> None:
-        self.damage += len(self[letter].damage)
+        self.recovery.damage += len(self[letter].recovery.damage)
         self.ending = True
         if clean:
             self[letter].store.durable.fault = None
@@ -272,7 +272,7 @@ class World:
             if waiting:
                 self.tell(f"purge a task of {letter}")
                 self[letter].purge(rng.choice(waiting))
-        elif self.unilateral and letter in self and self[letter].shunted:
+        elif self.unilateral and letter in self and self[letter].recovery.shunted:
             uow_id = rng.choice([*self[letter].shunted])
             how = rng.choice(("COMMIT", "BACKOUT", "FORCE"))
             self.tell(f"SET UOW {how} in {letter}")
@@ -362,14 +362,14 @@ class World:
             assert error.code in ("MINE", "AKCS", "AEXY", "AEXJ", "ASPN"), repr(error)
 
     def _check_region(self, region: Region) -> None:
-        self.damage += len(region.damage)
-        region.damage.clear()
-        assert not region.shunted, [*region.shunted.values()]
-        assert not region.units, [*region.units.values()]
-        assert not decisions(region)
-        assert not heuristics(region)
+        self.recovery.damage += len(region.recovery.damage)
+        region.recovery.damage.clear()
+        assert not region.recovery.shunted, [*region.recovery.shunted.values()]
+        assert not region.recovery.units, [*region.recovery.units.values()]
+        assert not decisions(region._core)
+        assert not heuristics(region._core)
         assert not region.tasks, [*region.tasks.values()]
-        for end in region.links.values():
+        for end in region._core.links.values():
             assert isinstance(end, LinkEnd)
             assert not end.mirrors, end
             assert not end.branches, end

@@ -89,8 +89,8 @@ def use(path: Path) -> tuple[Contents, str]:
                 seen[name].append(record.decode())
             if (why := last_answer(region, name)) not in ("QZERO", "LOCKED"):
                 problem = f"{name}: {why}"
-        if region.shunted or not problem:
-            (uow,) = region.shunted.values()
+        if region.recovery.shunted or not problem:
+            (uow,) = region.recovery.shunted.values()
             seen[IN_DOUBT] = [data.decode() for work in uow.works.values() for data in work.written]
     except (StoreError, Condition) as error:  # ROLLEDBACK: the commit of a read met it
         problem = f"{type(error).__name__}: {error}"
@@ -274,7 +274,7 @@ def test_those_before_a_damaged_record_are_read_wherever_it_lies(tmp_path, kind,
             row = rule("REC-DAMAGED-RECORD")
             assert (caught.value.resp, caught.value.resp2) == (Resp[row.resp], int(row.resp2))
         assert region.inquire_tdqueue(name, "NUMITEMS").numitems == 3 - whole
-        assert not region.units
+        assert not region.recovery.units
         region.deleteq_td(name)
         for record in (records * 3)[:7]:
             region.writeq_td(name, record)  # all room is there again
@@ -324,7 +324,7 @@ def test_a_unit_of_work_in_doubt_takes_no_other_record_than_it_read(tmp_path, lo
     spoil(path, b"record %d" % lost, b"RECORD %d" % lost)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
-        region.branch("XA1").commit()
+        region.recovery.branch("XA1").commit()
         unread = [b"record %d" % number for number in (2, 3) if number != lost]
         # record 1 may come a second time when another is lost: that is said by salvage, and nothing is missing
         assert region.peek("LOGQ") == ([] if lost == 1 else [b"record 1"]) + unread
@@ -401,9 +401,9 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
     region.close()
     spoil(path, b"record %d" % damaged, b"RECORD %d" % damaged)
     with make(store=path) as region:
-        (uow,) = region.shunted.values()
+        (uow,) = region.recovery.shunted.values()
         assert [last_answer(region, "LOGQ"), len(uow.locks)] == ["LOCKED", 2]
-        branch = region.branch("XA1")
+        branch = region.recovery.branch("XA1")
         if commit:
             branch.commit()
         else:
@@ -434,7 +434,7 @@ def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_o
     file.write_bytes(data)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
-        (uow_id,) = region.shunted
+        (uow_id,) = region.recovery.shunted
         (lost,) = [line for line in caplog.messages if rule("REC-INDOUBT-LOST").message in line]
         assert f"uow='{uow_id.hex().upper()}' queue='LOGQ' reads=1 writes=1 deleted=False" in lost
         with pytest.raises(Condition, match="QIDERR"):
@@ -454,7 +454,7 @@ def test_a_salvaged_store_is_started_as_the_damaged_one_would_have_been(tmp_path
     region.close(clean=clean)
     storecheck.salvage(path, tmp_path / "saved")
     with make(store=tmp_path / "saved") as region:
-        assert region.start_type == ("WARM" if clean else "EMERGENCY")
+        assert region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
         assert region.peek("NOQ") == ([b"one", b"two"] if clean else [])
         assert region.peek("PHYQ") == ([b"two"] if clean else [b"one", b"two"])
         assert region.peek("LOGQ") == [b"one", b"two"]
@@ -478,7 +478,7 @@ def test_whatever_a_salvage_saved_the_store_starts_and_all_of_it_can_be_read(tmp
         count = {each.name.decode(): each.saved for each in report.queues}
         for start in ("EMERGENCY", "WARM"):
             with make(store=saved) as region:
-                assert region.start_type == start
+                assert region.recovery.start_type == start
                 for name in ("LOGQ", "PHYQ"):
                     assert len(region.peek(name)) == count.get(name, 0)
     assert any(rule("REC-SALVAGED-DEFINITIONS").message in line for line in caplog.messages)
@@ -499,7 +499,7 @@ def test_the_commit_of_a_unit_of_work_in_doubt_needs_nothing_of_what_it_has_read
         at = raw.find(b"record 1", at + 1)
     file.write_bytes(raw)
     with make(store=path) as region:
-        region.branch("XA1").commit()
+        region.recovery.branch("XA1").commit()
         assert region.peek("LOGQ") == [b"record 2"]
     with make(store=path) as region:
         assert region.readq_td("LOGQ") == b"record 2"

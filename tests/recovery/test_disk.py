@@ -70,7 +70,7 @@ def test_a_full_disk_is_nospace_and_costs_nothing(disk, kind, clean):
     assert again > count
     close(region, clean=clean, refused=clean and kind == "NO")
     with make(store=disk / "store") as region:
-        assert region.start_type == ("WARM" if clean and kind != "NO" else "EMERGENCY")
+        assert region.recovery.start_type == ("WARM" if clean and kind != "NO" else "EMERGENCY")
         kept = [] if kind == "NO" else list(range(200, again))
         assert [int(record[:8]) for record in region.peek(name)] == kept
 
@@ -87,10 +87,10 @@ def test_a_close_without_room_for_records_in_memory_costs_nothing_recoverable(di
     with pytest.raises(StoreFull, match=r"no room.*volatile records that are in memory are lost"):
         region.close()
     assert region.closed
-    assert region.failed
+    assert region.recovery.failed
     assert region.close() == ()  # once is enough
     with make(store=disk / "store") as region:  # the lock is free
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         assert region.peek("NOQ") == []
         for name in ("PHYQ", "LOGQ"):
             assert region.peek(name) == [b"%s %d" % (name.encode(), number) for number in range(20)]
@@ -111,12 +111,12 @@ def test_a_prepared_unit_of_work_can_commit_on_a_disk_that_is_full_since(disk):
     with region.task() as task:
         for number in range(40):
             task.writeq_td("LOGQ", b"%08d" % number + b"x" * 3000)
-        branch = region.branch("XA1", task)
+        branch = region.recovery.branch("XA1", task)
     assert branch.prepare()
     region.close(clean=False)
     with make(store=disk / "store") as region:
         fill(region, "PHYQ", 0)
-        region.branch("XA1").commit()
+        region.recovery.branch("XA1").commit()
         assert len(region.peek("LOGQ")) == 40
 
 

@@ -407,7 +407,7 @@ def test_what_a_server_may_not_issue(linked: Linked, command: str) -> None:
     ended = linked.link()
     assert linked.seen == [(Resp[expected.resp], int(expected.resp2))]
     assert ended.code == rule("DPL-ABEND-ADPL").message
-    assert linked["FAR"].abends == {"ADPL": 1}
+    assert linked["FAR"].statistics.abends == {"ADPL": 1}
     assert linked["FAR"].peek("FARQ") == []
 
 
@@ -453,8 +453,8 @@ def test_the_servers_abend_is_the_clients_and_both_are_backed_out(linked: Linked
     ended = linked.run(client)
     assert isinstance(ended, Abend)
     assert ended.code == code
-    assert linked["FAR"].abends == {code: 1}
-    assert linked["NEAR"].abends == {code: 1}
+    assert linked["FAR"].statistics.abends == {code: 1}
+    assert linked["NEAR"].statistics.abends == {code: 1}
     assert linked["NEAR"].peek("LOCL") == linked["FAR"].peek("FARQ") == []
     assert linked.two.left() == []
 
@@ -648,7 +648,7 @@ def test_a_link_that_cannot_be_read_is_refused(linked: Linked, data: bytes) -> N
 
     def client(task: Task) -> Resp:
         with pytest.raises(Condition) as refused:
-            linked["NEAR"].links["FAR"].ship_link(task, "SERVER", data, apart=False)
+            linked["NEAR"]._core.links["FAR"].ship_link(task, "SERVER", data, apart=False)
         return refused.value.resp
 
     linked.server(linked.seen.append)

@@ -46,7 +46,7 @@ for command in (lambda: region.writeq_td("LOG", b"x"), lambda: region.readq_td("
         print("went on")
     except RegionClosed as error:
         print("closed", error, sep="|")
-print(region.failed, region.closed)
+print(region.recovery.failed, region.closed)
 region.close()
 """
 
@@ -94,7 +94,7 @@ def test_a_region_whose_store_cannot_be_written_ends_itself_as_failed(
         assert "Input/output error" in line
     assert said[6] == "True True"
     with Region(store=tmp_path / "store") as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         found = region.peek("LOG")
         assert found == [b"%d" % n for n in range(len(found))]
         assert len(found) >= int(done)
@@ -117,5 +117,5 @@ def test_a_region_whose_overflow_file_cannot_be_written_ends_itself_as_failed(tm
         assert rule("REC-STORE-FAILED").message in line
     assert said[6] == "True True"
     with Region(store=tmp_path / "store") as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         assert region.peek("NON") == []

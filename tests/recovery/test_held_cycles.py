@@ -16,7 +16,7 @@ class Held:
         self.region = make(*triggered("TRGQ", kind, "TERMINAL", level=1), queue("LOGQ"))
         self.region.register("PAYP", self.program)
         self.writes(2)
-        assert (self.started, len(self.region.shunted)) == (1, 1)
+        assert (self.started, len(self.region.recovery.shunted)) == (1, 1)
 
     def program(self, task):
         self.started += 1
@@ -25,7 +25,7 @@ class Held:
                 pass
             return
         task.writeq_td("LOGQ", b"new")
-        self.branch = task.region.branch("XA1", task)
+        self.recovery.branch = task.region.recovery.branch("XA1", task)
         assert self.branch.prepare()
         abend = self.branch.lose_coordinator()
         if self.abends:
@@ -47,7 +47,7 @@ class Held:
 def test_a_set_of_the_trigger(kind, abends, level):
     """The cycle stays held; what an abend has left on is over when the doubt is, and a normal end counts as ever."""
     with Held(abends=abends, kind=kind).region as region:
-        held = region.transactions["PAYP"].program.__self__
+        held = region.resources.transactions["PAYP"].program.__self__
         region.set_tdqueue("TRGQ", triggerlevel=level)
         held.writes()
         assert held.started == 1

@@ -56,7 +56,7 @@ def test_every_cell_of_the_table(tmp_path, wait, queue_wait, other_wait, action)
         committed = [] if waits or action == "BACKOUT" else [b"new"]
         assert region.peek("LOGQ") == region.peek("LOG2") == committed
         assert region.peek("PHYQ") == [b"new"]
-        assert (branch.uow in region.shunted.values()) is waits
+        assert (branch.uow in region.recovery.shunted.values()) is waits
         assert outcome(request, region, WRITEQ, "LOGQ") == ("LOCKED" if waits else None)
 
 
@@ -93,7 +93,7 @@ def test_set_uow_ends_the_doubt(tmp_path, uowstate, action, commit, restarted):
     assert waiter.result() == "LOCKED"
     region.set_uow(uow_id, uowstate=uowstate)
     assert contents(region) == DECIDED[commit]
-    assert not region.shunted
+    assert not region.recovery.shunted
     region.writeq_td("LOG2", b"free")
     region = again(region, tmp_path / "store")
     assert contents(region) == (DECIDED[commit][0], [*DECIDED[commit][1], b"free"])
@@ -143,7 +143,7 @@ def test_a_unilateral_decision_is_shown_until_the_coordinator_knows(tmp_path, he
         region.set_uow(uow_id, uowstate=here)
     if restarted:
         region = again(region, tmp_path / "store")
-        branch = region.branch("XA1")
+        branch = region.recovery.branch("XA1")
     assert shown(region) == [(uow_id, f"HEUR{here}", *rule("UOW-HEURISTIC").message.split())]
     info = region.inquire_uow(uow_id)
     assert (info.transid, info.taskid, info.userid.strip()) == ("PAYP", taskid, "CICSUSER")
@@ -166,17 +166,17 @@ def test_waittime_ends_the_doubt(tmp_path, action, restarted):
     before = region.clock.time_ns()
     region.clock.advance(200)
     region.run()
-    assert region.shunted
+    assert region.recovery.shunted
     if restarted:
         now = region.clock.time_ns()
         region = again(region, tmp_path / "store")
         region.clock.advance_to(max(now, region.clock.time_ns()))
     region.clock.advance_to(before + 299 * SECOND)
     region.run()
-    assert region.shunted
+    assert region.recovery.shunted
     region.clock.advance_to(before + 302 * SECOND)
     region.run()
-    assert not region.shunted
+    assert not region.recovery.shunted
     assert contents(region) == DECIDED[action == "COMMIT"]
     region.close()
 
@@ -186,7 +186,7 @@ def test_without_waittime_it_waits_for_ever(tmp_path):
         shunted(region)
         region.clock.advance(10**9)
         region.run()
-        assert region.shunted
+        assert region.recovery.shunted
 
 
 @pytest.mark.rule("REC-INDOUBT-TDINTRA", "REC-INDOUBT-COLD")
@@ -197,7 +197,7 @@ def test_a_start_with_empty_queues_ends_the_doubt(tmp_path, options):
     region.close()
     definitions = () if "tdintra" in options else (queue("LOGQ"), queue("LOG2"))
     with make(*definitions, store=tmp_path / "store", **options) as after:
-        assert not after.shunted
+        assert not after.recovery.shunted
         assert contents(after) == ([], [])
         after.writeq_td("LOG2", b"free")
 
@@ -214,15 +214,15 @@ def test_the_doubt_survives_restarts_with_everything(tmp_path, commit, clean):
     for _ in range(3):
         region.close(clean=clean)
         region = make(store=store)
-        (uow,) = region.shunted.values()
+        (uow,) = region.recovery.shunted.values()
         assert (uow.id, uow.transid, uow.coordinator, uow.state) == (uow_id, "PAYP", "XA1", Cvda.INDOUBT)
         assert outcome(request, region, WRITEQ, "LOG2") == "LOCKED"
         assert region.peek("LOG2") == []
         assert region.peek("LOG2", uncommitted=True) == [b"new"]
-    branch = region.branch("XA1")
+    branch = region.recovery.branch("XA1")
     (branch.commit if commit else branch.back_out)()
     region = again(region, store)
-    assert not region.shunted
+    assert not region.recovery.shunted
     assert region.peek("LOG2") == ([b"new"] if commit else [])
     region.close()
 
@@ -240,7 +240,7 @@ def test_triggers_wait_for_the_decision(tmp_path, commit, restarted):
     if restarted:
         region = again(region, tmp_path / "store")
         region.register("PAYP", program)
-        branch = region.branch("XA1")
+        branch = region.recovery.branch("XA1")
     region.run()
     assert started == []
     branch.commit() if commit else branch.back_out()
@@ -268,7 +268,7 @@ class Triggered:
             return
         self.doubt = False
         task.writeq_td("LOGQ", b"new")
-        branch = task.region.branch("XA1", task)
+        branch = task.region.recovery.branch("XA1", task)
         assert branch.prepare()
         abend = branch.lose_coordinator()
         if self.abends:
@@ -289,7 +289,7 @@ class Triggered:
     def resolve(self):
         """End the doubt; how many tasks that starts."""
         before = self.started
-        self.region.branch("XA1").commit()
+        self.region.recovery.branch("XA1").commit()
         self.region.run()
         return self.started - before
 
@@ -300,7 +300,7 @@ class Triggered:
 def test_a_shunted_triggered_task_holds_the_cycle_of_its_queue(tmp_path, kind, restart):
     """Facility FILE: the end of the task would end the cycle, and the next write start another task."""
     made = Triggered(tmp_path / "store", kind, "FILE")
-    assert (made.started, len(made.region.shunted)) == (1, 1)
+    assert (made.started, len(made.region.recovery.shunted)) == (1, 1)
     if restart:
         made.again(clean=restart == "warm")
     if kind == "NO" and restart == "emergency":  # its records are lost
@@ -366,7 +366,7 @@ def test_an_external_coordinator_drives_the_phases(tmp_path, commit):
         with region.task() as task:
             task.readq_td("LOGQ")
             task.writeq_td("LOG2", b"new")
-            branch = region.branch("TX42", task)
+            branch = region.recovery.branch("TX42", task)
             task.writeq_td("PHYQ", b"the task goes on with another unit of work")
         assert branch.state is Cvda.INFLIGHT
         assert contents(region) == ([b"one", b"two"], [])
@@ -416,7 +416,7 @@ def test_an_external_coordinator_that_says_things_out_of_order(tmp_path, said):
     with doubtful(tmp_path / "store") as region:
         with region.task() as task:
             task.writeq_td("LOGQ", b"new")
-            branch = region.branch("TX42", task)
+            branch = region.recovery.branch("TX42", task)
         *before, last = said
         for word in before:
             getattr(branch, word)()
@@ -437,12 +437,12 @@ def test_the_task_has_used_a_queue_before_that_is_discarded_while_it_is_in_doubt
         task.writeq_td("LOG2", b"committed")
         task.syncpoint()
         task.writeq_td("LOGQ", b"new")
-        branch = region.branch("TX42", task)
+        branch = region.recovery.branch("TX42", task)
     assert branch.prepare()
     region.set_tdqueue("LOG2", enablestatus="DISABLED")
     region.discard_tdqueue("LOG2")
     region = again(region, tmp_path / "store")
-    region.branch("TX42").commit()
+    region.recovery.branch("TX42").commit()
     assert region.peek("LOGQ") == [b"new"]
     region.close()
 
@@ -455,25 +455,25 @@ def test_a_unit_of_work_that_cannot_be_handed_over(tmp_path):
             task.writeq_td("LOG2", b"mine")
             for name, words in (("", "1 character"), ("TX42", "TX42 is unfinished")):
                 with pytest.raises(TdqError, match=words):
-                    region.branch(name, task)
+                    region.recovery.branch(name, task)
             branch.lose_coordinator()
             region.set_uow(branch.uow.id, uowstate="COMMIT")
             with pytest.raises(TdqError, match="TX42 is unfinished"):
-                region.branch("TX42", task)
+                region.recovery.branch("TX42", task)
             branch.forget()
-            again = region.branch("TX42", task)
+            again = region.recovery.branch("TX42", task)
         with pytest.raises(TdqError, match="has ended"):
-            region.branch("TX43", task)
+            region.recovery.branch("TX43", task)
         assert again.prepare()
         again.commit()
         assert contents(region) == ([b"new"], [b"mine"])
-        assert not region.units
+        assert not region.recovery.units
 
 
 def test_a_coordinator_that_is_lost_before_prepare_leaves_nothing(tmp_path):
     with doubtful(tmp_path / "store") as region, region.task() as task:
         task.writeq_td("LOGQ", b"new")
-        branch = region.branch("TX42", task)
+        branch = region.recovery.branch("TX42", task)
         assert branch.lose_coordinator() is None
         assert contents(region) == ([], [])
         region.writeq_td("LOGQ", b"free")
@@ -500,13 +500,13 @@ def test_a_decision_without_the_coordinator_is_compared_with_its_own(tmp_path, h
     uow_id = branch.uow.id
     if restarted:
         region = again(region, tmp_path / "store")
-        branch = region.branch("XA1")
+        branch = region.recovery.branch("XA1")
     (branch.commit if theirs == "COMMIT" else branch.back_out)()
-    assert region.damage == ([] if here == theirs else [HeuristicDamage(uow_id, here, theirs)])
+    assert region.recovery.damage == ([] if here == theirs else [HeuristicDamage(uow_id, here, theirs)])
     assert contents(region) == DECIDED[here == "COMMIT"]
     branch.forget()
     (branch.commit if theirs == "COMMIT" else branch.back_out)()
-    assert len(region.damage) == (here != theirs)
+    assert len(region.recovery.damage) == (here != theirs)
     region.close()
 
 
@@ -543,11 +543,11 @@ def test_a_store_that_does_not_take_the_decision_leaves_it_in_doubt(tmp_path):
         assert contents(region) == DECIDED[False]
         assert outcome(request, region, WRITEQ, "LOG2") == "LOCKED"
     region.store.durable.fault = None
-    region.branch("XA1").commit()
+    region.recovery.branch("XA1").commit()
     assert contents(region) == DECIDED[True]
     region = again(region, tmp_path / "store")
     assert contents(region) == DECIDED[True]
-    assert not region.shunted
+    assert not region.recovery.shunted
     region.close()
 
 
@@ -586,9 +586,9 @@ def test_a_normal_end_settles_what_a_coordinator_has_not_had_prepared(tmp_path):
     region.seed("PHYQ", [b"read", b"left"])
     task = region.task()
     task.readq_td("PHYQ")
-    region.branch("TX1", task)
+    region.recovery.branch("TX1", task)
     region.close()
     make(store=tmp_path / "store").close(clean=False)
     with make(store=tmp_path / "store") as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         assert region.peek("PHYQ") == [b"left"]

@@ -105,8 +105,8 @@ def free(region: Region) -> None:
             assert other.eib.eibresp in (Resp.NORMAL, Resp.QZERO), (name, other.eib.eibresp)
             other.writeq_td(name, b"other")
         other.syncpoint_rollback()
-    assert not region.units
-    assert not region.shunted
+    assert not region.recovery.units
+    assert not region.recovery.shunted
 
 
 def after_an_interrupt(region: Region, task: Task) -> dict[str, list[bytes]]:

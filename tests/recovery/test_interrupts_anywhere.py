@@ -71,7 +71,7 @@ def seen(region: Region) -> dict[str, Any]:
     return {
         "queues": queues,
         "order": list(region.tdqueues),
-        "others": [list(region.transactions), list(region.terminals)],
+        "others": [list(region.resources.transactions), list(region.resources.terminals)],
         "ts": {name: list(queue.items) for name, queue in region.ts.queues.items()},
         "files": files,
     }
@@ -175,9 +175,9 @@ def ended(region: Region, task: Task) -> dict[str, Any]:
     task.syncpoint()
     task.end(normal=True)
     region.run()
-    assert not region.units
+    assert not region.recovery.units
     assert not any(each._unit for each in region.tasks.values())
-    assert not region.starts.requests or len(region.starts.requests) == 1
+    assert not region._core.starts.requests or len(region._core.starts.requests) == 1
     with region.task() as other:
         if "LOGQ" in region.tdqueues:
             region.set_tdqueue("LOGQ", enablestatus="ENABLED")
@@ -202,7 +202,7 @@ def one(
     found = ended(region, task)
     region.close()
     with made(place, durability) as again:
-        assert again.start_type == "WARM"
+        assert again.recovery.start_type == "WARM"
         assert seen(again) == found, interrupt and interrupt.where
     shutil.rmtree(place)
     return found
@@ -251,7 +251,7 @@ def test_a_warm_start_that_was_interrupted_is_made_again(tmp_path: Path, durabil
                 region = opened(tmp_path, durability)
             region.close()
         with made(tmp_path, durability) as again:
-            assert again.start_type == "WARM", interrupt.where
+            assert again.recovery.start_type == "WARM", interrupt.where
             assert seen(again) == found, interrupt.where
 
 
@@ -263,5 +263,5 @@ def test_a_warm_start_that_fails_loses_no_records(tmp_path: Path) -> None:
         with pytest.raises(DefinitionError, match="no_such_module"):
             Region(store=tmp_path / "store", handlers=["no_such_module"])
     with made(tmp_path, "process") as again:
-        assert again.start_type == "WARM"
+        assert again.recovery.start_type == "WARM"
         assert seen(again) == found

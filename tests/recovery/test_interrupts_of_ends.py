@@ -38,7 +38,7 @@ def free(region: Region, where: object) -> None:
         other.readq_td("LOGQ")
         assert other.eib.eibresp == Resp.NORMAL
         other.syncpoint_rollback()
-    assert not region.units, where
+    assert not region.recovery.units, where
 
 
 @DURABILITY

@@ -104,7 +104,7 @@ def after_an_interrupt(world: World, strands: list[Any], where: object) -> None:
         assert source in moved or strand.exception is not None, where
     assert world.triggered <= 1, where
     assert not region.tasks, where
-    assert not region.units, where
+    assert not region.recovery.units, where
     assert not region.dispatcher.strands, where
     with region.task() as other:  # it gets both ends of each queue
         for name in NAMES:

@@ -178,7 +178,7 @@ def test_a_task_is_made_whole_or_not_at_all(way: str, step: int) -> None:
         assert world.ran == [expected] or (not world.ran and interrupt.where), interrupt.where
         assert not region.tasks, interrupt.where
         assert not region.dispatcher.strands, interrupt.where
-        assert not region.units, interrupt.where
+        assert not region.recovery.units, interrupt.where
         again(world, interrupt)
 
 

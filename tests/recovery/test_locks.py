@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_transaction
+from tdqsim.testing import stepped
 from tests.recovery.helpers import DELETEQ, READQ, WRITEQ, again, make, outcome, prepared, queue, request, status
 
 REQUESTS = [READQ, WRITEQ, DELETEQ]
@@ -54,7 +55,7 @@ def test_every_cell_by_stepping_two_tasks(region, theirs, mine):
         task.syncpoint()
 
     region.seed("LOGQ", [b"one", b"two"])
-    one, other = (region.stepped(program, kind) for kind in (theirs, mine))
+    one, other = (stepped(region, program, kind) for kind in (theirs, mine))
     assert one.step() == "syncpoint"
     assert other.step() == ("syncpoint" if CONFLICTS[theirs, mine] else "")
     assert bool(other.waits_for) is not CONFLICTS[theirs, mine]
@@ -150,7 +151,7 @@ def test_every_cell_against_a_shunted_unit_of_work(tmp_path, theirs, mine, waita
     branch.lose_coordinator()
     if restarted:
         region = again(region, tmp_path / "store")
-        branch = region.branch("XA1")
+        branch = region.recovery.branch("XA1")
     handle = region.start(lambda task: request(task, mine, "LOGQ"))
     region.run()
     refused = SHUNTED[theirs, mine]
@@ -236,7 +237,7 @@ def test_who_finds_no_space_is_in_nobodys_way(tmp_path, room):
         region.writeq_td("LOGQ", b"one")
         while outcome(region.writeq_td, "PHYQ", b"x" * 4000) != "NOSPACE":
             pass
-        record = b"y" * region.intra.longest  # for which it takes another control interval
+        record = b"y" * region._core.intra.longest  # for which it takes another control interval
         with region.task() as first, region.task() as second:
             for task in (first, second):
                 assert outcome(task.writeq_td, "LOGQ", record) == "NOSPACE"
@@ -314,7 +315,7 @@ def test_a_queue_of_a_shunted_unit_of_work_stays_disabling(tmp_path):
     assert outcome(region.set_tdqueue, "LOGQ", atiuserid="ANNA") == "INVREQ"
     assert outcome(region.discard_tdqueue, "LOGQ") == "INVREQ"
     region.set_tdqueue("LOGQ", triggerlevel=7)
-    region.branch("XA1").commit()
+    region.recovery.branch("XA1").commit()
     assert status(region, "LOGQ") == "DISABLED"
     region.discard_tdqueue("LOGQ")
     region.close()
@@ -339,7 +340,7 @@ def test_each_end_is_shown_with_the_time_it_has_been_held(region):
 @pytest.mark.rule("UOW-AGE")
 def test_the_age_of_a_unit_of_work_is_that_of_its_wait_state(region):
     def age():
-        (uow,) = (uow for uow in region.units_of_work() if uow.transid == "WAIT")
+        (uow,) = (uow for uow in region.recovery.units_of_work() if uow.transid == "WAIT")
         shown = region.inquire_uow(uow.id, "AGE", "WAITSTATE")
         return shown.waitstate.name, shown.age
 

@@ -69,7 +69,7 @@ def start(place: Path) -> tuple[str, list[bytes], list[bytes], list[bytes]]:
     queues = [define_tdqueue(name=name, type="INTRA", recovstatus=kind) for name, kind in QUEUES.items()]
     with Region(queues, store=place / "store", supplied_queues=False, durability="power") as region:
         second = [record.rstrip(b"x") for record in region.peek("LOGB")]
-        return region.start_type, region.peek("LOGA"), second, region.peek("NONQ")
+        return region.recovery.start_type, region.peek("LOGA"), second, region.peek("NONQ")
 
 
 def allowed(marks: list[str], found: tuple[str, list[bytes], list[bytes], list[bytes]]) -> bool:

@@ -150,10 +150,10 @@ def test_a_prepared_unit_of_work_gives_no_physical_read_back(tmp_path):
     task = region.task()
     task.readq_td("PHYQ")
     task.writeq_td("LOGQ", b"new")
-    assert region.branch("XA1", task).prepare()
+    assert region.recovery.branch("XA1", task).prepare()
     with again(region, tmp_path / "store") as after:
         assert after.peek("PHYQ") == BEFORE[1:]
-        after.branch("XA1").back_out()
+        after.recovery.branch("XA1").back_out()
         assert after.peek("PHYQ") == BEFORE[1:]
         assert after.peek("LOGQ") == []
 

@@ -95,7 +95,7 @@ def test_the_first_write_after_a_restart_starts_no_second_task(tmp_path, kind):
     region.set_terminal("T001", inservice=False)
     region.register("PAYP", lambda _task: None)
     region.writeq_td("TRGQ", b"4")
-    assert len(region.terminal_control.get("TERMINAL", "T001").requests) == 1
+    assert len(region._core.terminal_control.get("TERMINAL", "T001").requests) == 1
     region.close()
 
 
@@ -163,7 +163,11 @@ def test_a_region_that_fails_ends_its_tasks_and_undoes_nothing(tmp_path):
         outside.writeq_td("LOGQ", b"z")
     outside.end(normal=False)
     with make(store=store) as after:
-        assert (after.start_type, after.peek("PHYQ"), after.peek("LOGQ")) == ("EMERGENCY", [b"one", b"two"], [])
+        assert (after.recovery.start_type, after.peek("PHYQ"), after.peek("LOGQ")) == (
+            "EMERGENCY",
+            [b"one", b"two"],
+            [],
+        )
 
 
 def test_a_block_whose_region_fails_says_only_that(tmp_path):
@@ -197,12 +201,12 @@ def test_a_purge_is_too_late_once_the_commit_has_begun(tmp_path):
 def test_tasks_that_end_together_share_a_commit(tmp_path):
     names = [f"Q{number:03d}" for number in range(100)]
     with make(*map(queue, names), store=tmp_path / "store", durability="power") as region:
-        before = region.hardening.commits
+        before = region._core.hardening.commits
         handles = [region.start(lambda task, name=name: task.writeq_td(name, b"x")) for name in names]
         region.run()
         for handle in handles:
             handle.result()
-        assert region.hardening.commits - before == 1
+        assert region._core.hardening.commits - before == 1
         assert all(region.peek(name) == [b"x"] for name in names)
 
 
@@ -329,7 +333,7 @@ def test_a_cold_start_keeps_what_others_will_ask(tmp_path):
     for start, expected in (("AUTO", {uow.id: ("FAR",)}), ("COLD", {uow.id: ("FAR",)}), ("INITIAL", {})):
         region.close(clean=False)
         region = make(queue("LOGQ"), store=store, start=start)
-        assert decisions(region) == expected
+        assert decisions(region._core) == expected
     region.close()
 
 
@@ -376,10 +380,10 @@ def test_a_start_that_is_killed_is_made_again_and_forgets_nothing(tmp_path, monk
         with make(queue("LOGQ"), queue("LOG2"), store=copy, start=then) as after:
             installed = set(after.tdqueues)
             old = installed == {"LOGQ"}
-            seen.add((after.start_type, old))
+            seen.add((after.recovery.start_type, old))
             assert installed in ({"LOGQ"}, {"LOGQ", "LOG2"})
             assert after.peek("LOGQ") == ([b"old"] if old else [])
-            assert bool(after.shunted) is old
+            assert bool(after.recovery.shunted) is old
             kept = decisions(after) == {uow.id: ("FAR",)}
             assert kept or not decisions(after)
             assert kept or "INITIAL" in (start, then)
@@ -424,7 +428,7 @@ def test_a_close_that_the_store_does_not_take_is_a_failure_and_lets_the_store_go
     with pytest.raises(StoreFull):
         region.close()
     assert region.closed
-    assert region.failed
+    assert region.recovery.failed
     with make(store=path) as region:
-        assert region.start_type == "EMERGENCY"
+        assert region.recovery.start_type == "EMERGENCY"
         assert region.peek("PHYQ") == [b"one", b"two"]

@@ -70,7 +70,7 @@ def test_a_region_that_goes_and_comes_between_its_vote_and_the_decision(three, a
     if not agrees:
         three.link("NEAR", "FARB").cut_at("VOTE")
     assert write(three, "LOCL", "ONE", "TWO") == (None if agrees else "ROLLEDBACK")
-    assert not three["FARA"].shunted
+    assert not three["FARA"].recovery.shunted
     three.link("NEAR", "FARB").fault = None
     three.link("NEAR", "FARB").restore()
     assert three["FARA"].peek("FARQ") == three["FARB"].peek("FARQ") == three["NEAR"].peek("LOCL")
@@ -98,7 +98,7 @@ def test_a_region_fails_in_the_midst_of_a_message(two, victim, step, first):
 def share_commits(made: Complex) -> None:
     """Let tasks wait for commits that they share, as with durability power: then others run in the midst of one."""
     for region in made.sysplex.regions.values():
-        region.hardening.shared = True
+        region._core.hardening.shared = True
 
 
 def purged(two: Complex, region: str, state: Cvda) -> list[bool]:
@@ -115,7 +115,7 @@ def purged(two: Complex, region: str, state: Cvda) -> list[bool]:
 
     def operator(task):
         while not handle.done and not done:
-            if any(uow.state is state for uow in two[region].units_of_work()):
+            if any(uow.state is state for uow in two[region].recovery.units_of_work()):
                 done.append(two["NEAR"].purge(handle))
             task.suspend()
 
@@ -149,7 +149,7 @@ def test_the_coordinator_of_a_middle_region_is_lost_while_it_prepares_those_behi
     handle = chain["NEAR"].start(work)
 
     def operator(task):
-        while not any(uow.state is Cvda.INDOUBT for uow in chain["FAR"].units_of_work()):
+        while not any(uow.state is Cvda.INDOUBT for uow in chain["FAR"].recovery.units_of_work()):
             task.suspend()
         chain.link("NEAR", "MID").cut()
 
@@ -212,7 +212,7 @@ def test_a_unit_of_work_that_comes_round_ends_the_same_everywhere(tmp_path, step
 def test_a_unilateral_decision_is_passed_on_to_those_behind(chain, how, again, bounced):
     chain.link("NEAR", "MID").cut_at("COMMIT")
     assert write(chain, "LOCL", "REMQ") is None
-    assert chain["MID"].shunted
+    assert chain["MID"].recovery.shunted
     for applid in again:
         chain[applid].close(clean=False)
         if applid == "MID":
@@ -221,16 +221,16 @@ def test_a_unilateral_decision_is_passed_on_to_those_behind(chain, how, again, b
     if bounced:
         chain.link("MID", "FAR").cut()
         chain.link("MID", "FAR").restore()
-    (uow_id,) = chain["MID"].shunted
+    (uow_id,) = chain["MID"].recovery.shunted
     chain["MID"].set_uow(uow_id, uowstate=how)
     chain.run()
-    assert not chain["FAR"].units_of_work()
+    assert not chain["FAR"].recovery.units_of_work()
     assert chain["FAR"].peek("FARQ") == ([b"new"] if how == "COMMIT" else [])
     if "NEAR" not in chain.sysplex.regions:
         chain.start("NEAR")
     chain.link("NEAR", "MID").restore()
-    assert chain["MID"].damage == ([] if how == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
-    assert chain["FAR"].damage == []  # it did as its coordinator said
+    assert chain["MID"].recovery.damage == ([] if how == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
+    assert chain["FAR"].recovery.damage == []  # it did as its coordinator said
     assert chain.left() == []
 
 
@@ -241,12 +241,12 @@ def test_a_program_outside_coordinates_two_regions(two, commit, again):
     with two["NEAR"].task() as task:
         for name in ("LOCL", "REMQ"):
             task.writeq_td(name, b"new")
-        branch = two["NEAR"].branch("XA1", task)
+        branch = two["NEAR"].recovery.branch("XA1", task)
     assert branch.prepare()
     assert two["FAR"].peek("FARQ") == []
     if again:
-        branch = two.again("NEAR").branch("XA1")
-    assert two["FAR"].units_of_work()[0].state is Cvda.INDOUBT
+        branch = two.again("NEAR").recovery.branch("XA1")
+    assert two["FAR"].recovery.units_of_work()[0].state is Cvda.INDOUBT
     (branch.commit if commit else branch.back_out)()
     two.run()
     assert everywhere(two) == {(b"new",) if commit else ()}
@@ -280,7 +280,7 @@ def test_a_decision_by_hand_is_made_at_one_moment(chain):
     assert write(chain, "LOCL", "REMQ") is None
     chain["NEAR"].close(clean=False)
     chain["FAR"].close(clean=False)
-    (uow_id,) = chain.again("MID").shunted
+    (uow_id,) = chain.again("MID").recovery.shunted
 
     def operator(task):
         task.set_uow(uow_id, uowstate="COMMIT")
@@ -293,7 +293,7 @@ def test_a_decision_by_hand_is_made_at_one_moment(chain):
     chain.run()
     assert chain["FAR"].peek("FARQ") == [b"new"]
     chain.start("NEAR")
-    assert not chain["MID"].damage
+    assert not chain["MID"].recovery.damage
     assert chain.left() == []
 
 
@@ -307,7 +307,7 @@ def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, actio
     two = pair(tmp_path, define_transaction(name="CSMI", waittime="00,00,05", action=action))
     two.link().cut_at("COMMIT")
     assert write(two, "LOCL", "REMQ") is None
-    (uow_id,) = two["FAR"].shunted
+    (uow_id,) = two["FAR"].recovery.shunted
     if down:
         two["FAR"].close(clean=False)
     two.sysplex.clock.advance(301)
@@ -319,7 +319,7 @@ def test_waittime_of_the_mirror_runs_on_the_clock_that_all_share(tmp_path, actio
     assert two["FAR"].inquire_uow(uow_id, "UOWSTATE").uowstate is Cvda[f"HEUR{action}"]
     assert two["FAR"].peek("FARQ") == ([b"new"] if action == "COMMIT" else [])
     two.start("NEAR") if down else two.link().restore()
-    assert two["FAR"].damage == ([] if action == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
+    assert two["FAR"].recovery.damage == ([] if action == "COMMIT" else [HeuristicDamage(uow_id, "BACKOUT", "COMMIT")])
     assert two.left() == []
     two.sysplex.close()
 
@@ -379,10 +379,10 @@ def test_distributed_units_of_work_share_their_commits(tmp_path):
         task.writeq_td(f"L{name}", b"new")
         task.writeq_td(f"R{name}", b"new")
 
-    before = [two[applid].hardening.commits for applid in ("NEAR", "FAR")]
+    before = [two[applid]._core.hardening.commits for applid in ("NEAR", "FAR")]
     handles = [two["NEAR"].start(work, name) for name in names]
     two.run()
-    made = [two[applid].hardening.commits - then for applid, then in zip(("NEAR", "FAR"), before, strict=True)]
+    made = [two[applid]._core.hardening.commits - then for applid, then in zip(("NEAR", "FAR"), before, strict=True)]
     assert all(handle.result() is None for handle in handles)
     assert made == [1, 2]
     for applid in ("NEAR", "FAR"):
@@ -401,14 +401,14 @@ def test_a_store_that_takes_no_decision_leaves_it_in_doubt_when_the_link_goes(tm
     two.link().fault = lambda step: full_from(two["FAR"], 1) if step == "COMMIT" else None
     two.link().cut_at("COMMIT")
     assert write(two, "LOCL", "REMQ") is None
-    (uow,) = two["FAR"].shunted.values()
+    (uow,) = two["FAR"].recovery.shunted.values()
     two.link().restore()
-    assert two["FAR"].shunted
+    assert two["FAR"].recovery.shunted
     two["FAR"].store.durable.fault = None
     two.link().cut()
     two.link().restore()
     assert uow.ended
-    assert two["FAR"].damage == []
+    assert two["FAR"].recovery.damage == []
     assert everywhere(two) == {(b"new",)}
     assert two.left() == []
     two.sysplex.close()
@@ -501,7 +501,7 @@ def test_the_abend_of_a_mirror_that_loses_its_requester(tmp_path, transaction, w
     told = b"".join(two["FAR"].peek("CSMT")).decode("cp037")
     assert message in told
     assert code in told
-    assert two["FAR"].abends == {code: 1}
+    assert two["FAR"].statistics.abends == {code: 1}
     two.sysplex.close()
 
 
@@ -512,13 +512,13 @@ def test_nothing_can_be_done_to_a_unit_of_work_of_a_region_that_has_ended(tmp_pa
     two = pair(tmp_path)
     with two["FAR"].task() as task:
         task.writeq_td("FARQ", b"new")
-        branch = two["FAR"].branch("XA1", task)
+        branch = two["FAR"].recovery.branch("XA1", task)
     assert branch.prepare()
     two["FAR"].close(clean=False)
     for call in (branch.prepare, branch.commit, branch.back_out, branch.forget, branch.lose_coordinator):
         with pytest.raises(RegionClosed, match="FAR"):
             call()
-    two.start("FAR").branch("XA1").commit()
+    two.start("FAR").recovery.branch("XA1").commit()
     assert two["FAR"].peek("FARQ") == [b"new"]
     two.sysplex.close()
 

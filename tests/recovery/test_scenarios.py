@@ -26,7 +26,7 @@ def test_a_refused_request_does_not_make_the_wait_of_its_queue_count(tmp_path, r
         task.writeq_td("LOGQ", b"one")
         task.readq_td("NOWT", nosuspend=True, nohandle=True)
         assert task.eib.eibresp is Resp[refused or "QZERO"]
-        branch = region.branch("XA1", task)
+        branch = region.recovery.branch("XA1", task)
         assert branch.prepare()
         touched, not_touched = rule("REC-INDOUBT-TOUCHED").message.split()
         assert branch.lose_coordinator().code == (not_touched if refused else touched)
@@ -75,7 +75,7 @@ def test_what_is_in_doubt_keeps_its_room_over_a_restart(tmp_path, used, clean):
     for _ in range(2):
         region.writeq_td("PHYQ", LARGE)
     expect_rule("REC-INDOUBT-SPACE", region.writeq_td, "PHYQ", LARGE)
-    region.branch("XA1").commit()
+    region.recovery.branch("XA1").commit()
     assert region.peek("LOGQ") == [b"new"]
     expect_rule("REC-INDOUBT-SPACE", region.writeq_td, "PHYQ", LARGE)
     region.readq_td("LOGQ")
@@ -108,7 +108,7 @@ class Doubt:
         self.sysplex.link("NEAR", "FAR").cut_at("COMMIT")
         self.near.writeq_td("REMQ", b"one")
         self.near.close(clean=False)
-        (self.uow,) = self.far.shunted.values()
+        (self.uow,) = self.far.recovery.shunted.values()
 
     @property
     def near(self):
@@ -146,8 +146,10 @@ def test_a_coordinator_that_was_started_initial_decides_nothing(doubt, restarted
     if restarted:
         doubt.far.close(clean=False)
         doubt.far = doubt.start("FAR")
-        (doubt.uow,) = doubt.far.shunted.values()
-    assert list(doubt.far.shunted) == [doubt.uow.id]  # that nothing is on record says nothing: it had committed
+        (doubt.uow,) = doubt.far.recovery.shunted.values()
+    assert list(doubt.far.recovery.shunted) == [
+        doubt.uow.id
+    ]  # that nothing is on record says nothing: it had committed
     assert doubt.resyncstatus() == rule("REC-RESYNC-COLD").message
     assert outcome(doubt.far.writeq_td, "REMQ", b"two") == "LOCKED"
     if end == "SET UOW":
@@ -156,7 +158,7 @@ def test_a_coordinator_that_was_started_initial_decides_nothing(doubt, restarted
         doubt.far.clock.advance(601)
         doubt.far.run()
     assert doubt.far.peek("REMQ") == [b"one"]
-    assert not doubt.far.shunted
+    assert not doubt.far.recovery.shunted
     doubt.near.writeq_td("REMQ", b"three")
     assert doubt.far.peek("REMQ") == [b"one", b"three"]
 
@@ -166,7 +168,7 @@ def test_a_coordinator_that_was_started_initial_decides_nothing(doubt, restarted
 def test_any_other_start_of_the_coordinator_keeps_its_decision(doubt, start):
     doubt.start("NEAR", start=start)
     assert doubt.far.peek("REMQ") == [b"one"]
-    assert not doubt.far.shunted
+    assert not doubt.far.recovery.shunted
 
 
 @pytest.mark.rule("REC-RESYNC-COLD")
@@ -175,8 +177,8 @@ def test_units_of_work_after_the_initial_start_are_known_again(doubt):
     doubt.far.set_uow(doubt.uow.id, uowstate="COMMIT")
     doubt.sysplex.link("NEAR", "FAR").cut_at("COMMIT")
     doubt.near.writeq_td("REMQ", b"two")
-    assert len(doubt.far.shunted) == 1
+    assert len(doubt.far.recovery.shunted) == 1
     doubt.near.close(clean=False)
     doubt.start("NEAR")
     assert doubt.far.peek("REMQ") == [b"one", b"two"]
-    assert not doubt.far.shunted
+    assert not doubt.far.recovery.shunted

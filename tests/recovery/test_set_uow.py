@@ -31,7 +31,7 @@ def waiting(region):
 
     handle = region.start(work)
     region.run()
-    (found,) = (uow.id for uow in region.units_of_work() if uow.taskid != owner.number)
+    (found,) = (uow.id for uow in region.recovery.units_of_work() if uow.taskid != owner.number)
 
     def end():
         owner.syncpoint()

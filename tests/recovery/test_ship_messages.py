@@ -345,9 +345,9 @@ def test_regions_of_two_threads_have_nothing_in_common_but_bytes(tmp_path: Path)
         for engine, region, name, wire in ((here, near, "FAR", wires[0]), (there, far, "NEAR", wires[1])):
 
             def attach(region: Region = region, name: str = name, wire: Wire = wire) -> LinkEnd:
-                end = LinkEnd(wire, region, name, at_once=False)
+                end = LinkEnd(wire, region._core, name, at_once=False)
                 end.connect(wire)
-                region.links[name] = end
+                region._core.links[name] = end
                 return end
 
             ends.append(engine.outside(attach).result(LONG))
@@ -361,4 +361,4 @@ def test_regions_of_two_threads_have_nothing_in_common_but_bytes(tmp_path: Path)
         assert here.submit(lambda: near.readq_td("REMQ")).result(LONG) == b"new"
         wires[0].cut()
         assert here.submit(lambda: outcome(near.readq_td, "REMQ")).result(LONG) == "SYSIDERR"
-        assert there.submit(lambda: (list(far.units), far.tasks)).result(LONG) == ([], {})
+        assert there.submit(lambda: (list(far.recovery.units), far.tasks)).result(LONG) == ([], {})

@@ -207,7 +207,7 @@ def test_a_start_that_cannot_be_read_is_refused(started: Started, data: bytes) -
 
     def program(task: Task) -> Any:
         with pytest.raises(Condition) as refused:
-            task.region.links["FAR"].ship(task, "START", "FTRN", data=data)
+            task.region._core.links["FAR"].ship(task, "START", "FTRN", data=data)
         return refused.value.resp
 
     handle = started["NEAR"].start(program)

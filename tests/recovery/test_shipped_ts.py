@@ -245,5 +245,5 @@ def test_the_item_and_the_record_beside_it_end_the_same_way(shipped: Shipped, st
 @pytest.mark.parametrize("data", [b"", b"\0\1", b"\0" * 6])
 def test_a_request_that_cannot_be_read_is_refused(shipped: Shipped, command: str, data: bytes) -> None:
     """What comes over a link is not trusted."""
-    ended = shipped.run(lambda task: shipped["NEAR"].links["FAR"].ship(task, command, "SAMEQ", data=data))
+    ended = shipped.run(lambda task: shipped["NEAR"]._core.links["FAR"].ship(task, command, "SAMEQ", data=data))
     assert ended.resp is Resp.ISCINVREQ

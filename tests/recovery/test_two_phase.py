@@ -9,6 +9,7 @@ import pytest
 from tdqsim.cics import Abend, Condition
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.facts import Cvda, Resp
+from tdqsim.testing import add_hook
 from tests.recovery.complexes import STEPS, Complex, HeuristicDamage, decisions, fan, pair, remote, row
 from tests.recovery.helpers import outcome, queue, status
 from tests.rules import expect_rule, rule
@@ -158,9 +159,9 @@ def test_the_mirror_decides_alone_and_damage_is_reported(tmp_path, step, action)
     assert two["FAR"].peek("FARQ") == here
     two.link().restore()
     theirs = "COMMIT" if step == "COMMIT" else "BACKOUT"
-    damage = [(item.here, item.coordinator) for item in two["FAR"].damage]
+    damage = [(item.here, item.coordinator) for item in two["FAR"].recovery.damage]
     assert damage == ([] if action == theirs else [(action, theirs)])
-    assert all(isinstance(item, HeuristicDamage) for item in two["FAR"].damage)
+    assert all(isinstance(item, HeuristicDamage) for item in two["FAR"].recovery.damage)
     assert two.remembered() == set()
     assert two["FAR"].peek("FARQ") == here
     two.sysplex.close()
@@ -171,7 +172,7 @@ def test_set_uow_while_the_link_is_away(two):
     two["FAR"].seed("FARQ", [b"old"])
     two.link().cut_at("COMMIT")
     work(two, commit=True)
-    (uow,) = two["FAR"].shunted.values()
+    (uow,) = two["FAR"].recovery.shunted.values()
     info = two["FAR"].inquire_uow(uow.id)
     assert (info.uowstate, info.waitstate, info.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
     assert info.link.strip() == "NEAR"
@@ -182,7 +183,7 @@ def test_set_uow_while_the_link_is_away(two):
         Cvda.HEURBACKOUT, Cvda.WAITING, "NEAR", "NEAR",
     )  # fmt: skip
     two.link().restore()
-    assert two["FAR"].damage == [HeuristicDamage(uow.id, "BACKOUT", "COMMIT")]
+    assert two["FAR"].recovery.damage == [HeuristicDamage(uow.id, "BACKOUT", "COMMIT")]
     assert two.remembered() == set()
 
 
@@ -197,7 +198,7 @@ def test_a_decision_that_is_not_heard_is_shown_by_its_coordinator(two, restarted
         two["FAR"].close(clean=False)
         two.again("NEAR")
     near = two["NEAR"]
-    (uow_id,) = decisions(near)
+    (uow_id,) = decisions(near._core)
     info = near.inquire_uow(uow_id)
     words = " ".join(Cvda(value).name for value in (info.uowstate, info.waitstate, info.waitcause))
     assert words == rule("UOW-WAITFORGET").message
@@ -397,7 +398,7 @@ class Broken:
 
 @pytest.mark.rule("REC-ISCINVREQ")
 def test_a_failure_that_maps_to_nothing_is_iscinvreq(two):
-    two["FAR"].hook = Broken()
+    add_hook(two["FAR"], Broken())
     for call in (
         lambda: two["NEAR"].writeq_td("REMQ", b"x"),
         lambda: two["NEAR"].readq_td("REMQ"),
@@ -585,7 +586,7 @@ def test_a_chain_of_three_ends_the_same_everywhere(chain, step, link, restart):
     expected = [b"new"] if committed else []
     assert chain.contents() == {("NEAR", "LOCL"): expected, ("MID", "MIDQ"): expected, ("FAR", "FARQ"): expected}
     assert chain.in_doubt() == chain.remembered() == set()
-    assert not any(region.damage for region in chain.sysplex.regions.values())
+    assert not any(region.recovery.damage for region in chain.sysplex.regions.values())
     chain["NEAR"].writeq_td("REMQ", b"free")
 
 
@@ -631,7 +632,7 @@ def test_a_link_that_is_lost_while_a_decision_waits_for_its_shared_commit_change
         for _ in range(100):
             if cut:
                 return
-            if any(uow.state is Cvda.COMMIT for uow in two[where].units_of_work()):
+            if any(uow.state is Cvda.COMMIT for uow in two[where].recovery.units_of_work()):
                 two.link().cut()
                 cut.append(task.number)
             task.suspend()

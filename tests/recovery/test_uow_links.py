@@ -166,7 +166,7 @@ def test_both_ends_of_a_distributed_unit_of_work(two):
         assert (there["LINK"], there["SYSID"]) == ("NEAR", "NEAR")
         assert (here["HOST"], here["PORT"], here["RMIQFY"], here["URID"]) == ("", 0, "", "")
         assert here["XID"] == here["BRANCHQUAL"] == bytes(64)
-        (unit,) = two.far.units.values()
+        (unit,) = two.far.recovery.units.values()
         assert there["UOW"] == unit.id.ljust(16, b"\0")
     assert links(two.near) == links(two.far) == []
 
@@ -246,7 +246,7 @@ def test_a_coordinator_outside_cics(tmp_path, restarted):
     assert shown(info) == rule("UOWLINK-OUTSIDE").message
     assert (info["ROLE"], info["LINK"], info["SYSID"]) == ("COORDINATOR", "TRANSACT", "")
     assert info["XID"].rstrip(b"\0") == b"TRANSACTION-1"
-    region.branch("TRANSACTION-1").commit()
+    region.recovery.branch("TRANSACTION-1").commit()
     assert links(region) == []
     region.close()
 
@@ -343,5 +343,5 @@ def test_a_decision_without_a_coordinator_outside_cics_can_be_forgotten(tmp_path
         (link,) = links(region)
         region.set_uowlink(link["UOWLINK"])
         assert links(region) == units(region) == []
-        assert region.branch("XA1") is None
+        assert region.recovery.branch("XA1") is None
         assert region.peek("LOGQ") == [b"new"]

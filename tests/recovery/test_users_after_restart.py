@@ -37,7 +37,7 @@ def test_no_task_runs_for_a_user_that_is_not_known_any_more(tmp_path: Path, clea
     ran: list[tuple[str, str]] = []
     started(tmp_path, MANY, ran).close(clean=clean)
     with started(tmp_path, FEW, ran) as region:
-        assert list(region.terminals) == ["T001"]
+        assert list(region.resources.terminals) == ["T001"]
         for queue in ("FILQ", "TERQ"):
             region.writeq_td(queue, b"one")
             region.writeq_td(queue, b"two")

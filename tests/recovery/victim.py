@@ -76,7 +76,7 @@ class Life:
         say("op", 0, "open")
         region = region_at(self.path, seed=self.seed, durability=self.durability)
         say("done", 0, "ok")
-        self.branches = {uow.coordinator: region.branch(uow.coordinator) for uow in region.shunted.values()}
+        self.branches = {uow.coordinator: region.recovery.branch(uow.coordinator) for uow in region.recovery.shunted.values()}
         return region
 
     def close(self, region: Region) -> None:
@@ -93,9 +93,11 @@ class Life:
             self.number += 1
             number = self.number
             region.register("WORK", self.program)
-            entry = region.transactions["WORK"]
+            entry = region.resources.transactions["WORK"]
             programs.append(
-                region.task_manager.attach(entry, startcode="S", userid=region.default_user, args=(number,))
+                region._core.task_manager.attach(
+                    entry, startcode="S", userid=region.options.default_user, args=(number,)
+                )
             )
         region.run()
         for name in tuple(self.branches):  # what waits for one in doubt must not wait for ever
@@ -177,7 +179,7 @@ class Life:
     def prepare(self, task: Any, number: int) -> None:
         self.prepares += 1
         name = f"{os.getpid()}.{self.prepares}"
-        branch = task.region.branch(name, task)
+        branch = task.region.recovery.branch(name, task)
         if self.told(number, ("prepare", name), branch.prepare) and not branch.uow.ended:
             self.branches[name] = branch
 

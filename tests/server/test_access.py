@@ -287,7 +287,7 @@ from tdqsim.cics import Access, AccessList
 
 
 def register(region):
-    region.security = AccessList(queues={"PAYTEAM": {"PAY*": Access.UPDATE}}, groups=region.groups)
+    region.security = AccessList(queues={"PAYTEAM": {"PAY*": Access.UPDATE}}, groups=region.options.groups)
 """
 
 

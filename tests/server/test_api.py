@@ -318,7 +318,7 @@ def test_a_process_serves_a_directory_and_ends_in_order(served):
     assert process.wait(timeout=300) == 0
     assert not ready.exists()
     with Region(store=Path(ready).parent / "store") as again:
-        assert again.start_type == "WARM"
+        assert again.recovery.start_type == "WARM"
         assert again.peek("PAYQ") == [b"\xc1\xc2"]
 
 
@@ -539,7 +539,7 @@ def test_a_slash_in_a_name_parts_no_path(api, host, method, name):
         answer = api.request(method, f"/api/v1/regions/PAYREGN/queues/{name}{end}", follow_redirects=False)
         assert answer.status_code in (404, 405, 422), answer.text
         assert answer.headers["content-type"] == "application/problem+json"
-    assert api.get(f"{QUEUE}/records").json()["records"] == [host.regions["PAYREGN"].codepage.decode(b"kept")]
+    assert api.get(f"{QUEUE}/records").json()["records"] == [host.regions["PAYREGN"].options.codepage.decode(b"kept")]
 
 
 def test_the_address_that_the_server_tells_is_the_page_of_the_api(api):

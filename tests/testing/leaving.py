@@ -44,9 +44,9 @@ def message_queues(region: Region) -> None:
 
 
 def sysout(region: Region) -> None:
-    assert region.data_sets.spool.datasets() == []
+    assert region._core.data_sets.spool.datasets() == []
     region.writeq_td("OUTQ", b"left")
-    assert [each.number for each in region.data_sets.spool.datasets()] == [1]
+    assert [each.number for each in region._core.data_sets.spool.datasets()] == [1]
 
 
 def starts(region: Region) -> None:
@@ -106,7 +106,7 @@ def clock(region: Region) -> None:
 
 
 def handlers(region: Region) -> None:
-    assert region.transactions["TRGT"].program is None
+    assert region.resources.transactions["TRGT"].program is None
     region.register("TRGT", print)
 
 
@@ -143,7 +143,7 @@ def terminals(region: Region) -> None:
 
 
 def fault_plans(region: Region) -> None:
-    assert region.hook is None
+    assert region._core.hook is None
     region.writeq_td("PLNQ", b"works")
     FaultPlan(Fault("NOSPACE", command="WRITEQ TD", times=0)).on(region).__enter__()
 

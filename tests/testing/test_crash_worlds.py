@@ -48,8 +48,8 @@ def ship(queue: str):
 def is_on_one_queue(queue: str):
     def check(sysplex: Sysplex, told: list[str]) -> None:
         here, far = sysplex.regions["CICA"], sysplex.regions["CICB"]
-        assert not here.shunted
-        assert not far.shunted
+        assert not here.recovery.shunted
+        assert not far.recovery.shunted
         there = here.peek("HERE") + far.peek(queue)
         assert there == [b"payment"] or not told
         assert "moved" not in told or far.peek(queue) == [b"payment"]

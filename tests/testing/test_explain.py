@@ -100,7 +100,7 @@ def test_a_transaction_that_is_not_there(stores) -> None:
 def test_shunted_units_of_work_are_named(region: Region) -> None:
     task = region.task().__enter__()
     task.writeq_td("LOGQ", b"x")
-    part = region.branch("elsewhere", task)
+    part = region.recovery.branch("elsewhere", task)
     assert part.prepare()
     part.lose_coordinator()
     told = region.explain("LOGQ")

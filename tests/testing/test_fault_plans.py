@@ -232,7 +232,7 @@ def two_phases(plan: FaultPlan) -> tuple[str, list[bytes], int, list[str]]:
             except Condition as condition:
                 outcome = condition.resp.name
         assert sysplex.link(one, two).acquired == (not active.happened)
-        return outcome, two.peek("LOGQ"), len(two.shunted), active.happened
+        return outcome, two.peek("LOGQ"), len(two.recovery.shunted), active.happened
 
 
 @pytest.mark.parametrize(

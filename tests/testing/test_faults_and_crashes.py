@@ -54,7 +54,7 @@ def test_a_condition_happens_at_the_nth_command_that_fits(region: Region) -> Non
             assert (caught.value.resp, caught.value.resp2) == (Resp.IOERR, 3)
         assert region.readq_td("NOQ") == b"2"
     assert len(active.happened) == 2
-    assert region.hook is None
+    assert region._core.hook is None
     assert region.readq_td("NOQ") == b"3"
 
 
@@ -120,7 +120,7 @@ def test_a_link_is_cut_at_a_step_of_two_phases() -> None:
         with FaultPlan(LinkCut("COMMIT")).on(sysplex):
             one.writeq_td("LOGQ", b"x", sysid="CICB")
         assert not sysplex.link(one, two).acquired
-        assert len(two.shunted) == 1
+        assert len(two.recovery.shunted) == 1
         sysplex.link(one, two).restore()
         assert two.peek("LOGQ") == [b"x"]
 
@@ -166,7 +166,7 @@ def test_a_crash_at_the_nth_commit(tmp_path, when: Any, left: list[bytes]) -> No
             write()
         region.close(clean=False)
     with Region(store=tmp_path / "store", supplied_queues=False) as again:
-        assert again.start_type == "EMERGENCY"
+        assert again.recovery.start_type == "EMERGENCY"
         assert again.peek("LOGQ") == left
 
 

@@ -142,7 +142,7 @@ class World:
         self.held.remove(task)
         if what == "shunt":
             self.shunted += 1
-            part = self.region.branch(f"coordinator {self.shunted}", task)
+            part = self.region.recovery.branch(f"coordinator {self.shunted}", task)
             if part.prepare():
                 part.lose_coordinator()
         elif what == "rollback":
@@ -303,9 +303,9 @@ def test_asking_changes_nothing() -> None:
             for queue in ("NOQ", "PHYQ", "LOGQ", "LOGW"):
                 task.writeq_td(queue, b"x")
             before = region.snapshot()
-            room = region.intra.in_use
+            room = region._core.intra.in_use
             for queue in ("NOQ", "PHYQ", "LOGQ", "LOGW"):
                 assert region.explain(queue, task=task) == region.explain(queue, task=task)
-            assert (region.snapshot(), region.intra.in_use) == (before, room)
+            assert (region.snapshot(), region._core.intra.in_use) == (before, room)
             assert task.readq_td("LOGQ") == b"x"
         assert not active.happened

@@ -267,7 +267,7 @@ def test_a_history_checks_itself_over_restarts(tmp_path) -> None:
     history = History()
     for start in ("INITIAL", "EMERGENCY", "EMERGENCY"):
         region = Region(DEFINITIONS, store=tmp_path / "store", supplied_queues=False)
-        assert region.start_type == start
+        assert region.recovery.start_type == start
         history.attach(region)
         for name in NAMES:
             region.writeq_td(name, f"{name} {start} {len(history.events)}".encode())
@@ -291,10 +291,10 @@ def test_a_history_knows_tdintra_empty(tmp_path, clean) -> None:
     task = region.task()
     task.readq_td("LOGQ")
     task.writeq_td("LOGQ", b"in flight")
-    region.branch("XA1", task).prepare()
+    region.recovery.branch("XA1", task).prepare()
     region.close(clean=clean)
     with Region(store=tmp_path / "store", supplied_queues=False, tdintra="EMPTY") as region:
-        assert region.tdintra == "EMPTY"
+        assert region.options.tdintra == "EMPTY"
         history.attach(region)
         region.writeq_td("LOGQ", b"two")
         assert history.check().left == {"LOGQ": 1}

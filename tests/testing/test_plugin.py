@@ -158,7 +158,7 @@ import pytest
 @pytest.mark.tdq_regions("plex.yaml", common="ALLOF")
 def test_it(tdq_regions):
     assert list(tdq_regions) == ["CICA", "CICB"]
-    assert all("PAYP" in region.transactions for region in tdq_regions.values())
+    assert all("PAYP" in region.resources.transactions for region in tdq_regions.values())
     tdq_regions["CICA"].writeq_td("PAYQ", b"there")
     assert tdq_regions["CICB"].peek("PAYQ") == [b"there"]
 
@@ -431,7 +431,7 @@ def test_region(tdq_crashes):
         told.append("written")
 
     def check(region, told):
-        assert region.transactions["PAYP"].program is not None
+        assert region.resources.transactions["PAYP"].program is not None
         assert region.peek("PAYQ") in ([], [region.encode("A")])
 
     assert tdq_crashes(scenario, check).tried > 3

@@ -288,6 +288,6 @@ def test_recycled_stores_start_empty_and_are_not_shared() -> None:
             path = one.store.path
         with Region(DEFINITIONS, supplied_queues=False, store=stores.take()) as again:
             assert again.store.path == path
-            assert again.start_type == "INITIAL"
+            assert again.recovery.start_type == "INITIAL"
             assert (again.peek("NOQ"), again.peek("LOGQ")) == ([], [])
     assert not path.exists()

@@ -116,6 +116,6 @@ def test_the_lines_of_the_package_are_shown_on_demand(tmp_path: Path, options: l
 
 
 def test_the_lines_of_a_fault_of_the_package_are_shown(tmp_path: Path) -> None:
-    body = "def test_it(tdq_region):\n    tdq_region.tdqueues = None\n    tdq_region.peek('PAYQ')\n"
+    body = "def test_it(tdq_region):\n    tdq_region._core.tdqueues = None\n    tdq_region.peek('PAYQ')\n"
     text = run_apart(tmp_path, f"{HEAD}{body}")
     assert "tdqsim/" in text, text

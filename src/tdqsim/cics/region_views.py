@@ -80,7 +80,7 @@ class Recovery:
     @property
     def damage(self) -> Sequence[HeuristicDamage]:
         """Units of work whose heuristic decision differs from the decision of their coordinator."""
-        return tuple(self._core.damage)
+        return self._core.damage
 
     def units_of_work(self) -> tuple[UnitOfWork, ...]:
         """Those of ``units``, then those of ``shunted``, each in order of age."""

@@ -10,6 +10,7 @@ from tdqsim.cics import Condition
 from tdqsim.cics.region import Region
 from tdqsim.definitions import parse_definitions
 from tdqsim.facts import Cvda, Resp
+from tdqsim.testing import add_hook
 
 FIXED = "recordformat: FIXED, blockformat: BLOCKED, recordsize: 4, blocksize: 8"
 TEXT = f"""
@@ -43,7 +44,7 @@ def reg(request, tmp_path):
     dd = {"IN": tmp_path / "in", "OUT": {"path": str(tmp_path / "out"), "space": "24"}}
     with Region(parse_definitions(TEXT), dd=dd, supplied_queues=False) as region:
         if request.param == "long":
-            region.hook = Watcher()
+            add_hook(region, Watcher())
         yield region
 
 
@@ -85,7 +86,8 @@ def test_what_changes_between_two_records_counts_for_the_next(reg, change, met):
 def test_a_hook_that_comes_in_between_sees_the_rest(reg):
     found = reg.readq_td_all("INQ")
     next(found)
-    reg.hook = watcher = Watcher()
+    watcher = Watcher()
+    add_hook(reg, watcher)
     assert list(found) == RECORDS[1:]
     assert watcher.commands.count("READQ TD") == 10  # nine records and QZERO
 
@@ -166,7 +168,7 @@ def one_by_one(path: Path, *, long: bool) -> list[object]:
     dd = {"IN": path / "in", "OUT": {"path": str(path / "out"), "space": "12"}}
     with Region(parse_definitions(TEXT), dd=dd, supplied_queues=False) as region:
         if long:
-            region.hook = Watcher()
+            add_hook(region, Watcher())
         with region.task() as task:
             for _ in range(7):
                 meet(task.readq_td, "INQ")

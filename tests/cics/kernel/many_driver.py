@@ -7,6 +7,7 @@ from typing import Any
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.core.dispatch import WAIT, Strand, WaitQueue
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tdqsim.testing import add_hook
 
 __all__ = ["QUEUES", "Driver"]
 
@@ -51,7 +52,7 @@ class Driver:
         self.region.register("DTIM", self.program)
         self.region.register("PLAN", self.program)
         if guarded:
-            self.region.hook = Guard()
+            add_hook(self.region, Guard())
 
     def close(self) -> None:
         self.region.close()
@@ -103,8 +104,8 @@ class Driver:
 
     def begin(self, name: str, *, dtimout: bool) -> None:
         slot = self.slots[name] = Slot(name)
-        entry = self.region.transactions["DTIM" if dtimout else "PLAN"]
-        slot.strand = self.region.task_manager.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
+        entry = self.region.resources.transactions["DTIM" if dtimout else "PLAN"]
+        slot.strand = self.region._core.task_manager.attach(entry, startcode="U", userid="CICSUSER", args=(slot,))
 
     def together(self, **letters: tuple[Any, ...]) -> Any:
         """Tell several tasks something, and let all run; what can be seen then."""

@@ -55,7 +55,7 @@ def test_the_level_starts_one_task(make_region: Make, recovstatus: str) -> None:
     fill(region, "TRGQ", b"5", b"6")
     assert len(facts) == 2
     assert region.tdqueues["TRGQ"].triggers == 2  # type: ignore[attr-defined]
-    assert region.abends == {}  # what a program asserts would be its abend
+    assert region.statistics.abends == {}  # what a program asserts would be its abend
 
 
 @pytest.mark.rule("ATI-DIRECT-INSIDE-WRITEQ", "ATI-LOGICAL-AT-COMMIT", "ATI-ROLLBACK-NEVER")
@@ -498,7 +498,7 @@ def test_a_failing_handler_leaves_the_region_and_the_writer_alone(make_region: M
     region.register("PAYP", lambda task: task.nosuch)
     for number in range(5):
         region.writeq_td("TRGQ", b"%d" % number)
-    assert region.abends == {"ASRA": 5}
+    assert region.statistics.abends == {"ASRA": 5}
     assert len(region.peek("TRGQ")) == 5
     handle = region.start("PAYP")
     with pytest.raises(Abend, match="AttributeError"):

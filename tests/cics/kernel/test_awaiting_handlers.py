@@ -60,7 +60,7 @@ def test_callables_are_given_to_the_transactions_of_the_catalogue_too(tmp_path, 
     else:
         first.shutdown(immediate=True)
     with Region(store=tmp_path / "store", handlers=given) as again:
-        assert (again.start_type, again.start("TA").result()) == (start, "TA")
+        assert (again.recovery.start_type, again.start("TA").result()) == (start, "TA")
 
 
 def test_a_handler_given_so_must_be_callable(tmp_path):

@@ -150,7 +150,7 @@ def test_remote_queues_without_a_link(region: Region) -> None:
     expect_rule("TD-SYSIDERR", region.readq_td, "REMQ")
     expect_rule("TD-SYSIDERR", region.writeq_td, "NOQ", b"x", sysid="CICB")
     expect_rule("TD-SYSIDERR", region.deleteq_td, "NONE", sysid="CICB")
-    assert expect_rule("TD-SYSID-LOCAL", region.writeq_td, "NOQ", b"x", sysid=region.sysid) is None
+    assert expect_rule("TD-SYSID-LOCAL", region.writeq_td, "NOQ", b"x", sysid=region.options.sysid) is None
     assert region.peek("NOQ") == [b"x"]
 
 

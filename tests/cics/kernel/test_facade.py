@@ -17,6 +17,7 @@ from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import Resp
+from tdqsim.testing import stepped
 from tests.rules import expect_rule, rule
 
 
@@ -229,7 +230,7 @@ def writes(task, *queues):
 @pytest.mark.rule("STEP-LOCKS")
 def test_free_an_end_that_nobody_has_is_taken():
     with made() as reg:
-        first = reg.stepped(writes, "LOGQ")
+        first = stepped(reg, writes, "LOGQ")
         assert first.before == "writeq_td"
         assert reg.peek("LOGQ", uncommitted=True) == []
         assert first.step() == ""
@@ -240,7 +241,7 @@ def test_free_an_end_that_nobody_has_is_taken():
 @pytest.mark.rule("STEP-LOCKS")
 def test_own_an_end_that_it_has_itself():
     with made() as reg:
-        first = reg.stepped(writes, "LOGQ", "LOGQ")
+        first = stepped(reg, writes, "LOGQ", "LOGQ")
         assert first.step() == "writeq_td"
         first.step()
         assert first.done
@@ -249,7 +250,7 @@ def test_own_an_end_that_it_has_itself():
 @pytest.mark.rule("STEP-LOCKS")
 def test_held_an_end_that_another_has_is_waited_for():
     with made() as reg:
-        first, second = reg.stepped(writes, "LOGQ", "NOQ"), reg.stepped(writes, "LOGQ")
+        first, second = stepped(reg, writes, "LOGQ", "NOQ"), stepped(reg, writes, "LOGQ")
         first.step()
         assert second.step() == ""
         assert "LOGQ" in second.waits_for
@@ -262,7 +263,7 @@ def test_held_an_end_that_another_has_is_waited_for():
 @pytest.mark.rule("STEP-LOCKS")
 def test_claimed_an_end_that_others_wait_for_goes_to_them_first():
     with made() as reg:
-        first, second, third = (reg.stepped(writes, "LOGQ", "NOQ") for _ in range(3))
+        first, second, third = (stepped(reg, writes, "LOGQ", "NOQ") for _ in range(3))
         first.step()
         second.step()
         third.step()
@@ -275,7 +276,7 @@ def test_claimed_an_end_that_others_wait_for_goes_to_them_first():
 @pytest.mark.rule("STEP-LOCKS")
 def test_a_reader_waits_for_the_commit_of_a_writer():
     with made() as reg:
-        writer, reader = reg.stepped(writes, "LOGQ", "NOQ"), reg.stepped(reads)
+        writer, reader = stepped(reg, writes, "LOGQ", "NOQ"), stepped(reg, reads)
         writer.step()
         reader.step()
         assert reader.waits_for == "TD_READ LOGQ"
@@ -288,10 +289,10 @@ def test_retained_an_end_of_a_shunted_unit_of_work_is_refused():
     with made() as reg:
         with reg.task() as task:
             task.writeq_td("LOGQ", b"in doubt")
-            branch = reg.branch("XA1", task)
+            branch = reg.recovery.branch("XA1", task)
         branch.prepare()
         branch.lose_coordinator()
-        second = reg.stepped(writes, "LOGQ")
+        second = stepped(reg, writes, "LOGQ")
         second.step()
         assert second.done
         with pytest.raises(Exception, match="LOCKED"):
@@ -301,7 +302,7 @@ def test_retained_an_end_of_a_shunted_unit_of_work_is_refused():
 @pytest.mark.rule("STEP-LOCKS")
 def test_a_deadlock_made_by_hand():
     with made() as reg:
-        one, other = reg.stepped(writes, "LOGQ", "OTHQ"), reg.stepped(writes, "OTHQ", "LOGQ")
+        one, other = stepped(reg, writes, "LOGQ", "OTHQ"), stepped(reg, writes, "OTHQ", "LOGQ")
         one.step()
         other.step()
         one.step()
@@ -316,11 +317,11 @@ def test_a_deadlock_made_by_hand():
 
 def test_what_cannot_be_stepped():
     with made() as reg:
-        first = reg.stepped(writes)
+        first = stepped(reg, writes)
         assert first.done
         with pytest.raises(TdqError, match="has ended"):
             first.step()
-        second = reg.stepped(reads)
+        second = stepped(reg, reads)
         with pytest.raises(TdqError, match="allowed are 1 or more"):
             second.step(0)
 

@@ -9,6 +9,7 @@ import pytest
 
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.facts import Resp
+from tdqsim.testing import add_hook, remove_hook
 
 
 class Recording:
@@ -29,7 +30,8 @@ class Recording:
 
 @pytest.mark.parametrize("queue", ["NOQ", "LOGQ", "PHYQ"])
 def test_a_hook_sees_every_command(region: Region, queue: str) -> None:
-    region.hook = hook = Recording()
+    hook = Recording()
+    add_hook(region, hook)
     with region.task() as task:
         task.writeq_td(queue, b"x")
         assert task.readq_td(queue) == b"x"
@@ -39,7 +41,7 @@ def test_a_hook_sees_every_command(region: Region, queue: str) -> None:
         ("before", "READQ TD", queue), ("after", "READQ TD", b"x"),
         ("before", "READQ TD", queue), ("after", "READQ TD", "QZERO"),
     ]  # fmt: skip
-    region.hook = None
+    remove_hook(region, hook)
     region.writeq_td(queue, b"x")
     assert len(hook.seen) == 6
 
@@ -47,7 +49,7 @@ def test_a_hook_sees_every_command(region: Region, queue: str) -> None:
 @pytest.mark.parametrize("queue", ["NOQ", "LOGQ"])
 def test_a_hook_may_break_a_command(region: Region, queue: str) -> None:
     region.writeq_td(queue, b"x")
-    region.hook = Recording(breaks="READQ TD")
+    add_hook(region, Recording(breaks="READQ TD"))
     with region.task() as task:
         with pytest.raises(Condition, match="broken on purpose"):
             task.readq_td(queue)

@@ -41,13 +41,13 @@ def nearly_full(make_region: Make) -> Region:
 @pytest.mark.rule("INSTALL-RECOVERY-ROOM")
 def test_records_that_find_no_room_stay_where_they_are(make_region: Make) -> None:
     region = nearly_full(make_region)
-    before, used = region.peek("NOQ"), region.intra.count()
+    before, used = region.peek("NOQ"), region._core.intra.count()
     with pytest.raises(InstallRefused, match=rule("INSTALL-RECOVERY-ROOM").message):
         region.install([queue("AQ", "PHYSICAL"), queue("NOQ", "PHYSICAL")])
     with pytest.raises(Condition) as refused:
         region.create_tdqueue("NOQ", "TYPE(INTRA) RECOVSTATUS(LOGICAL)")
     assert (refused.value.name, refused.value.resp2) == ("INVREQ", 500)
-    assert (region.peek("NOQ"), region.intra.count()) == (before, used)
+    assert (region.peek("NOQ"), region._core.intra.count()) == (before, used)
     assert region.store.durable.queue(b"NOQ") is None
     for name in ("AQ", "NOQ"):  # neither of the two was replaced
         assert region.inquire_tdqueue(name, "RECOVSTATUS").recovstatus.name == "NOTRECOVABLE"
@@ -72,4 +72,4 @@ def test_records_go_along(make_region: Make, before: str, after: str) -> None:
     gone = 0 if after == "LOGICAL" else 2
     assert region.peek("XQ") == [*records[gone:], b"new"]
     region.deleteq_td("XQ")
-    assert region.intra.count() == 0
+    assert region._core.intra.count() == 0

@@ -95,7 +95,7 @@ def test_a_large_unit_of_work_keeps_order(region: Region) -> None:
         task.syncpoint_rollback()
         assert [task.readq_td("LOGQ") for _ in range(400)] == records[100:]
         assert task.readq_td("LOGQ", nohandle=True) == b""
-    assert region.intra.count() == 0
+    assert region._core.intra.count() == 0
 
 
 # -- locks: what another unit of work has done, and what mine may do ---------------------------------------------------
@@ -348,17 +348,17 @@ def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], wai
     region.run()
     assert region.tdqueues["SHQ"].enablestatus is Cvda.DISABLED
     assert region.peek("SHQ") == ([b"doubt"] if waitaction == "REJECT" else [b"doubt", b"early"])
-    assert region.shunted == {}
+    assert region.recovery.shunted == {}
 
 
 def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
     region.seed("LOGQ", [b"x"] * 2000)
-    commits = region.hardening.commits
+    commits = region._core.hardening.commits
     with region.task() as task:
         for _ in range(10):
             task.readq_td("LOGQ")
         task.syncpoint_rollback()
-    assert region.hardening.commits == commits  # nothing was ever written
+    assert region._core.hardening.commits == commits  # nothing was ever written
     assert len(region.peek("LOGQ")) == 2000
 
 
@@ -367,11 +367,11 @@ def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
     region = make_region(durability="power")
     queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
     region.install(queues)
-    commits = region.hardening.commits
+    commits = region._core.hardening.commits
     handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), queue.name) for queue in queues]
     region.run()
     assert all(handle.exception is None for handle in handles)
-    assert region.hardening.commits - commits == 1
+    assert region._core.hardening.commits - commits == 1
     assert all(region.peek(queue.name) == [b"x"] for queue in queues)
 
 

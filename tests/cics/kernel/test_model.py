@@ -228,7 +228,7 @@ class RegionMachine(RuleBasedStateMachine):
         self.region.close(clean=clean)
         self.model.restart(clean=clean, empty=empty)
         self.region = self.open(tdintra="EMPTY" if empty else "NOEMPTY")
-        assert self.region.start_type == ("WARM" if clean else "EMERGENCY")
+        assert self.region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
 
     @invariant()
     def same_records(self) -> None:
@@ -245,11 +245,11 @@ class RegionMachine(RuleBasedStateMachine):
         if not hasattr(self, "region"):
             return
         queues: list[Any] = list(self.region.tdqueues.values())
-        assert self.region.intra.in_use >= sum(queue.cis for queue in queues)
-        assert self.region.intra.count() == sum(queue.cis for queue in queues)
+        assert self.region._core.intra.in_use >= sum(queue.cis for queue in queues)
+        assert self.region._core.intra.count() == sum(queue.cis for queue in queues)
         idle = all(not uow.ends for uow in self.model.uows)
         if idle and not any(self.model.records.values()):
-            assert self.region.intra.count() == 0
+            assert self.region._core.intra.count() == 0
 
     def teardown(self) -> None:
         if hasattr(self, "region"):

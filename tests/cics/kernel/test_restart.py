@@ -66,7 +66,14 @@ def test_how_the_last_run_ended_decides(make_region: Make, tmp_path: Path) -> No
     types.append(make_region(store=store))
     types[-1].close()
     types.append(make_region(store=store, start="COLD"))
-    assert [region.start_type for region in types] == ["INITIAL", "WARM", "WARM", "EMERGENCY", "EMERGENCY", "COLD"]
+    assert [region.recovery.start_type for region in types] == [
+        "INITIAL",
+        "WARM",
+        "WARM",
+        "EMERGENCY",
+        "EMERGENCY",
+        "COLD",
+    ]
 
 
 @pytest.mark.rule("RESTART-INFLIGHT")
@@ -80,7 +87,7 @@ def test_units_of_work_in_flight_never_happened(make_region: Make, tmp_path: Pat
     first.close(clean=False)
     second = make_region(store=tmp_path / "store")
     assert second.peek("LOGQ") == [b"1", b"2"]
-    assert second.units_of_work() == ()
+    assert second.recovery.units_of_work() == ()
 
 
 @pytest.mark.rule("RESTART-PHYSICAL-LAST-READ")
@@ -156,8 +163,8 @@ def test_definitions_come_from_the_catalogue(make_region: Make, tmp_path: Path, 
     assert second.tdqueues["NEWQ"].enablestatus is Cvda[rule("RESTART-ENABLED").message]
     assert second.tdqueues["TRGQ"].triggerlevel == int(rule("RESTART-SET-KEPT").message)  # type: ignore[attr-defined]
     assert second.tdqueues["TRGQ"].signature == signature
-    assert second.transactions["NEWT"].dtimout_ns == 90 * 10**9
-    assert second.terminal_control.get("TERMINAL", "T001").inservice
+    assert second.resources.transactions["NEWT"].dtimout_ns == 90 * 10**9
+    assert second._core.terminal_control.get("TERMINAL", "T001").inservice
 
 
 @pytest.mark.rule("RESTART-ORDER")
@@ -182,8 +189,8 @@ def test_the_order_of_installation_is_kept(make_region: Make, tmp_path: Path, cl
     for _ in range(2):
         names = [each.tdqueue for each in region.browse_tdqueue("TYPE")]
         assert names == ["ZZZZ", "AAAA", "MMMM", "BBBB", "GONE"]
-        assert list(region.transactions)[:2] == ["TRN9", "TRN1"]
-        assert list(region.terminals) == ["T009", "T001"]
+        assert list(region.resources.transactions)[:2] == ["TRN9", "TRN1"]
+        assert list(region.resources.terminals) == ["T009", "T001"]
         region.close(clean=clean)
         region = make_region(store=store)
 
@@ -251,13 +258,13 @@ def test_a_prepared_unit_of_work_survives_with_its_locks(
     uow.prepare()
     uow.shunt(link="CICB")
     task._unit = None
-    cis = first.intra.count()
+    cis = first._core.intra.count()
     first.close(clean=clean)
     second = make_region(store=store)
-    again = second.shunted[uow.id]
+    again = second.recovery.shunted[uow.id]
     assert (again.state, again.waitstate, again.waitcause) == (Cvda.INDOUBT, Cvda.SHUNTED, Cvda.CONNECTION)
     assert (again.transid, again.userid, again.link, again.coordinator) == ("PAYP", "PAYUSER", "CICB", "XA.42")
-    assert second.intra.count() == cis
+    assert second._core.intra.count() == cis
     assert second.peek("LOGQ") == [b"1", b"2", b"3"]
     expect_rule("RESTART-INDOUBT", second.readq_td, "LOGQ")
     expect_rule("RESTART-INDOUBT", second.writeq_td, "LOG2", b"x")
@@ -268,7 +275,7 @@ def test_a_prepared_unit_of_work_survives_with_its_locks(
     second.close(clean=False)
     third = make_region(store=store)
     assert third.peek("LOGQ") == expected
-    assert third.shunted == {}
+    assert third.recovery.shunted == {}
 
 
 # -- control intervals ----------------------------------------------------------------------------------------------------------
@@ -285,12 +292,12 @@ def test_a_full_data_set(make_region: Make, queue: str) -> None:
     assert "5 control intervals" in error.detail
     region.writeq_td(queue, b"y" * 180)  # what is left of the last one
     expect_rule("TD-NOSPACE", region.writeq_td, queue, b"z")
-    assert (region.intra.count(), region.intra.nospace) == (5, 2)
+    assert (region._core.intra.count(), region._core.intra.nospace) == (5, 2)
     assert region.readq_td(queue) == b"0" * 300  # the first one is free again
     region.writeq_td(queue, b"z" * 300)
     assert len(region.peek(queue)) == 6
     region.deleteq_td(queue)
-    assert region.intra.count() == 0
+    assert region._core.intra.count() == 0
 
 
 def test_backed_out_writes_give_their_room_back(make_region: Make) -> None:
@@ -302,10 +309,10 @@ def test_backed_out_writes_give_their_room_back(make_region: Make) -> None:
             with pytest.raises(Condition, match="NOSPACE"):
                 task.writeq_td("LOGQ", b"x" * 300)
             task.syncpoint_rollback()
-        assert region.intra.count() == 0
+        assert region._core.intra.count() == 0
     for name in QUEUES:
         region.writeq_td(name, b"x" * 300)
-    assert region.intra.count() == 3
+    assert region._core.intra.count() == 3
     with region.task() as task:  # room freed by a read is free at the commit, not before
         task.writeq_td("LOG2", b"x" * 480)
         task.writeq_td("LOG2", b"x" * 480)
@@ -326,10 +333,10 @@ def test_a_full_disk_is_nospace_and_loses_nothing(make_region: Make, queue: str)
             written += 1
     assert [int(record[:6]) for record in region.peek(queue)] == list(range(written))
     assert written > 20
-    cis = region.intra.count()
+    cis = region._core.intra.count()
     region.deleteq_td(queue)
     assert cis == -(-written // 2)
-    assert region.intra.count() == 0
+    assert region._core.intra.count() == 0
 
 
 @pytest.mark.parametrize("queue", ["PHYQ", "LOGQ"])
@@ -397,7 +404,7 @@ def test_a_seed_that_does_not_fit_adds_nothing(make_region: Make) -> None:
         with pytest.raises(Condition, match="NOSPACE"):
             region.seed(queue, [b"x" * 300] * 3)
         assert region.peek(queue) == [b"a" * 300, b"b" * 100]
-        assert region.intra.count() == 1
+        assert region._core.intra.count() == 1
         region.deleteq_td(queue)
 
 

@@ -228,7 +228,9 @@ class Runs:
 
     def begin(self, **options: Any) -> Region:
         region = Region(DEFINITIONS, store=self.path, clock=self.clock, **options)
-        region.register("LATE", lambda task: self.seen.append((region.start_type, everything(task), task.eib.eibtrmid)))
+        region.register(
+            "LATE", lambda task: self.seen.append((region.recovery.start_type, everything(task), task.eib.eibtrmid))
+        )
         return region
 
 
@@ -253,7 +255,7 @@ def test_all_requests_are_there_after_a_warm_start_and_run_when_their_time_has_c
     region.close()
     runs.clock.advance(3600)
     region = runs.begin()
-    assert region.start_type == "WARM"
+    assert region.recovery.start_type == "WARM"
     run_what_is_due(region)
     assert runs.seen == [("WARM", [], ""), ("WARM", [b"with data"], ""), ("WARM", [b"at a terminal"], "T001")]
     region.close()
@@ -347,7 +349,7 @@ def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Run
     region.close(clean=False)
     runs.clock.advance(3600)
     region = runs.begin()
-    assert region.start_type == "EMERGENCY"
+    assert region.recovery.start_type == "EMERGENCY"
     run_what_is_due(region)
     assert sorted(data for _, data, _ in runs.seen) == [[b"committed"], [b"kept"]]
     later(region, 5 * 3600)
@@ -398,13 +400,13 @@ def test_a_protected_start_of_a_unit_of_work_in_doubt_waits_for_its_decision(run
     with region.task() as task:
         task.writeq_td("LOGQ", b"record")
         task.start("LATE", b"protected", protect=True)
-        branch = region.branch("XA1", task)
+        branch = region.recovery.branch("XA1", task)
         assert branch.prepare()
     region.close(clean=False)
     region = runs.begin()
     run_what_is_due(region)
     assert runs.seen == []
-    branch = region.branch("XA1")
+    branch = region.recovery.branch("XA1")
     (branch.commit if commit else branch.back_out)()
     run_what_is_due(region)
     assert runs.seen == ([("EMERGENCY", [b"protected"], "")] if commit else [])

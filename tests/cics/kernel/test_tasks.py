@@ -171,7 +171,7 @@ def test_an_exception_is_asra_and_the_region_lives(make_region: Callable[..., Re
     assert line.startswith(rule("TASK-ABEND-MESSAGE").message)
     assert "PROG" in line
     assert "abend ASRA" in line
-    assert region.abends == {"ASRA": 1}
+    assert region.statistics.abends == {"ASRA": 1}
 
 
 @pytest.mark.rule("TASK-ABEND")
@@ -438,7 +438,7 @@ def test_start_runs_later_on_the_simulated_clock(region: Region) -> None:
             assert seen == []
         region.run()
     assert rule("IC-START").command == "START"
-    assert region.abends == {}  # what a program asserts would be its abend
+    assert region.statistics.abends == {}  # what a program asserts would be its abend
     assert [(data, code, (moment - begun) // 10**9) for data, code, moment in seen] == [
         (b"first", "SD", 5),
         (b"second", "SD", 90),
@@ -573,7 +573,7 @@ def test_enq_serialises(region: Region) -> None:
         second.syncpoint()
         expect_rule("ENQ-ENQBUSY", first.enq, b"RES", nosuspend=True)
         expect_rule("ENQ-LENGERR", first.enq, b"")
-    assert region.enqueues == {}
+    assert region._core.enqueues == {}
     assert rule("ENQ-WAITS").command == "ENQ"
 
 
@@ -707,12 +707,12 @@ def test_units_of_work_have_ids_and_titles(region: Region) -> None:
     with region.task() as one, region.task() as two:
         one.writeq_td("LOGQ", b"x")
         two.readq_td("LOG2", nohandle=True)
-        units = region.units_of_work()
+        units = region.recovery.units_of_work()
         assert [unit.taskid for unit in units] == [one.number, two.number]
         assert all(isinstance(unit, UnitOfWork) and len(unit.id) == 8 for unit in units)
         assert units[0].id != units[1].id
         one.syncpoint()
-        assert region.units_of_work() == units[1:]
+        assert region.recovery.units_of_work() == units[1:]
 
 
 def test_an_interrupt_goes_to_the_program_outside_and_leaves_no_lock(region: Region) -> None:
@@ -723,7 +723,7 @@ def test_an_interrupt_goes_to_the_program_outside_and_leaves_no_lock(region: Reg
     region.start(program)
     with pytest.raises(KeyboardInterrupt):
         region.run()
-    assert (region.tasks, region.units) == ({}, {})
+    assert (region.tasks, region.recovery.units) == ({}, {})
     region.writeq_td("LOGQ", b"free")
     assert region.peek("LOGQ") == [b"free"]
 
@@ -736,7 +736,7 @@ def test_messages_may_go_to_any_queue_and_never_wait(make_region: Callable[..., 
     with region.task() as task:
         task.writeq_td("CSMT", b"mine")
         outcome(region, lambda other: other.abend("TWO"))  # lost when that would have to wait
-        assert region.abends == {"ONE": 1, "TWO": 1}
+        assert region.statistics.abends == {"ONE": 1, "TWO": 1}
     assert len(region.peek("CSMT")) == (3 if recovstatus == "LOGICAL" else 5)
 
 

@@ -261,7 +261,7 @@ def in_doubt(region: Region, change) -> None:
     """Leave a unit of work that has made a change, prepared, to a coordinator that is gone."""
     with region.task() as task:
         change(task)
-        branch = region.branch("TX1", task)
+        branch = region.recovery.branch("TX1", task)
     assert branch.prepare()
 
 
@@ -281,7 +281,7 @@ def test_what_a_unit_of_work_in_doubt_did_to_a_recoverable_queue_is_with_it_in_t
         expect_rule("TS-LOCKED", region.writeq_ts, "REC1", b"more")
         expect_rule("TS-LOCKED", region.deleteq_ts, "REC1")
         assert items(region, "REC1") == changed
-    branch = region.branch("TX1")
+    branch = region.recovery.branch("TX1")
     (branch.commit if commit else branch.back_out)()
     wanted = changed if commit else [b"one", b"two"]
     assert items(region, "REC1") == wanted
@@ -313,7 +313,7 @@ def test_what_a_unit_of_work_in_doubt_did_to_a_kept_file_is_with_it_in_the_next_
                 expect_rule("FILE-LOCKED", task.read_file, "ACCT", locked, update=True)
             else:
                 expect_rule("FILE-LOCKED", task.write_file, "ACCT", locked + b" again", locked)
-    branch = region.branch("TX1")
+    branch = region.recovery.branch("TX1")
     (branch.commit if commit else branch.back_out)()
     wanted = changed if commit else {b"A1": b"A1 first"}
     if defined == "before":

@@ -148,7 +148,7 @@ def test_queues_that_are_not_there_or_not_to_be_seen(reg):
     result = cemt(reg, "I TD(NONE)")
     assert (result.rows[0].outcome, result.errors) == (rule("CEMT-NOT-FOUND").message, 1)
     assert rule("CEMT-NOT-FOUND").message in result.text
-    reg.ressec, reg.security = "ALWAYS", AccessList(queues={"CICSUSER": {"MYQ1": Access.NONE, "*": Access.READ}})
+    reg._core.ressec, reg.security = "ALWAYS", AccessList(queues={"CICSUSER": {"MYQ1": Access.NONE, "*": Access.READ}})
     assert cemt(reg, "I TD(MYQ1)").rows[0].outcome == rule("CEMT-NOT-AUTHORIZED").message
     assert "MYQ1" not in [row.name for row in cemt(reg, "I TD").rows]
 

@@ -9,6 +9,7 @@ from tdqsim.cics import CemtError, Condition, Region, cemt
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda
+from tdqsim.testing import stepped
 from tests.rules import rule
 
 LOGQ = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
@@ -28,7 +29,7 @@ def waiter(task):
 
 
 def two_tasks(reg):
-    first = reg.stepped(holder, transid="HOLD")
+    first = stepped(reg, holder, transid="HOLD")
     first.step()
     second = reg.start(waiter, transid="WAIT")
     reg.dispatcher.run_ready()
@@ -127,7 +128,7 @@ def test_units_of_work(word, kept):
     with made() as reg:
         with reg.task(transid="PAYP") as task:
             task.writeq_td("LOGQ", b"x")
-            branch = reg.branch("XA1", task)
+            branch = reg.recovery.branch("XA1", task)
         branch.prepare()
         branch.lose_coordinator()
         screen = cemt(reg, "I UOW")
@@ -258,7 +259,7 @@ def test_files_terminals_and_ts_queues_are_set(others):
     with reg.task() as task:
         assert refused(task.read_file, "ACCT", b"A1") == "DISABLED"
     assert cemt(reg, "S TERM(T001) OUT").rows[0].values.servstatus is Cvda.OUTSERVICE
-    assert not reg.facilities["TERMINAL", "T001"].inservice
+    assert not reg._core.facilities["TERMINAL", "T001"].inservice
     assert cemt(reg, "S TERM(T001) INS").rows[0].values.servstatus is Cvda.INSERVICE
     assert cemt(reg, "S TERM(NONE) INS").rows[0].outcome == "NOT FOUND"
     gone = cemt(reg, "S TSQ(BASKET) DELETE")

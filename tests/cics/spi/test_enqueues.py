@@ -95,7 +95,7 @@ def test_the_two_lifetimes_of_a_name_count_apart(reg):
         assert busy(other, "NAME")
         task.deq("NAME", task=True)
         assert not busy(other, "NAME")
-    assert reg.enqueues == {}
+    assert reg._core.enqueues == {}
 
 
 def test_a_name_that_was_about_to_be_given_to_a_purged_task_is_free(reg):
@@ -112,7 +112,7 @@ def test_a_name_that_was_about_to_be_given_to_a_purged_task_is_free(reg):
         reg.start(free_and_purge)
         reg.run()
         assert outcome(waiter.result) == "AEXY"
-        assert reg.enqueues == {}
+        assert reg._core.enqueues == {}
 
 
 @pytest.mark.rule("UOWENQ-ORDER")
@@ -299,7 +299,7 @@ def test_an_indoubt_failure_frees_the_names_got_for_the_unit_of_work(reg):
     task.writeq_td("LOGQ", b"x")
     task.enq("FOR UOW")
     task.enq("FOR TASK", task=True)
-    branch = reg.branch("XA1", task)
+    branch = reg.recovery.branch("XA1", task)
     assert branch.prepare()
     branch.lose_coordinator()
     assert [each["RESOURCE"] for each in enqueues(reg)] == ["LOGQ", "FOR TASK"]

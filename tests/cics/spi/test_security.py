@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim.cics import Access, AccessList, Region, SecurityPolicy, Sysplex, cemt
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
+from tdqsim.testing import stepped
 from tests.rules import expect_rule, rule
 
 NOBODY = AccessList(queues={}, commands={})
@@ -135,13 +136,13 @@ def test_access_lists_name_groups():
 
 def test_the_groups_of_a_region_are_there_for_its_policy():
     with Region([define_tdqueue(name="PAYQ", type="INTRA")], groups={"DAN": ["PAYTEAM"]}, ressec="ALWAYS") as reg:
-        reg.security = AccessList(queues={"PAYTEAM": {"PAYQ": Access.UPDATE}}, groups=reg.groups)
+        reg.security = AccessList(queues={"PAYTEAM": {"PAYQ": Access.UPDATE}}, groups=reg.options.groups)
         with reg.task(userid="DAN") as task:
             task.writeq_td("PAYQ", b"x")
         with reg.task(userid="EVE") as task:
             expect_rule("SEC-GROUP", task.writeq_td, "PAYQ", b"x")
     with Region([]) as reg:
-        assert reg.groups == {}
+        assert reg.options.groups == {}
 
 
 def test_groups_issue_commands_and_name_other_users_too():
@@ -184,7 +185,7 @@ def test_the_program_outside_names_users_that_are_known():
             lambda user: reg.task(userid=user),
             lambda user: reg.start("RUNS", userid=user),
             lambda user: reg.start(lambda task: ran.append(task.userid), transid="FUNC", userid=user),
-            lambda user: reg.stepped(lambda task: ran.append(task.userid), transid="STEP", userid=user),
+            lambda user: stepped(reg, lambda task: ran.append(task.userid), transid="STEP", userid=user),
             lambda user: reg.install([define_tdqueue(name="R", type="INTRA")], user=user),
             lambda user: cemt(reg, "I TDQ", userid=user),
         ]
@@ -206,16 +207,16 @@ def test_terminals_name_users_that_are_known_and_may_be_named():
     no_surrogate = AccessList(surrogates={"BOB": ["EVE"]})
     for policy in (FEW, no_surrogate):
         with Region(wanted[:1], security=policy) as reg:  # a cold start goes on without it
-            assert list(reg.terminals) == []
+            assert list(reg.resources.terminals) == []
             together = [wanted[0], define_tdqueue(name="R", type="INTRA")]
             error = expect_rule("SEC-USER-INSTALL", reg.install, together)
             assert "(T001): user ID EVE" in str(error)
             assert "R" not in reg.tdqueues
     with Region(wanted[1:], security=FEW) as reg:
-        assert list(reg.terminals) == ["T002"]
+        assert list(reg.resources.terminals) == ["T002"]
     with Region([], security=no_surrogate) as reg:
         reg.install(wanted[:1], user="BOB")
-        assert list(reg.terminals) == ["T001"]
+        assert list(reg.resources.terminals) == ["T001"]
 
 
 @pytest.mark.rule("SEC-SECURITYNAME")
@@ -231,11 +232,11 @@ def test_a_link_whose_user_cannot_be_used_is_the_default_user_s(policy):
     with Sysplex() as plex:
         here = plex.region(near, applid="A", sysid="CICA", supplied_queues=False)
         there = plex.region(far, applid="B", sysid="CICB", security=policy, supplied_queues=False)
-        assert list(there.connections) == ["CICA"]
+        assert list(there.resources.connections) == ["CICA"]
         with here.task() as task:
             task.writeq_td("FARQ", b"x")
             users = {there.inquire_task(number, "USERID").userid.rstrip() for number in there.tasks}
-        assert users == {there.default_user if policy is FEW else "EVE"}
+        assert users == {there.options.default_user if policy is FEW else "EVE"}
         assert there.peek("Q") == [b"x"]
 
 

@@ -99,7 +99,7 @@ def test_a_session_is_a_terminal_to_set():
 
         @reg.transaction("PAYP")
         def program(task):
-            ran.append((task.eib.eibtrmid, reg.terminal_control.get("SYSTEM", "CONN").task is task))
+            ran.append((task.eib.eibtrmid, reg._core.terminal_control.get("SYSTEM", "CONN").task is task))
             task.deleteq_td("SESS")
 
         def after(**change):
@@ -157,7 +157,7 @@ def test_what_is_installed_is_told_as_it_stands_so_that_another_region_has_the_s
         reg.set_tdqueue(name, **change)
     reg.set_tdqueue(name, enablestatus="ENABLED")
     told = ("ATIFACILITY", "ATITERMID", "ATITRANID", "TRIGGERLEVEL")
-    with Region(installed(reg), supplied_queues=False) as other:
+    with Region(installed(reg._core), supplied_queues=False) as other:
         assert other.inquire_tdqueue(name, *told) == reg.inquire_tdqueue(name, *told)
 
 
@@ -166,7 +166,7 @@ def test_what_a_trigger_attribute_may_not_be(reg):
     reg.set_tdqueue("TERQ", enablestatus="DISABLED")
     expect_rule("SET-USERID-FACILITY", reg.set_tdqueue, "TERQ", atiuserid="BOB")
     expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="NONE")
-    for name, remotesystem in (("FARP", "CICB"), ("HERE", reg.sysid)):
+    for name, remotesystem in (("FARP", "CICB"), ("HERE", reg.options.sysid)):
         reg.install([define_transaction(name=name, remotesystem=remotesystem)])
     expect_rule("SET-UNKNOWN-TRANSACTION", reg.set_tdqueue, "TERQ", atitranid="FARP")
     reg.set_tdqueue("TERQ", atitranid="HERE")

@@ -106,7 +106,7 @@ def test_a_waiting_task_is_ended_and_backed_out(reg, how):
         assert (owner.eib.eibresp, owner.eib.eibresp2) == (Resp.NORMAL, 0)
         assert outcome(handle.result) == rule("SET-TASK-PURGE").message
     assert reg.peek("LOGQ") == []
-    assert reg.shunted == {}
+    assert reg.recovery.shunted == {}
     reg.writeq_td("LOGQ", b"free again")
 
 

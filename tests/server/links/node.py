@@ -108,8 +108,8 @@ class Node:
         name = "OWNQ" if self.role == "NEAR" else "FARQ"
         return self.do(
             lambda: {
-                "records": [record.decode() for record in self.region.peek(name)], "shunted": len(self.region.shunted),
-                "decisions": len(decisions(self.region)) + len(heuristics(self.region)), "tasks": len(self.region.tasks),
+                "records": [record.decode() for record in self.region.peek(name)], "shunted": len(self.region.recovery.shunted),
+                "decisions": len(decisions(self.region._core)) + len(heuristics(self.region._core)), "tasks": len(self.region.tasks),
                 "acquired": self.link.acquired,
             }
         )  # fmt: skip

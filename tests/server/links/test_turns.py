@@ -69,7 +69,7 @@ class Peer:
         return [one.kind for one in self.heard if one.answers]
 
     def left(self) -> tuple[int, ...]:
-        return len(self.region.units), len(self.region.shunted), len(self.link.end.mirrors), len(self.region.tasks)
+        return len(self.region.recovery.units), len(self.region.recovery.shunted), len(self.link.end.mirrors), len(self.region.tasks)
 
 
 @pytest.fixture
@@ -166,13 +166,13 @@ def test_a_unit_of_work_of_another_region_is_a_lost_link(peer, kind):
         peer.step(step)
     peer.link.cut()
     peer.run()
-    assert len(peer.region.shunted) == 1
+    assert len(peer.region.recovery.shunted) == 1
     other = Peer.__new__(Peer)
     other.region, other.link = peer.region, FarLink(peer.region, "OTHR", "OTHRAPPL")
     other.attach()
     other.step(kind)
     assert not other.link.acquired
-    assert len(peer.region.shunted) == 1
+    assert len(peer.region.recovery.shunted) == 1
     assert peer.left()[2:] == (0, 0)
 
 

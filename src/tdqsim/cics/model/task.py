@@ -14,7 +14,7 @@ from tdqsim.core.dispatch import Strand
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
-    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.region import RegionBase, RegionData
     from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.transaction import Handler
     from tdqsim.cics.model.unit import UnitOfWork
@@ -119,6 +119,11 @@ class TaskData:
 
     def __repr__(self) -> str:
         return f"<Task {self.number} {self.transid}{' ended' if self._ended else ''}>"
+
+    @property
+    def region(self) -> RegionBase:
+        """The region in which it runs."""
+        return self._region.facade
 
     @property
     def _has_uow(self) -> bool:
