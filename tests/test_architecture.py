@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.testing._rings import rings
 
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "tdqsim"
@@ -61,6 +62,7 @@ INSIDE_CICS = {
 COMMAND_LINE_ONLY = {"rich", "typer"}
 LARGEST_RING = 6
 LONGEST_MODULE = 600
+MOST_NAMES_OF_A_REGION = 90
 
 
 def paths() -> list[Path]:
@@ -248,6 +250,11 @@ def test_no_ring_is_larger_than_six_modules() -> None:
 def test_no_module_is_longer_than_600_lines() -> None:
     found = {shown(path): len(path.read_text("utf-8").splitlines()) for path in PATHS}
     assert {name: lines for name, lines in found.items() if lines > LONGEST_MODULE} == {}
+
+
+def test_a_region_has_at_most_90_public_names() -> None:
+    with Region(supplied_queues=False) as region:
+        assert len([name for name in dir(region) if not name.startswith("_")]) <= MOST_NAMES_OF_A_REGION
 
 
 def for_type_checkers(path: Path) -> Iterator[str]:

@@ -67,6 +67,7 @@ with Region([intra, extra, alias, far, paid]) as region:
         return sum(int(task.text(record)) for record in task.readq_td_all(queue))
 
     paid_out: int = region.start(total, "PAYQ").result()
+    stepped(region, total, "PAYQ").step()
     region.start("PAYP")
     region.start(lambda task: task.writeq_td("PAYQ", b"1"), transid="PAYP")
     with region.task() as t:

@@ -19,7 +19,7 @@ from tdqsim.cics.text import ceci
 from tdqsim.definitions import Definitions, parse_csd
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import System
-from tdqsim.testing import StillClock
+from tdqsim.testing import StillClock, stepped
 from tdqsim.testing.stores import RecycledStores
 
 from ._steps import Outcome, Step, name_of, plain
@@ -184,7 +184,7 @@ class Stage:
         with ceci.session(self._region, task=task.__enter__()) as session:
             for command in commands:
                 assert session.execute(command).response == 0, command
-            branch: Any = self._region.branch(name, task)
+            branch: Any = self._region.recovery.branch(name, task)
             branch.prepare()
             branch.lose_coordinator()
         return branch

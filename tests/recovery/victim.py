@@ -76,7 +76,9 @@ class Life:
         say("op", 0, "open")
         region = region_at(self.path, seed=self.seed, durability=self.durability)
         say("done", 0, "ok")
-        self.branches = {uow.coordinator: region.recovery.branch(uow.coordinator) for uow in region.recovery.shunted.values()}
+        self.branches = {
+            uow.coordinator: region.recovery.branch(uow.coordinator) for uow in region.recovery.shunted.values()
+        }
         return region
 
     def close(self, region: Region) -> None:

@@ -69,7 +69,12 @@ class Peer:
         return [one.kind for one in self.heard if one.answers]
 
     def left(self) -> tuple[int, ...]:
-        return len(self.region.recovery.units), len(self.region.recovery.shunted), len(self.link.end.mirrors), len(self.region.tasks)
+        return (
+            len(self.region.recovery.units),
+            len(self.region.recovery.shunted),
+            len(self.link.end.mirrors),
+            len(self.region.tasks),
+        )
 
 
 @pytest.fixture
