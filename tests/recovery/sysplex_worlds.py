@@ -229,7 +229,7 @@ class World:
             raise StoreFull("no room, for the test")
 
     def end(self, letter: str, *, clean: bool) -> None:
-        self.recovery.damage += len(self[letter].recovery.damage)
+        self.damage += len(self[letter].recovery.damage)
         self.ending = True
         if clean:
             self[letter].store.durable.fault = None
@@ -273,7 +273,7 @@ class World:
                 self.tell(f"purge a task of {letter}")
                 self[letter].purge(rng.choice(waiting))
         elif self.unilateral and letter in self and self[letter].recovery.shunted:
-            uow_id = rng.choice([*self[letter].shunted])
+            uow_id = rng.choice([*self[letter].recovery.shunted])
             how = rng.choice(("COMMIT", "BACKOUT", "FORCE"))
             self.tell(f"SET UOW {how} in {letter}")
             self[letter].set_uow(uow_id, uowstate=how, nohandle=True)
@@ -362,8 +362,8 @@ class World:
             assert error.code in ("MINE", "AKCS", "AEXY", "AEXJ", "ASPN"), repr(error)
 
     def _check_region(self, region: Region) -> None:
-        self.recovery.damage += len(region.recovery.damage)
-        region.recovery.damage.clear()
+        self.damage += len(region.recovery.damage)
+        region._core.damage.clear()
         assert not region.recovery.shunted, [*region.recovery.shunted.values()]
         assert not region.recovery.units, [*region.recovery.units.values()]
         assert not decisions(region._core)

@@ -25,7 +25,7 @@ class Held:
                 pass
             return
         task.writeq_td("LOGQ", b"new")
-        self.recovery.branch = task.region.recovery.branch("XA1", task)
+        self.branch = task.region.recovery.branch("XA1", task)
         assert self.branch.prepare()
         abend = self.branch.lose_coordinator()
         if self.abends:

@@ -344,18 +344,18 @@ def test_a_decision_is_forgotten_with_the_next_commit_and_told_again_until_then(
     """NEAR fails, or its store takes no more, before it has taken note that FAR has heard: it does no harm."""
     assert write(two, "LOCL", "REMQ") is None
     two["FAR"].close()
-    assert [*decisions(two.again("NEAR")).values()] == [("FAR",)]
+    assert [*decisions(two.again("NEAR")._core).values()] == [("FAR",)]
     two.start("FAR")
-    assert not decisions(two["NEAR"])
+    assert not decisions(two["NEAR"]._core)
     full_from(two["NEAR"], 1)
     assert outcome(two["NEAR"].writeq_td, "LOCL", b"refused") == "ROLLEDBACK"
     two["NEAR"].store.durable.fault = None
-    assert decisions(two["NEAR"])
+    assert decisions(two["NEAR"]._core)
     two.link().cut()
     two.link().restore()
     two["NEAR"].writeq_td("LOCL", b"kept")
     two["FAR"].close()
-    assert not decisions(two.again("NEAR"))
+    assert not decisions(two.again("NEAR")._core)
     two.start("FAR")
     assert two["NEAR"].peek("LOCL") == [b"new", b"kept"]
     assert two["FAR"].peek("FARQ") == [b"new"]
