@@ -81,7 +81,7 @@ class Stage:
         self._names = Names(makers)
         self._names.update({name: getattr(self, name) for name in vars(Stage) if not name.startswith("_")})
         self._names.update({name: getattr(definitions, name) for name in definitions.__all__})
-        self._names.update({each.__name__: each for each in CLASSES} | {"NOON": NOON, "ran": []})
+        self._names.update({each.__name__: each for each in CLASSES} | {"NOON": NOON, "ran": [], "stepped": stepped})
 
     def __enter__(self) -> Self:
         return self
@@ -280,7 +280,7 @@ class SteppedSteps:
         self._steps = steps
         self._outcomes: list[Outcome] = []
         self._issued = 0
-        self._stepped = region.stepped(self._run, transid=name)
+        self._stepped = stepped(region, self._run, transid=name)
 
     def _run(self, task: Any) -> None:
         for text in self._steps:

@@ -235,7 +235,7 @@ def outcomes(programs: list[Program], limit: int, **options: Any) -> tuple[set[s
         finally:
             waits = sorted(strand.name for strand in stage.dispatcher.strands if strand.waiting_for is not None)
             ends = [region.peek(name) for name in NAMES]
-            seen.add(repr((sorted(logs.items(), key=repr), ends, waits, sorted(region.abends))))
+            seen.add(repr((sorted(logs.items(), key=repr), ends, waits, sorted(region.statistics.abends))))
             stage.deadlock = ""
             stage.regions.clear()  # nothing is judged here: each end is an outcome
             stage.close = region.close

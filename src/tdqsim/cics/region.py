@@ -122,7 +122,7 @@ class Region(RegionCommands):
     """
 
     __slots__ = (
-        "applid", "clock", "diagnostics", "dispatcher", "files", "options", "programs", "recovery", "resources",
+        "clock", "diagnostics", "dispatcher", "files", "options", "programs", "recovery", "resources",
         "screens", "statistics", "store", "tasks", "tdqueues", "ts",
     )  # fmt: skip
 

@@ -30,7 +30,7 @@ from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.queues.checks import final_target
 
 if TYPE_CHECKING:
-    from tdqsim.cics import Region
+    from tdqsim.cics.region_core import RegionCore
     from tdqsim.ibmi import System
 
 __all__ = ["DURABLE", "ENQ", "Footprint", "Frozen", "Touch", "touched_by_api", "touched_by_command"]
@@ -99,7 +99,7 @@ Touches = tuple[Touch, ...] | None
 """The resources of a command; None when it may use anything."""
 
 
-def _td(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _td(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     if arguments.get("sysid"):
         return None
     name = str(arguments["queue"]).rstrip(" ")
@@ -116,12 +116,12 @@ def _td(region: Region, arguments: Mapping[str, object]) -> Touches:
     return (own, _terminals(region)) if triggers and queue.atifacility != "FILE" else (own,)
 
 
-def _inquire_td(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _inquire_td(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     name = str(arguments["tdqueue"]).rstrip(" ")
     return (Touch(("TD", region.applid, name), writes=False),)
 
 
-def _ts(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _ts(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     if arguments.get("sysid") or region.links:
         return None
     name: Any = arguments["queue"]
@@ -129,7 +129,7 @@ def _ts(region: Region, arguments: Mapping[str, object]) -> Touches:
     return (Touch(("TS", region.applid, text.rstrip(" \0")), held=True),)
 
 
-def _file(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _file(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     files = region.files
     if region.links or any(isinstance(each.view, Path) or _relates(each) for each in files.known.values()):
         return (Touch(("files", region.applid), held=True),)  # an alternate index and its base are one data set
@@ -147,41 +147,41 @@ def _relates(entry: Any) -> bool:
     return entry.definition is not None and bool(entry.definition.relate)
 
 
-def _enq(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _enq(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     name: Any = arguments["resource"]
     length: Any = arguments.get("length")
     data = region.encode(name) if isinstance(name, str) else bytes(name)
     return (Touch((ENQ, region.applid, data[:length]), held=True),)
 
 
-def _start(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _start(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     if arguments.get("sysid") or region.links:
         return None
     own = Touch(("START", region.applid), held=True)
     return (own, _terminals(region)) if arguments.get("termid") else (own,)
 
 
-def _program(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _program(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     return None if arguments.get("sysid") or region.links else ()
 
 
-def _return(region: Region, arguments: Mapping[str, object]) -> Touches:
+def _return(region: RegionCore, arguments: Mapping[str, object]) -> Touches:
     return (_terminals(region),) if arguments.get("transid") else ()
 
 
-def _terminal(region: Region, _arguments: Mapping[str, object]) -> Touches:
+def _terminal(region: RegionCore, _arguments: Mapping[str, object]) -> Touches:
     return (_terminals(region),)
 
 
-def _terminals(region: Region) -> Touch:
+def _terminals(region: RegionCore) -> Touch:
     return Touch(("terminals", region.applid))
 
 
-def _nothing(_region: Region, _arguments: Mapping[str, object]) -> Touches:
+def _nothing(_region: RegionCore, _arguments: Mapping[str, object]) -> Touches:
     return ()
 
 
-_TOUCHES: Final[dict[str, Callable[[Region, Mapping[str, object]], Touches]]] = {
+_TOUCHES: Final[dict[str, Callable[[RegionCore, Mapping[str, object]], Touches]]] = {
     **dict.fromkeys(("WRITEQ TD", "READQ TD", "DELETEQ TD"), _td),
     "INQUIRE TDQUEUE": _inquire_td,
     **dict.fromkeys(("WRITEQ TS", "READQ TS", "DELETEQ TS"), _ts),
@@ -205,7 +205,7 @@ _TOUCHES: Final[dict[str, Callable[[Region, Mapping[str, object]], Touches]]] = 
 }  # fmt: skip
 
 
-def touched_by_command(region: Region, command: str, arguments: Mapping[str, object]) -> Touches:
+def touched_by_command(region: RegionCore, command: str, arguments: Mapping[str, object]) -> Touches:
     """The resources that a command of a task of a region may use; None when it may use anything."""
     touches = _TOUCHES.get(command)
     return None if touches is None else touches(region, arguments)

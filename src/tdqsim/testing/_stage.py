@@ -242,7 +242,7 @@ class _Yields:
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:  # noqa: ARG002  (a hook's)
         """Let another task run before this command, and record what the command uses."""
         self._give_way()
-        self._dispatcher.use(touched_by_command(self._region, command, arguments), command)
+        self._dispatcher.use(touched_by_command(core_of(self._region), command, arguments), command)
         if command == "SYNCPOINT ROLLBACK":
             self._dispatcher.end_unit()
 
@@ -290,7 +290,7 @@ def _uses_everything(method: Callable[..., Any]) -> Callable[..., Any]:
 
 for _name in (
     "browse_tdqueue", "close", "explain", "install", "load_handlers", "peek", "register", "seed", "set_terminal",
-    "shutdown", "snapshot", "start", "stepped",
+    "shutdown", "snapshot", "start",
 ):  # fmt: skip
     setattr(StagedRegion, _name, _uses_everything(getattr(Region, _name)))
 

@@ -10,6 +10,7 @@ from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.handlers import own_name, startable
 from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.core.stepping import Stepped
+from tdqsim.testing._stage import StagedDispatcher
 
 __all__ = ["stepped"]
 
@@ -43,6 +44,8 @@ def stepped(
     """
     core = core_of(region)
     core.check("stepped")
+    if isinstance(core.dispatcher, StagedDispatcher):
+        core.dispatcher.use_everything()
     user = core.task_manager.user_for(userid)
     handle: Stepped = Stepped(core.dispatcher)
 

@@ -487,6 +487,7 @@ class RegionData:
 class RegionBase:
     """The base of :class:`~tdqsim.cics.region.Region`, for modules below it."""
 
-    __slots__ = ("__weakref__", "_core")
+    __slots__ = ("__weakref__", "_core", "applid")
 
     _core: RegionData
+    applid: str
