@@ -11,7 +11,6 @@ from zoneinfo import ZoneInfo
 import typer
 
 from tdqsim import client, datasets
-from tdqsim.cics.internals import core_of
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_places
 from tdqsim.cli.errors import Exit, InputError, warn
@@ -294,7 +293,7 @@ _Printed = tuple[list[_Row], dict[int, list[str]]]
 
 def _printed_here(region: Region, letter: str, number: int) -> _Printed:
     """The data sets of a class, or the one with a number, and the lines of each."""
-    spool = core_of(region).data_sets.spool
+    spool = on_demand.internals.core_of(region).data_sets.spool
     chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
     texts = {
         each.number: list(datasets.render(spool.read(each), each.control, region.options.codepage)) for each in chosen

@@ -7,6 +7,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.cli import on_demand
 from tdqsim.cli.output import emit, emit_table
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Report:
             counts = {key: counted[key] for key in ("writes", "reads", "deletes", "triggers", "peak_items")}
             queues.append({"TDQUEUE": name, **info.as_dict(plain=True), **counts})
         # Tasks of the region that wait for records that no task will write.
-        own = [(strand.name, strand.waiting_for) for strand in region.dispatcher.strands if strand.owner is region]
+        core, strands = on_demand.internals.core_of(region), region.dispatcher.strands
+        own = [(strand.name, strand.waiting_for) for strand in strands if strand.owner is core]
         waiting = [f"{name} waits for {queue.name}" for name, queue in own if queue is not None]
         return cls(region.applid, region.options.sysid, seed, seconds, queues, tasks, abends, waiting)
 
