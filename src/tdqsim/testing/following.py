@@ -66,7 +66,7 @@ class Follower:
             self.history.attach(target)
         else:
             self._raw = list(history.events)
-            recorded(target).recorder = None  # a region takes the method `trace` of its recorder when the recorder is set
+            recorded(target).recorder = None  # a region takes ``trace`` of its recorder when it is set
             self.history.trace = trace
             recorded(target).recorder = self.history
 
