@@ -257,7 +257,7 @@ def test_the_user_of_a_request_is_the_user_of_its_task(browser, host):
 
     sign_on(browser)
     csrf = browser.get("/api/v1/session").json()["csrf"]
-    host.engine.outside(lambda: setattr(region, "recorder", Watch())).result()
+    host.engine.outside(lambda: setattr(region._core, "recorder", Watch())).result()
     browser.post(RECORDS, json={"text": "x"}, headers={**HERE, "X-CSRF-Token": csrf})
     assert "ALICE" in users
 
