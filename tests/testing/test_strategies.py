@@ -58,9 +58,16 @@ def test_records_reach_negative_numbers_level_88_and_every_table_length() -> Non
         "01 R. 05 KIND PIC X. 88 IS-OLD VALUE 'O'. 05 AMOUNT PIC S9V9 COMP-3. 05 N PIC 9. "
         "05 T PIC X OCCURS 0 TO 3 DEPENDING ON N."
     ).record()
-    for name, value in (("KIND", "O"), ("KIND", "X"), ("AMOUNT", Decimal("-9.9")), ("N", 3)):
-        found = find(records(layout), lambda record, n=name, v=value: layout.decode(record)[n] == v)
-        assert layout.decode(found)[name] == value
+    wanted = {
+        "level 88": lambda values: values["KIND"] == "O",
+        "another value": lambda values: values["KIND"] != "O",
+        "negative": lambda values: values["AMOUNT"] < 0,
+        "full table": lambda values: len(values["T"]) == 3,
+        "empty table": lambda values: values["T"] == [],
+    }
+    for holds in wanted.values():
+        record = find(records(layout), lambda record, holds=holds: holds(layout.decode(record)))
+        assert holds(layout.decode(record))
 
 
 @settings(max_examples=20, deadline=None)

@@ -143,7 +143,7 @@ class Pct(Policy):
     """Random priorities that change at random moments."""
 
     def __init__(self, seed: int, depth: int, steps: int) -> None:
-        self._random = random = Random(seed)  # noqa: S311  (repeatable on purpose)
+        self._random = random = Random(seed)
         self._priorities: dict[int, float] = {}
         count = min(depth - 1, max(steps - 1, 0))
         self._changes = dict(zip(random.sample(range(1, max(steps, 2)), count), range(count), strict=True))

@@ -63,7 +63,7 @@ def save_verdicts(path: Path, verdicts: Mapping[str, str]) -> None:
 def draw(verdicts: Mapping[str, str], count: int, seed: str) -> dict[str, list[str]]:
     """Some claims that are held, each with the test that holds it; the same for the same seed."""
     held = sorted(claim for claim, test in verdicts.items() if test)
-    chosen = random.Random(seed).sample(held, min(count, len(held)))  # noqa: S311  (nothing secret is drawn)
+    chosen = random.Random(seed).sample(held, min(count, len(held)))
     return {claim: [verdicts[claim]] for claim in chosen}
 
 
@@ -109,7 +109,7 @@ def _run(plan: Path, claims: Mapping[str, Sequence[str]]) -> tuple[Verdicts, tup
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += [f"--tdq-ablate=@{plan}", *files]
     with plan.with_suffix(".out").open("wb") as out:
-        process = subprocess.Popen(  # noqa: S603  (it runs the user's own tests)
+        process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
         )
         try:

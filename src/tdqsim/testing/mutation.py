@@ -220,7 +220,7 @@ def mutate(
     root = project.resolve()
     mutants = [_within(root, each) for path in sources for each in mutants_of(path)]
     if 0 < most < len(mutants):
-        drawn = set(Random(seed).sample(range(len(mutants)), most))  # noqa: S311  (repeatable on purpose)
+        drawn = set(Random(seed).sample(range(len(mutants)), most))
         mutants = [each for at, each in enumerate(mutants) if at in drawn]
     if not mutants:
         return MutationReport((), 0.0)
@@ -254,7 +254,7 @@ class _Place:
         environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(self._path())}
         with (
             tempfile.TemporaryFile() as output,
-            subprocess.Popen(  # noqa: S603  (the user's own tests)
+            subprocess.Popen(
                 command, cwd=self._copy, env=environment, stdin=subprocess.DEVNULL, stdout=output,
                 stderr=subprocess.STDOUT, start_new_session=True,
             ) as process,

@@ -96,7 +96,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
     paths = [*map(str, modules), *filter(None, [os.environ.get("PYTHONPATH", "")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(  # noqa: S603  (this Python, and the user's own paths)
+        process = subprocess.Popen(
             [*words, *map(str, directories)], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
         )
     with process:

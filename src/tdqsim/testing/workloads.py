@@ -291,7 +291,7 @@ def run_workload(
     Raises:
         UsageError: a queue of the workload is not empty, or its first record cannot be written.
     """
-    run = _Run(workload, target, Random(seed))  # noqa: S311  (an order, not a secret)
+    run = _Run(workload, target, Random(seed))
     run.begin()
     while run.processes:
         if faults and run.random.random() < 1 / every:
