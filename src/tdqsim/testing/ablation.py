@@ -109,9 +109,7 @@ def _run(plan: Path, claims: Mapping[str, Sequence[str]]) -> tuple[Verdicts, tup
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
     command += [f"--tdq-ablate=@{plan}", *files]
     with plan.with_suffix(".out").open("wb") as out:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT
-        )
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
         try:
             killed = _wait(process, done)
         finally:
