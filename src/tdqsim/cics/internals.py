@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdqsim.core.dispatch import Strand
 
 __all__ = [
+    "check_usable",
     "clock_of",
     "core_of",
     "handles_of",
@@ -33,6 +34,15 @@ __all__ = [
     "suspended_of",
     "unit_of",
 ]
+
+
+def check_usable(region: Region, what: str) -> None:
+    """Refuse a call from another thread, and one to a closed region; ``what`` names the call.
+
+    Raises:
+        RegionClosed: the region is closed.
+    """
+    region._check(what)
 
 
 def core_of(region: Region) -> RegionCore:

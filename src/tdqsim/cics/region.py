@@ -8,6 +8,7 @@ region privately (:class:`~tdqsim.cics.region_core.RegionCore`); other rooms of 
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType, TracebackType
@@ -47,6 +48,7 @@ from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Durability, Store
+from tdqsim.errors import RegionClosed
 from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class Region(RegionCommands):
         self.store, self.dispatcher, self.clock = core.store, core.dispatcher, core.clock
         self.tdqueues: Mapping[str, TdQueue] = MappingProxyType(core.tdqueues)
         self.tasks = cast("Mapping[int, Task]", MappingProxyType(core.tasks))
-        self.resources, self.recovery = Resources(core), Recovery(core, core.recovery)
+        self.resources, self.recovery = Resources(core), Recovery(core, core.recovery, self._check)
         self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
         self.ts, self.files, self.screens = core.ts, core.files, core.screens
 
@@ -218,6 +220,14 @@ class Region(RegionCommands):
                 self.register(transid, handler)
         if modules or modules is None or self.options.settings:
             self.load_handlers(*(modules or ()))
+
+    def _check(self, what: str) -> None:
+        """Refuse a call from another thread, and one to a closed region."""
+        core = self._core
+        if core.dispatcher.thread != get_ident():
+            core.dispatcher.check_thread()
+        if core.closed:
+            raise RegionClosed(f"{what}: the region {core.applid} {core.why_closed}")
 
     # -- attributes that change ---------------------------------------------------------------------------------------
 
@@ -267,7 +277,7 @@ class Region(RegionCommands):
             UsageError: the security policy does not know the user.
         """
         core = self._core
-        core.check("install")
+        self._check("install")
         install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(user))
 
     def transaction(self, transid: str) -> Callable[[F], F]:
@@ -299,7 +309,7 @@ class Region(RegionCommands):
         Raises:
             UsageError: there is no such terminal.
         """
-        self._core.check("set_terminal")
+        self._check("set_terminal")
         self._core.terminal_control.set_terminal(name, inservice=inservice)
 
     @property
@@ -321,7 +331,7 @@ class Region(RegionCommands):
         Raises:
             UsageError: the security policy does not know the user.
         """
-        self._core.check("task")
+        self._check("task")
         return self._core.task_manager.outside(transid, userid)
 
     @overload
@@ -371,7 +381,7 @@ class Region(RegionCommands):
                 policy does not know the user.
         """
         core = self._core
-        core.check("start")
+        self._check("start")
         user = core.task_manager.user_for(userid)
         entry = startable(core.transactions, program, transid)
         facility = core.terminal_control.defined(terminal) if terminal else None
@@ -389,7 +399,7 @@ class Region(RegionCommands):
 
     def run(self) -> None:
         """Let tasks run until none can go on; the simulated clock jumps to what they wait for."""
-        self._core.check("run")
+        self._check("run")
         if self._core.task_manager.unfinished:
             self._core.task_manager.finish_ends()
         self.dispatcher.run()
@@ -424,7 +434,7 @@ class Region(RegionCommands):
         Raises:
             Condition: QIDERR. UsageError: the queue is remote, or a number is below 0.
         """
-        self._core.check("peek")
+        self._check("peek")
         return peek(self._core, name, limit, skip=skip, with_uncommitted=uncommitted)
 
     @explains_wrong_types
@@ -443,7 +453,7 @@ class Region(RegionCommands):
         Raises:
             Condition: QIDERR, LENGERR, NOSPACE; nothing was added.
         """
-        self._core.check("seed")
+        self._check("seed")
         found = list(records)
         count = seed(self._core, name, found)
         if self._core.recorder is not None:
@@ -452,7 +462,7 @@ class Region(RegionCommands):
 
     def snapshot(self, *, records: bool = True) -> dict[str, QueueSnapshot]:
         """Every queue as it is now, by name."""
-        self._core.check("snapshot")
+        self._check("snapshot")
         return {name: snapshot(queue, with_records=records) for name, queue in self.tdqueues.items()}
 
     @explains_wrong_types
@@ -469,7 +479,7 @@ class Region(RegionCommands):
         """
         from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
-        self._core.check("explain")
+        self._check("explain")
         return explain(self._core, name, task=task, size=size, record=record)
 
     # -- the commands, each a task of its own ----------------------------------------------------------------------

@@ -181,7 +181,7 @@ class RegionCore(RegionData):
 
     def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
         """Start the transaction for a terminal's input, with the COMMAREA or channel that the previous one passed."""
-        self.check("start")
+        self.facade._check("start")
         entry = startable(self.transactions, transid, "")
         facility, level = self.terminal_control.defined(terminal), None
         if commarea or channel is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -47,10 +47,10 @@ class Resources:
 class Recovery:
     """How a region started and ended, and its units of work: ``region.recovery``."""
 
-    __slots__ = ("_core", "_work")
+    __slots__ = ("_check", "_core", "_work")
 
-    def __init__(self, core: RegionData, work: UnitsOfWork) -> None:
-        self._core, self._work = core, work
+    def __init__(self, core: RegionData, work: UnitsOfWork, check: Callable[[str], None]) -> None:
+        self._core, self._work, self._check = core, work, check
 
     @property
     def start_type(self) -> str:
@@ -102,5 +102,5 @@ class Recovery:
         Raises:
             UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
         """
-        self._core.check("branch")
+        self._check("branch")
         return self._work.branch(name) if task is None else self._work.coordinate(task, name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from tdqsim.cics import Region, Task
-from tdqsim.cics.internals import core_of
+from tdqsim.cics.internals import check_usable, core_of
 from tdqsim.cics.kernel.handlers import own_name, startable
 from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.core.stepping import Stepped
@@ -43,7 +43,7 @@ def stepped(
         UsageError: the security policy does not know the user.
     """
     core = core_of(region)
-    core.check("stepped")
+    check_usable(region, "stepped")
     if isinstance(core.dispatcher, StagedDispatcher):
         core.dispatcher.use_everything()
     user = core.task_manager.user_for(userid)

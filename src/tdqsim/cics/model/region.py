@@ -6,7 +6,6 @@ The parts are made and put together by :class:`~tdqsim.cics.region_core.RegionCo
 
 from __future__ import annotations
 
-from _thread import get_ident
 from collections.abc import Callable, Collection, Container, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
@@ -25,7 +24,6 @@ from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
-from tdqsim.errors import RegionClosed
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -383,13 +381,6 @@ class RegionData:
     screens: Any
     data_sets: Any
     catalogue: Any
-
-    def check(self, what: str) -> None:
-        """Refuse a call from another thread, and one to a closed region."""
-        if self.dispatcher.thread != get_ident():
-            self.dispatcher.check_thread()
-        if self.closed:
-            raise RegionClosed(f"{what}: the region {self.applid} {self.why_closed}")
 
     # -- what looks on --------------------------------------------------------------------------------------------
 
