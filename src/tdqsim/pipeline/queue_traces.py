@@ -121,7 +121,7 @@ def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
         except (ValueError, TypeError, RecursionError) as error:
             if mode == "failfast":
                 raise DatasetError(
-                    f"{piece.file}: offset {offset}: this is no event of a history: {error}; correct the line, or "
+                    f"{piece.file}: offset {offset}: this is not an event of a history: {error}; correct the line, or "
                     "choose mode permissive or dropmalformed"
                 ) from None
             if mode == "permissive":
