@@ -426,7 +426,7 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
     ("given_options", "words"),
     [
         ({"copybok": "x"}, "copybok is not known"),
-        ({"ebcdic_code_page_class": "x"}, "ebcdic_code_page_class is not supported: no code"),
+        ({"ebcdic_code_page_class": "x"}, "ebcdic_code_page_class is not supported: classes of the user are not loaded"),
         ({"record_format": "Q"}, "must be one of F, FB, V"),
         ({"mode": "lenient"}, "permissive, dropmalformed, failfast"),
         ({"generate_record_id": "yes"}, "true or false"),
@@ -458,9 +458,9 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
         ({"segment_id_level0": "A"}, "needs segment_field"),
         ({"segment_id_level1": "A", "segment_field": "KIND"}, "not all levels above"),
         ({"segment_id_levelx": "A", "segment_field": "KIND"}, "segment_id_level0 and so on"),
-        ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1}}'}, "TEXT is no table"),
+        ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1}}'}, "TEXT is not a table"),
         ({"copybook_contents": COPYBOOK, "occurs_mapping": '{"TEXT": {"A": 1.5}}'}, "must be JSON"),
-        ({"copybook_contents": COPYBOOK, "non_terminals": "TEXT"}, "TEXT is no group"),
+        ({"copybook_contents": COPYBOOK, "non_terminals": "TEXT"}, "TEXT is not a group"),
     ],
 )
 def test_bad_options_are_named(given_options, words):
