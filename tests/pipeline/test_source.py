@@ -426,7 +426,10 @@ def test_records_of_other_lengths_are_passed_over(tmp_path):
     ("given_options", "words"),
     [
         ({"copybok": "x"}, "copybok is not known"),
-        ({"ebcdic_code_page_class": "x"}, "ebcdic_code_page_class is not supported: classes of the user are not loaded"),
+        (
+            {"ebcdic_code_page_class": "x"},
+            "ebcdic_code_page_class is not supported: classes of the user are not loaded",
+        ),
         ({"record_format": "Q"}, "must be one of F, FB, V"),
         ({"mode": "lenient"}, "permissive, dropmalformed, failfast"),
         ({"generate_record_id": "yes"}, "true or false"),
