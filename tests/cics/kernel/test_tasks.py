@@ -218,8 +218,9 @@ def test_error_is_for_conditions_that_would_abend(region: Region) -> None:
 
 
 @pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")
+@pytest.mark.parametrize("linked", [False, True], ids=["at the top", "linked to"])
 @pytest.mark.parametrize("how", ["another", "reset"])
-def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str) -> None:
+def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str, linked: bool) -> None:
     seen: list[str] = []
 
     def last(task: Task, abend: Abend) -> str:
@@ -238,9 +239,38 @@ def test_an_exit_that_abends_may_have_named_the_next(region: Region, how: str) -
         task.writeq_td("LOGQ", b"kept")
         task.abend("ONE")
 
-    assert outcome(region, program) == "saved"
+    region.programs.register("SUBP", program)
+    assert outcome(region, (lambda task: task.link("SUBP")) if linked else program) == "saved"
     assert seen == ["ONE", "AEIW AEIW"]
     assert region.peek("LOGQ") == [b"kept"]
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")
+def test_an_exit_that_abends_leaves_the_abend_to_the_program_above(region: Region) -> None:
+    def below(task: Task) -> None:
+        task.handle_abend(lambda _abend: task.abend("TWO"))
+        task.abend("ONE")
+
+    def above(task: Task) -> object:
+        task.handle_abend(lambda abend: f"above, {abend.code}")
+        return task.link("SUBP")
+
+    region.programs.register("SUBP", below)
+    assert outcome(region, above) == "above, TWO"
+
+
+@pytest.mark.rule("TASK-HANDLE-ABEND-AGAIN")
+def test_return_in_an_exit_ends_its_own_program_only(region: Region) -> None:
+    def below(task: Task) -> None:
+        task.handle_abend(lambda _abend: task.return_())
+        task.abend("ONE")
+
+    def above(task: Task) -> str:
+        task.link("SUBP")
+        return "goes on"
+
+    region.programs.register("SUBP", below)
+    assert outcome(region, above) == "goes on"
 
 
 @pytest.mark.rule("TASK-HANDLE-ABEND-END")

@@ -96,7 +96,7 @@ class TaskBase(TaskData):
                 except Exception as left:  # noqa: BLE001  (whatever leaves a program is its abend)
                     error = left
                 if error is not None:
-                    value = self._exit(error)
+                    value = self._call_exit(error)
                 if self._unit is not None:
                     take_last_syncpoint(self)
                 self.end(normal=True)
@@ -111,7 +111,7 @@ class TaskBase(TaskData):
             self.end(normal=False)
             raise
 
-    def _exit(self, error: Exception) -> object:
+    def _call_exit(self, error: Exception) -> object:
         """Call the active abend exit; if it abends too, call the exit that it has itself activated by then.
 
         Without an active exit the error is raised again.
@@ -214,7 +214,7 @@ class TaskBase(TaskData):
                     to_abend(self, error)
                 self.end(normal=False)
                 return False
-            self._exit(error)
+            self._call_exit(error)
         take_last_syncpoint(self)
         self.end(normal=True)
         if self._outside:

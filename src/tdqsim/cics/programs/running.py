@@ -9,7 +9,7 @@ from typing import Final
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.levels import note_failure
-from tdqsim.cics.kernel.task import TaskBase, to_abend
+from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.facts import Resp
@@ -55,14 +55,10 @@ def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
 
 
 def run_program(task: TaskBase, program: Program) -> object:
-    """Run a program to its end; if its own abend exit handles an abend, it ends normally."""
+    """Run a program to its end; if an abend exit of its own handles an abend, it ends normally."""
     try:
         return program(task)
     except TaskReturn as leave:
         return leave.value
-    except Exception as error:
-        leave_by = task._handles.abend
-        if leave_by is None:
-            raise
-        task._handles = task._handles._replace(abend=None, cancelled=leave_by)
-        return leave_by(to_abend(task, error))
+    except Exception as error:  # noqa: BLE001  (whatever leaves a program is its abend)
+        return task._call_exit(error)
