@@ -98,6 +98,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
 
 @pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-INTERVAL-INVREQ", "IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")
 @pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
+@pytest.mark.rule("PGM-RELEASE-SELF")
 @pytest.mark.parametrize(
     ("command", "row"),
     [
@@ -112,6 +113,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
         ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),
         ("RELEASE PROGRAM('NONE')", "PGM-RELEASE-INVREQ"),
+        ("RELEASE PROGRAM('REFUSED')", "PGM-RELEASE-SELF"),
     ],
 )
 def test_what_is_refused(workshop, command, row):
@@ -129,6 +131,38 @@ def test_what_is_refused(workshop, command, row):
     workshop.run("REFUSED")
     found = rule(row)
     assert workshop.out() == [f"{Resp[found.resp]:04d}{found.resp2:0>4}".encode()]
+
+
+@pytest.mark.rule("PGM-RELEASE-OTHER")
+def test_a_table_of_another_task_is_not_released(workshop):
+    workshop.region.programs.define_table("RATES", b"0105")
+    workshop.program(
+        "HOLDER",
+        POSTS,
+        "EXEC CICS LOAD PROGRAM('RATES') SET(P) END-EXEC\nEXEC CICS DELAY INTERVAL(10) END-EXEC\nGOBACK.",
+    )
+    workshop.program(
+        "OTHER",
+        POSTS,
+        """
+        EXEC CICS RELEASE PROGRAM('RATES') RESP(R) RESP2(R2) END-EXEC
+        MOVE R TO S1 MOVE R2 TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS DELAY INTERVAL(20) END-EXEC
+        EXEC CICS RELEASE PROGRAM('RATES') RESP(R) RESP2(R2) END-EXEC
+        MOVE R TO S1 MOVE R2 TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    region = workshop.region
+    with region.task():  # both begin before time moves on
+        started = [region.start(region.programs.find(name)) for name in ("HOLDER", "OTHER")]
+    region.run()
+    for each in started:
+        each.result()
+    rows = (rule("PGM-RELEASE-OTHER"), rule("PGM-RELEASE-INVREQ"))  # the table goes with the task that has loaded it
+    assert workshop.out() == [f"{Resp[row.resp]:04d}{row.resp2:0>4}".encode() for row in rows]
 
 
 def test_a_table_is_loaded_once_for_all(workshop):
