@@ -73,11 +73,11 @@ def test_links_lead_to_what_is_there(app, way):
             assert response.status_code < 500 or response.status_code in (503, 504), response.text
 
     given = settings(
-        max_examples=30, stateful_step_count=8, deadline=None, database=None,
+        max_examples=30, stateful_step_count=8, deadline=None, database=None, derandomize=False,
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     missing = targets
-    for _ in range(6):  # what a tester draws for a body may be refused for its content a few times
+    for _ in range(6):  # a drawn body may be refused for its content; a profile for CI would draw the same each time
         Machine.run(settings=given)
         missing = [each for each in targets if not any(200 <= status < 300 for status in answers.get(each, ()))]
         if not missing:
