@@ -26,7 +26,7 @@ from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
-from tdqsim.cobol.storage import storage_of
+from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.facts import Resp
@@ -191,7 +191,7 @@ def _not_released(level: Level, name: str) -> Condition:
     """The condition of a RELEASE by a task that has not loaded the program, which nobody has loaded with HOLD."""
     if name == level.module.program:
         return Condition(Resp.INVREQ, 5, f"{name} is the program that issues the command, and has not loaded itself")
-    if any(name in storage_of(task).loaded for task in level.task.region.tasks.values()):
+    if any(name in names for names in map(loaded_by, level.task.region.tasks.values())):
         return Condition(Resp.INVREQ, 7, f"{name} was loaded by another task, without HOLD")
     return Condition(Resp.INVREQ, 6, f"{name} is not loaded")
 

@@ -7,7 +7,7 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.internals import keep_storage, kept_storage
@@ -16,12 +16,13 @@ from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
+    from tdqsim.cics.model.task import TaskData
     from tdqsim.cobol.display import DisplayLines
     from tdqsim.core.dispatch import Timer
 
     Buffer = ctypes.Array[ctypes.c_char]
 
-__all__ = ["TaskStorage", "storage_of"]
+__all__ = ["TaskStorage", "loaded_by", "storage_of"]
 
 
 class RunningLevel(Protocol):
@@ -140,3 +141,9 @@ def storage_of(task: Task) -> TaskStorage:
         storage = TaskStorage()
         keep_storage(task, storage)
     return storage
+
+
+def loaded_by(task: TaskData) -> Collection[str]:
+    """The names of the tables that a task has loaded without HOLD; a task without COBOL programs has loaded none."""
+    storage = kept_storage(task)
+    return storage.loaded if isinstance(storage, TaskStorage) else ()
