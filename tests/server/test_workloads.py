@@ -20,26 +20,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tdqsim.cics import Condition, Region
 from tdqsim.client import Client
-from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application, work
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.testing.relay import Relay
-from tdqsim.testing.workloads import ServedTarget, Workload, WorkloadRun, bank, registers, run_workload, unique_records
-
-LOGICAL = ["LOGA", "LOGB", "LOGC"]
-QUEUES = [
-    *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in LOGICAL),
-    define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
-    define_tdqueue(name="NORQ", type="INTRA"),
-]
-WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "records": lambda: unique_records(["LOGA", "PHYQ", "NORQ", "LOGB"]),
-    "registers": lambda: registers(["LOGA", "LOGB"]),
-    "bank": lambda: bank(LOGICAL),
-}
+from tdqsim.testing.workloads import ServedTarget, WorkloadRun, run_workload
+from tests.testing.workload_cases import LOGICAL, QUEUES, WORKLOADS
 
 
 class Served:

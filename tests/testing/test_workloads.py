@@ -23,18 +23,8 @@ from tdqsim.testing.workloads import (
     run_workload,
     unique_records,
 )
+from tests.testing.workload_cases import QUEUES, WORKLOADS
 
-LOGICAL = ["LOGA", "LOGB", "LOGC"]
-QUEUES = [
-    *(define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in LOGICAL),
-    define_tdqueue(name="PHYQ", type="INTRA", recovstatus="PHYSICAL"),
-    define_tdqueue(name="NORQ", type="INTRA"),
-]
-WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "records": lambda: unique_records(["LOGA", "PHYQ", "NORQ", "LOGB"]),
-    "registers": lambda: registers(["LOGA", "LOGB"]),
-    "bank": lambda: bank(LOGICAL),
-}
 SEEDS = range(4)
 
 
