@@ -111,8 +111,10 @@ class ServedTarget:
         lost, self._lost = self._lost, ""
         return lost
 
-    def _on(self, task: int) -> RemoteRegion | RemoteUnitOfWork | None:
-        return self._units.get(task) if task else self.region
+    def _command(self, task: int, call: Callable[[RemoteRegion | RemoteUnitOfWork], object]) -> Answer:
+        """Call with the task's unit of work, or with the region for a request outside one."""
+        on = self._units.get(task) if task else self.region
+        return Answer("ENDED") if on is None else self._ask(lambda: call(on))
 
     def _ask(self, call: Callable[[], object]) -> Answer:
         try:
@@ -141,18 +143,15 @@ class ServedTarget:
 
     def writeq_td(self, queue: str, record: bytes, *, task: int = 0, length: int | None = None) -> Answer:
         """See :class:`~tdqsim.testing.Target`."""
-        on = self._on(task)
-        return Answer("ENDED") if on is None else self._ask(lambda: on.writeq_td(queue, record, length))
+        return self._command(task, lambda on: on.writeq_td(queue, record, length))
 
     def readq_td(self, queue: str, *, task: int = 0, length: int | None = None, nosuspend: bool = False) -> Answer:
         """See :class:`~tdqsim.testing.Target`."""
-        on = self._on(task)
-        return Answer("ENDED") if on is None else self._ask(lambda: on.readq_td(queue, length, nosuspend=nosuspend))
+        return self._command(task, lambda on: on.readq_td(queue, length, nosuspend=nosuspend))
 
     def deleteq_td(self, queue: str, *, task: int = 0) -> Answer:
         """See :class:`~tdqsim.testing.Target`."""
-        on = self._on(task)
-        return Answer("ENDED") if on is None else self._ask(lambda: on.deleteq_td(queue))
+        return self._command(task, lambda on: on.deleteq_td(queue))
 
     def inquire_tdqueue(self, queue: str, *options: str) -> Answer:
         """See :class:`~tdqsim.testing.Target`; a queue of another region is inquired there."""
