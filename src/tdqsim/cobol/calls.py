@@ -32,10 +32,12 @@ from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.program_commands import (
     PROGRAM_COMMANDS,
+    Refusal,
     Unserved,
     options_of,
     program_command,
     program_command_name,
+    refusal_of,
     refused,
 )
 from tdqsim.cobol.stubs import StubAnswer, give
@@ -85,14 +87,14 @@ class Plan:
         self.plain = False
         self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         own = program_command_name(declared)
-        reason = refused(own, declared) if own else ""
+        refusal = refused(own, declared) if own else None
         self.issue: Issue
         if declared.verb in _LANGUAGES:
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
             self.issue = _return
-        elif reason:
-            self.issue = _of_the_user(declared, reason)
+        elif refusal is not None:
+            self.issue = _of_the_user(declared, refusal)
         elif own:
             self.issue = program_command(PROGRAM_COMMANDS[own], declared)
         else:
@@ -314,20 +316,19 @@ def unserved(declared: ExecCommand) -> str:
     if declared.verb in _LANGUAGES:
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
     if own := program_command_name(declared):
-        reason = refused(own, declared)
-        return f"{declared.shown}: {_needed(declared, reason)}" if reason else ""
+        refusal = refused(own, declared)
+        return "" if refusal is None else f"{declared.shown}: {_needed(declared, refusal)}"
     try:
         resolve(declared.text)
     except TranslationError as error:
-        return f"{declared.shown}: {_needed(declared, str(error))}"
+        return f"{declared.shown}: {_needed(declared, refusal_of(error))}"
     return ""
 
 
-def _needed(declared: ExecCommand, reason: str) -> str:
+def _needed(declared: ExecCommand, refusal: Refusal) -> str:
     """The problem with a command, and the function that could answer it."""
     two, one = _words(declared)
-    what = re.sub(r"^column \d+: ", "", reason)
-    option = what.partition(" is not an option ")[0] if " is not an option " in what else ""
+    what, option = refusal
     common = two.split()[-1] in COMMON_OPTIONS
     name = one if "(" in two or common or (option and two != f"{one} {option}") else two
     if len(what) > _LONGEST:  # a list of all possible verbs would follow
@@ -339,16 +340,16 @@ def _served(declared: ExecCommand) -> Issue:
     try:
         resolved = resolve(declared.text)
     except TranslationError as error:
-        return _of_the_user(declared, str(error))
+        return _of_the_user(declared, refusal_of(error))
     if resolved.names:
         names = [option.word for option in resolved.names]
         return lambda level, _rows: level.task.ignore_condition(*names)
     return _Call(declared, resolved).issue
 
 
-def _of_the_user(declared: ExecCommand, reason: str) -> Issue:
+def _of_the_user(declared: ExecCommand, refusal: Refusal) -> Issue:
     """A command that the simulator does not have, or not with these options; only :func:`answers` can do it."""
-    needed = _needed(declared, reason)
+    needed = _needed(declared, refusal)
 
     def issue(level: Level, rows: Sequence[int]) -> None:
         del rows

@@ -7,13 +7,13 @@ function for each command gets the options with their areas.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics import COMMANDS, Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.programs.commands import abend_program
-from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.cics.text.exec_text import TranslationError, UnknownOption
 from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
 from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 __all__ = [
     "PROGRAM_COMMANDS",
     "ProgramCommand",
+    "Refusal",
     "Unserved",
     "options_of",
     "program_command",
     "program_command_name",
+    "refusal_of",
     "refused",
 ]
 
@@ -49,6 +51,23 @@ ProgramCommand = Callable[["Level", dict[str, Area | None], ExecCommand], None]
 
 class Unserved(TdqError):
     """A program has issued a command that the simulator does not support, and there is no function for it."""
+
+
+class Refusal(NamedTuple):
+    """Why the simulator does not execute a command.
+
+    Attributes:
+        reason: the problem.
+        option: the word that is not an option of the command; empty for other problems.
+    """
+
+    reason: str
+    option: str = ""
+
+
+def refusal_of(error: TranslationError) -> Refusal:
+    """The refusal of a command that cannot be resolved."""
+    return Refusal(error.reason, error.option if isinstance(error, UnknownOption) else "")
 
 
 def _words(declared: ExecCommand) -> list[tuple[str, int]]:
@@ -83,21 +102,23 @@ def program_command_name(declared: ExecCommand) -> str:
     return next((name for name in (" ".join(words[:2]), words[0]) if name in PROGRAM_COMMANDS), "")
 
 
-def refused(name: str, declared: ExecCommand) -> str:
-    """The problem with the options of a command of the table; empty when there is none."""
+def refused(name: str, declared: ExecCommand) -> Refusal | None:
+    """The problem with the options of a command of the table; None when there is none."""
     if name not in COMMANDS:
         return _wrong_options(name, declared)
     labels = "".join(f" {word}(A1)" if number else f" {word}" for word, number in declared.labels)
     try:
         resolve(declared.text + labels)
     except TranslationError as error:
-        return str(error)
+        return refusal_of(error)
     words = {word for word, _at in _words(declared)}
     beyond = sorted(words - _SERVED.get(name, words) - {*name.split(), *COMMON_OPTIONS})
-    return f"{beyond[0]} is not an option of {name} that is supported here" if beyond else ""
+    if beyond:
+        return Refusal(f"{beyond[0]} is not an option of {name} that is supported here", beyond[0])
+    return None
 
 
-def _wrong_options(name: str, declared: ExecCommand) -> str:
+def _wrong_options(name: str, declared: ExecCommand) -> Refusal | None:
     """As :func:`refused`, for a command that is declared only in ``cobol_options``."""
     rows = {row["option"]: row for row in table("cobol_options") if row["command"] == name}
     known = {word: row["argument"] == "yes" for word, row in rows.items()} | _COMMON
@@ -105,17 +126,18 @@ def _wrong_options(name: str, declared: ExecCommand) -> str:
     parts = declared.text.split()[1:]
     for word, opened, _argument in (part.partition("(") for part in parts if part not in name.split()):
         if word not in known:
-            return f"{word} is not an option of {name}; allowed are {', '.join(sorted(rows))}, {', '.join(_COMMON)}"
+            allowed = f"{', '.join(sorted(rows))}, {', '.join(_COMMON)}"
+            return Refusal(f"{word} is not an option of {name}; allowed are {allowed}", word)
         if word in given:
-            return f"{word} is given twice"
+            return Refusal(f"{word} is given twice")
         if bool(opened) is not known[word]:
-            return f"{word} needs an argument in parentheses" if known[word] else f"{word} takes no argument"
+            return Refusal(f"{word} needs an argument in parentheses" if known[word] else f"{word} takes no argument")
         given.add(word)
     for group in dict.fromkeys(row["group"] for row in rows.values() if row["group"]):
         words = [word for word, row in rows.items() if row["group"] == group]
         if len(given.intersection(words)) != 1:
-            return f"{name} needs {'one of ' if len(words) > 1 else ''}{' and '.join(words)}"
-    return ""
+            return Refusal(f"{name} needs {'one of ' if len(words) > 1 else ''}{' and '.join(words)}")
+    return None
 
 
 def _handle_condition(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:

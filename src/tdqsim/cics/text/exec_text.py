@@ -30,6 +30,7 @@ __all__ = [
     "Reference",
     "TextLiteral",
     "TranslationError",
+    "UnknownOption",
     "parse_exec",
 ]
 
@@ -42,6 +43,7 @@ class TranslationError(TdqError):
     Attributes:
         column: the column of the error, counted from 1 in the whole text.
         line: the line of the error, from 1. The column in the message is counted within this line.
+        reason: the message without the place.
     """
 
     def __init__(self, message: str, text: str, offset: int) -> None:
@@ -50,7 +52,20 @@ class TranslationError(TdqError):
         self.line = before.count("\n") + 1
         shown = offset - (before.rfind("\n") + 1) + 1
         place = f"line {self.line} column {shown}" if "\n" in text else f"column {shown}"
+        self.reason = message
         super().__init__(f"{place}: {message}")
+
+
+class UnknownOption(TranslationError):
+    """A command has a word that is not one of its options.
+
+    Attributes:
+        option: the word.
+    """
+
+    def __init__(self, option: str, message: str, text: str, offset: int) -> None:
+        super().__init__(message, text, offset)
+        self.option = option
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,7 @@ from tdqsim.cics.text.exec_text import (
     Reference,
     TextLiteral,
     TranslationError,
+    UnknownOption,
     parse_exec,
 )
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Label, Labels, Received, Variables
@@ -262,11 +263,9 @@ class _Resolver:
         else:
             own = sorted({*self.parameters, *self.receivers, *_keywords(self.command.name)} - {"NOHANDLE"})
             names = [_NAMED[self.command.name]] if self.command.name in _NAMED else []
-            raise self.source.error(
-                f"{word} is not an option of {self.command.name}; allowed are "
-                f"{', '.join([*own, *names, *COMMON_OPTIONS])}",
-                option.offset,
-            )
+            allowed = ", ".join([*own, *names, *COMMON_OPTIONS])
+            message = f"{word} is not an option of {self.command.name}; allowed are {allowed}"
+            raise UnknownOption(word, message, self.source.text, option.offset)
 
     def _common(self, option: Option) -> None:
         if option.word == "NOHANDLE":
