@@ -46,6 +46,7 @@ __all__ = [
     "CaseGiven",
     "CaseInput",
     "CaseRecord",
+    "CaseStart",
     "CaseStub",
     "CaseThen",
     "case_files",
@@ -152,6 +153,30 @@ class CaseStub(_StrictCase):
     answer: CaseAnswer = Field(default_factory=CaseAnswer)
 
 
+class CaseStart(_StrictCase):
+    """A START request that another task has issued.
+
+    Attributes:
+        transaction: the transaction that it starts.
+        data: the data for RETRIEVE INTO or SET.
+        terminal: the terminal of the task.
+        after: seconds after the beginning of the case; 0 for at once.
+        reqid: the name of the request, for CANCEL.
+        rtransid: the transaction id for RETRIEVE RTRANSID.
+        rtermid: the terminal for RETRIEVE RTERMID.
+        queue: the queue name for RETRIEVE QUEUE.
+    """
+
+    transaction: _Text
+    data: CaseData | None = None
+    terminal: _Text = ""
+    after: int = Field(default=0, ge=0)
+    reqid: _Text = ""
+    rtransid: _Text | None = None
+    rtermid: _Text | None = None
+    queue: _Text | None = None
+
+
 class CaseGiven(_StrictCase):
     """The state in which a case begins.
 
@@ -161,6 +186,9 @@ class CaseGiven(_StrictCase):
         ts: items of temporary storage queues.
         files: files with their records.
         stubs: commands that are answered instead of being done.
+        starts: START requests that were issued before. Those without ``after`` start before the first input, the others
+            when the clock reaches them: at the latest after the first input.
+        replies: the operator's replies to WRITE OPERATOR, in order.
     """
 
     clock: _Text = "2026-01-01 08:00:00"
@@ -168,6 +196,8 @@ class CaseGiven(_StrictCase):
     ts: Mapping[str, _Records] = Field(default_factory=dict)
     files: Mapping[str, CaseFileData] = Field(default_factory=dict)
     stubs: tuple[CaseStub, ...] = ()
+    starts: tuple[CaseStart, ...] = ()
+    replies: tuple[_Text, ...] = ()
 
     @field_validator("clock")
     @classmethod
@@ -262,14 +292,20 @@ class Case(_StrictCase):
     Attributes:
         name: its name, once in the file.
         given: the state in which it begins.
-        when: what happens, in order.
+        when: what happens, in order; it may be missing if ``given`` has START requests.
         then: what is expected.
     """
 
     name: _Text
     given: CaseGiven = Field(default_factory=CaseGiven)
-    when: tuple[CaseInput, ...] = Field(min_length=1)
+    when: tuple[CaseInput, ...] = ()
     then: CaseThen = Field(default_factory=CaseThen)
+
+    @model_validator(mode="after")
+    def _has_input(self) -> Case:
+        if not self.when and not self.given.starts:
+            raise ValueError("needs when, or starts in given")
+        return self
 
 
 class CaseFile(_StrictCase):
@@ -286,7 +322,18 @@ class CaseFile(_StrictCase):
 
 def case_json_schema() -> dict[str, Any]:
     """The JSON schema of case files, for editors."""
-    parts = (Case, CaseGiven, CaseInput, CaseThen, CaseRecord, CaseStub, CaseAnswer, CaseScreen, CaseFileData)
+    parts = (
+        Case,
+        CaseGiven,
+        CaseInput,
+        CaseThen,
+        CaseRecord,
+        CaseStub,
+        CaseStart,
+        CaseAnswer,
+        CaseScreen,
+        CaseFileData,
+    )
     return described_schema(CaseFile, "tdqsim COBOL case file", parts)
 
 

@@ -21,7 +21,17 @@ from tdqsim.cics.internals import core_of
 from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import CaseDifference, CaseRecords
-from tdqsim.cobol.case_file import Case, CaseAnswer, CaseData, CaseFile, CaseGiven, CaseInput, CaseThen, load_case_file
+from tdqsim.cobol.case_file import (
+    Case,
+    CaseAnswer,
+    CaseData,
+    CaseFile,
+    CaseGiven,
+    CaseInput,
+    CaseStart,
+    CaseThen,
+    load_case_file,
+)
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.cobol.stubs import Stub, StubAnswer
@@ -144,13 +154,14 @@ class _Run:
             self.abends.append(str(inserts["abcode"]))
 
     def run(self, case: Case) -> None:
-        self._give(case.given)
         self.containers = tuple(case.then.channel)
         watched = {name: Stub(name, lambda _options, _level: NotImplemented) for name in case.then.calls}
         stubs = [_stub(each, self) for each in case.given.stubs]
         self.programs.stubs += [*watched.values(), *stubs]
+        self._give(case.given)
         for step in case.when:
             self._do(step)
+        self.region.run()
         _Check(self, watched).check(case.then)
 
     def page(self, name: str = "") -> CodePage:
@@ -174,6 +185,23 @@ class _Run:
             for record in (self.bytes_of(each, name) for each in data.records):
                 file.put(file.key_of(record), record)
             self.region.files.define(name, file)
+        self.region.diagnostics.replies.extend(given.replies)
+        for start in given.starts:
+            self._request(start)
+
+    def _request(self, start: CaseStart) -> None:
+        """Issue a START request."""
+        with self.region.task() as task:
+            task.start(
+                start.transaction,
+                None if start.data is None else self.bytes_of(start.data),
+                seconds=start.after,
+                reqid=start.reqid,
+                termid=start.terminal,
+                rtransid=start.rtransid,
+                rtermid=start.rtermid,
+                queue=start.queue,
+            )
 
     # -- when -----------------------------------------------------------------------------------------------------
 
