@@ -35,6 +35,7 @@ from tdqsim.cics.region_arguments import (
     as_definitions,
     check_arguments,
     from_region_file,
+    machine_answers,
 )
 from tdqsim.cics.region_commands import RegionCommands
 from tdqsim.cics.region_core import RegionCore
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.datasets import DataSetDirectory, JobLog
+    from tdqsim.definitions.machine import Machine
 
 __all__ = ["Region", "StartType"]
 
@@ -103,6 +105,8 @@ class Region(RegionCommands):
             these. A start that was pending when the last run ended waits until its transaction has a handler.
         open_data_sets: whether to open the data sets of queues with OPENTIME(INITIAL), as CICS does at a start. False
             leaves them closed and unchanged.
+        machine: the machine.yaml of a real machine, or its contents: the region gives that machine's answers for the
+            rules in it, see :mod:`tdqsim.definitions.machine`.
         readonly: whether the region only reads: a store that another process may be writing, or the state that a new
             region would have. No data set is opened. Do not issue commands that change something in such a region.
 
@@ -160,6 +164,7 @@ class Region(RegionCommands):
         settings: Mapping[str, Any] | None = None,
         open_data_sets: bool = True,
         readonly: bool = False,
+        machine: Path | str | Machine | None = None,
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
         check_handlers(handlers)
@@ -168,7 +173,7 @@ class Region(RegionCommands):
             tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly,
         )  # fmt: skip
         core = self._core = RegionCore(
-            self, applid, options, security=security, dfhintra=dfhintra or {},
+            self, applid, options, security=security, dfhintra=dfhintra or {}, machine=machine_answers(machine),
             dispatcher=dispatcher if dispatcher is not None else Dispatcher(clock, seed),
         )  # fmt: skip
         try:

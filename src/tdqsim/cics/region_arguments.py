@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.kernel.security import Access, AccessList
@@ -15,9 +16,19 @@ from tdqsim.facts import LIMITS, REGION_DEFAULTS
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.kernel.machine import MachineAnswers
+    from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.regionfile import RegionFile, Security
 
-__all__ = ["RegionOptions", "as_definitions", "check_arguments", "dfhintra", "from_region_file", "supplied"]
+__all__ = [
+    "RegionOptions",
+    "as_definitions",
+    "check_arguments",
+    "dfhintra",
+    "from_region_file",
+    "machine_answers",
+    "supplied",
+]
 
 _ALLOWED: Final = {
     "start": ("AUTO", "COLD", "INITIAL"),
@@ -67,6 +78,20 @@ def as_definitions(given: defs.Definitions | Iterable[defs.Resource]) -> defs.De
     from tdqsim.definitions import Definitions  # noqa: PLC0415  (pydantic is imported with the first definition)
 
     return given if isinstance(given, Definitions) else Definitions.of(given)
+
+
+def machine_answers(given: Path | str | Machine | None) -> MachineAnswers | None:
+    """The answers of a machine.yaml, or of its contents; None if there is none.
+
+    Raises:
+        DefinitionError: the file has errors, or an answer is not possible for its rule.
+    """
+    if given is None:
+        return None
+    from tdqsim.cics.kernel.machine import MachineAnswers  # noqa: PLC0415  (needed only with a machine.yaml)
+    from tdqsim.definitions.machine import load_machine  # noqa: PLC0415
+
+    return MachineAnswers(load_machine(given) if isinstance(given, Path | str) else given)
 
 
 def check_arguments(**given: str) -> None:
@@ -133,6 +158,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "dfhintra": file.dfhintra.model_dump(),
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers or None,
+        "machine": file.machine or None,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}

@@ -24,7 +24,7 @@ from tdqsim.cics.kernel.starts import Starts
 from tdqsim.cics.kernel.tasks import Tasks
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.lock import Enqueue
-from tdqsim.cics.model.region import Hook, Recorder, RegionData, RegionLink
+from tdqsim.cics.model.region import Hook, MachinePart, Recorder, RegionData, RegionLink
 from tdqsim.cics.model.space import IntraSpace
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.programs import Diagnostics, Programs
@@ -97,6 +97,7 @@ class RegionCore(RegionData):
         dispatcher: Dispatcher,
         security: SecurityPolicy | None,
         dfhintra: Mapping[str, int],
+        machine: MachinePart | None,
     ) -> None:
         self.facade, self.options = facade, options
         self.applid, self.sysid = applid, options.sysid
@@ -117,6 +118,7 @@ class RegionCore(RegionData):
         self._hook: Hook | None = None
         self._recorder: Recorder | None = None
         self.aside: Store | None = None
+        self.machine = machine
         self._make_parts(dfhintra)
 
     def __repr__(self) -> str:

@@ -303,6 +303,7 @@ class RegionFile(_Strict):
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
         ressec: ALWAYS checks the queues that all transactions use, ASIS those of transactions with RESSEC(YES).
         security: the security policy; if omitted, nothing is checked, even with CMDSEC or RESSEC.
+        machine: the machine.yaml with the answers of a real machine, absolute once loaded; empty for none.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -330,6 +331,7 @@ class RegionFile(_Strict):
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
     cobol: Cobol | None = None
     security: Security | None = None
+    machine: Annotated[str, _PATH] = ""
 
     @property
     def zone(self) -> ZoneInfo:
@@ -400,6 +402,7 @@ def _with_paths(settings: RegionFile, directory: Path) -> RegionFile:
     cards = {name: placed(card) for name, card in settings.dd.items()}
     layouts = {name: each.model_copy(update={"path": absolute(each.path)}) for name, each in settings.layouts.items()}
     update = {"directory": directory, "dd": cards, "datasets": absolute(settings.datasets), "layouts": layouts}
+    update["machine"] = absolute(settings.machine)
     return settings.model_copy(update=update)
 
 

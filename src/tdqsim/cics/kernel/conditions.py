@@ -30,6 +30,7 @@ class Condition(TdqError):
         length: with LENGERR of READQ TD: the length of the whole record; else 0.
         brings: values that the program receives despite the condition, by option, beyond the record of READQ TD.
         taken_by: the label of HANDLE AID that handles it, in preference to any HANDLE CONDITION.
+        abend: the abend code if it is not handled, from machine.yaml; empty for the usual one.
         detail: an explanation as text.
     """
 
@@ -37,6 +38,7 @@ class Condition(TdqError):
     resource = ""
     data = b""
     length = 0
+    abend = ""
     brings: Mapping[str, object] | None = None
     taken_by: Callable[[Condition], object] | None = None
 
@@ -116,7 +118,7 @@ class TaskReturn(BaseException):
 
 def abend_code(condition: Condition) -> str:
     """The abend code of an unhandled condition; empty for a condition that CICS ignores by default."""
-    return ABEND_CODES.get(condition.resp, "")
+    return condition.abend or ABEND_CODES.get(condition.resp, "")
 
 
 def check_sent(data: object, length: int | None, word: str = "LENGTH", area: str = "FROM") -> None:

@@ -245,6 +245,9 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
     if dispatcher.thread != get_ident():
         dispatcher.check_thread()
     condition.command, condition.resource = name, condition.resource or resource
+    machine = task._region.machine
+    if machine is not None:
+        machine.apply(condition)
     task.condition = condition
     task.eib.last = failure(condition)
     if task._outside:

@@ -42,6 +42,7 @@ __all__ = [
     "DirectoryPart",
     "HardeningPart",
     "Hook",
+    "MachinePart",
     "MessagesPart",
     "NearLink",
     "Party",
@@ -170,6 +171,17 @@ class RegionLink(Protocol):
 
     def leave(self) -> None:
         """This region ends, or has failed: the link is gone."""
+
+
+class MachinePart(Protocol):
+    """The answers of a real machine, from machine.yaml."""
+
+    @property
+    def messages(self) -> Mapping[str, str]:
+        """For the id of a message of the simulator, the one of the machine."""
+
+    def apply(self, condition: Condition) -> None:
+        """Give a condition the RESP, RESP2 and abend code of the machine, if its rule has an answer."""
 
 
 @runtime_checkable
@@ -310,6 +322,7 @@ class RegionData:
     Attributes:
         facade: the region as programs know it.
         started: whether its start is over.
+        machine: the answers of a real machine that replace the simulator's, or None.
         is_watched: whether there is a hook or a recorder.
         enqueues: the names of ENQ that are held or waited for.
         enqueued: what each task or unit of work holds of them.
@@ -345,6 +358,7 @@ class RegionData:
     _security: SecurityPolicy | None
     cold_start_abstime: int
     aside: Store | None
+    machine: MachinePart | None
 
     transactions: dict[str, TransactionEntry]
     terminals: dict[str, defs.Terminal]

@@ -55,6 +55,8 @@ class Messages:
         text = row["text"].format_map(shown)
         region.log.info("message", id=message, destination=row["destination"], text=text)
         now = local_time(abstime(region.clock.time_ns(), region.zone))
+        if region.machine is not None:
+            message = region.machine.messages.get(message, message)
         self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
 
     def text(self, destination: str, text: str, prefix: str = "") -> bool:
