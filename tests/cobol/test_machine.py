@@ -207,12 +207,10 @@ def test_display_writes_to_cese_with_the_prefix_of_language_environment(workshop
     prefix = "     SAYT 20240309221530 "
     records = [workshop.region.options.codepage.decode(record) for record in workshop.region.peek("CESE")]
     digits = "0123456789" * 14
-    width = 132 - 4 - len(prefix)  # records of 132 bytes with their length, as the supplied CESE has them
     assert records == [
         f"{prefix}N IS -007",
         f"{prefix}ONE, TWO",
-        f"{prefix}{digits[:width]}",
-        f"{prefix}{digits[width:132]}",
+        f"{prefix}{digits[:132]}",
         f"{prefix}{digits[132:]}",
         f"{prefix}THE END",
     ]

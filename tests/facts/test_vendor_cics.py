@@ -356,6 +356,7 @@ def test_supplied_queues():
         "CSSL": "MSGUSR SHR", "CAFF": "CAFF SHR", "CCSO": "COUT MOD", "CESE": "CEEMSG SHR", "CESO": "CEEOUT SHR",
         "CRPO": "CRPO SHR",
     }  # fmt: skip
+    assert {queue.name: queue.recordsize for queue in SUPPLIED_QUEUES.values() if queue.recordsize} == {"CESE": 161}
     assert [queue.name for queue in SUPPLIED_QUEUES.values() if queue.type == "INTRA"] == ["CSZX"]
     indirect = {queue.name: queue.indirectname for queue in SUPPLIED_QUEUES.values() if queue.type == "INDIRECT"}
     assert indirect == dict.fromkeys(indirect, "CSSL") | {"CCSE": "CCSO"}

@@ -36,7 +36,7 @@ VALUES = {
     "hostservers": "password_longest 128 token_seconds 3600",
     "limits": """
         group_name_length 8 length_option_maximum 32767 ci_size_minimum 512 ci_size_maximum 32768
-        ci_overhead 32 rdw_length 4 bdw_length 4 supplied_extra_recordsize 132 supplied_extra_blocksize 136
+        ci_overhead 32 rdw_length 4 bdw_length 4 supplied_extra_recordsize 132
         dtaq_maxlen_maximum 64512 dtaq_keylen_maximum 256 dtaq_initial_entries 16 dtaq_text_length 50 object_name_length 10
     """,
     "ibmi_limits": """

@@ -13,7 +13,7 @@ from tdqsim.cics import COMMANDS, Condition
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.programs.commands import abend_program
-from tdqsim.cics.text.exec_text import TranslationError, UnknownOption
+from tdqsim.cics.text.exec_text import TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
 from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
@@ -67,7 +67,7 @@ class Refusal(NamedTuple):
 
 def refusal_of(error: TranslationError) -> Refusal:
     """The refusal of a command that cannot be resolved."""
-    return Refusal(error.reason, error.option if isinstance(error, UnknownOption) else "")
+    return Refusal(error.reason, error.option)
 
 
 def _words(declared: ExecCommand) -> list[tuple[str, int]]:

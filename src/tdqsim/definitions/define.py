@@ -165,6 +165,7 @@ def _supplied(queue: SuppliedQueue) -> Tdqueue:
     if queue.type == "INTRA":
         return define_tdqueue(type="INTRA", triggerlevel=1, **common)
     common["disposition"] = queue.disposition
+    recordsize = queue.recordsize or LIMITS["supplied_extra_recordsize"]
     return define_tdqueue(
         **common,
         type="EXTRA",
@@ -173,6 +174,6 @@ def _supplied(queue: SuppliedQueue) -> Tdqueue:
         databuffers=1,
         recordformat="VARIABLE",
         blockformat="UNBLOCKED",
-        recordsize=LIMITS["supplied_extra_recordsize"],
-        blocksize=LIMITS["supplied_extra_blocksize"],
+        recordsize=recordsize,
+        blocksize=recordsize + LIMITS["bdw_length"],
     )

@@ -102,13 +102,17 @@ class SetOption(NamedTuple):
 
 
 class SuppliedQueue(NamedTuple):
-    """One queue of the group DFHDCTG, which CICS supplies; attributes that do not apply are empty."""
+    """One queue of the group DFHDCTG, which CICS supplies; attributes that do not apply are empty.
+
+    ``recordsize`` is 0 for a queue whose records have the length of CICS messages.
+    """
 
     name: str
     type: str
     indirectname: str
     ddname: str
     disposition: str
+    recordsize: int
     purpose: str
 
 
@@ -165,7 +169,13 @@ def _set_option(row: dict[str, str]) -> SetOption:
 
 def _supplied(row: dict[str, str]) -> SuppliedQueue:
     return SuppliedQueue(
-        row["name"], row["type"], row["indirectname"], row["ddname"], row["disposition"], row["purpose"]
+        name=row["name"],
+        type=row["type"],
+        indirectname=row["indirectname"],
+        ddname=row["ddname"],
+        disposition=row["disposition"],
+        recordsize=int(row["recordsize"] or 0),
+        purpose=row["purpose"],
     )
 
 

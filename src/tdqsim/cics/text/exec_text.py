@@ -30,7 +30,6 @@ __all__ = [
     "Reference",
     "TextLiteral",
     "TranslationError",
-    "UnknownOption",
     "parse_exec",
 ]
 
@@ -44,28 +43,18 @@ class TranslationError(TdqError):
         column: the column of the error, counted from 1 in the whole text.
         line: the line of the error, from 1. The column in the message is counted within this line.
         reason: the message without the place.
+        option: the word that is not an option of the command; empty for other errors.
     """
 
-    def __init__(self, message: str, text: str, offset: int) -> None:
+    def __init__(self, message: str, text: str, offset: int, option: str = "") -> None:
         before = text[:offset]
         self.column = offset + 1
         self.line = before.count("\n") + 1
         shown = offset - (before.rfind("\n") + 1) + 1
         place = f"line {self.line} column {shown}" if "\n" in text else f"column {shown}"
         self.reason = message
-        super().__init__(f"{place}: {message}")
-
-
-class UnknownOption(TranslationError):
-    """A command has a word that is not one of its options.
-
-    Attributes:
-        option: the word.
-    """
-
-    def __init__(self, option: str, message: str, text: str, offset: int) -> None:
-        super().__init__(message, text, offset)
         self.option = option
+        super().__init__(f"{place}: {message}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,6 @@ from tdqsim.cics.text.exec_text import (
     Reference,
     TextLiteral,
     TranslationError,
-    UnknownOption,
     parse_exec,
 )
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Label, Labels, Received, Variables
@@ -265,7 +264,7 @@ class _Resolver:
             names = [_NAMED[self.command.name]] if self.command.name in _NAMED else []
             allowed = ", ".join([*own, *names, *COMMON_OPTIONS])
             message = f"{word} is not an option of {self.command.name}; allowed are {allowed}"
-            raise UnknownOption(word, message, self.source.text, option.offset)
+            raise TranslationError(message, self.source.text, option.offset, word)
 
     def _common(self, option: Option) -> None:
         if option.word == "NOHANDLE":
