@@ -146,6 +146,15 @@ def test_a_wrong_directory_is_named(tdq: Tdq, tmp_path: Path, command: list[str]
     assert text in ended.err or "which region?" in ended.err
 
 
+def test_a_rule_is_shown_with_its_source(tdq: Tdq) -> None:
+    shown = tdq("explain", "--rule", "td-indirect-missing")
+    assert shown.code == 0
+    assert "vendor silent: our choice" in shown.out
+    assert json.loads(tdq("explain", "--rule", "TD-QIDERR", "--json").out)["confidence"] == "confirmed"
+    wrong = tdq("explain", "--rule", "TD-QIDER")
+    assert (wrong.code, "did you mean TD-QIDERR?" in wrong.err) == (2, True)
+
+
 def test_to_explain_a_queue_that_is_not_there_is_a_condition(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text(TRIGGER)
     assert tdq("explain", "NONE", "-d", "pay.yaml").code == 1

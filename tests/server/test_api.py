@@ -82,6 +82,15 @@ def test_a_condition_is_a_problem_with_its_numbers(api):
     assert api.get("/api/v1/regions/NOWHERE").status_code == 404
 
 
+def test_a_problem_names_the_rule_that_no_page_confirms(api):
+    assert "unconfirmed_rules" not in api.post(f"{QUEUE}/read").json()  # QZERO stands on a page
+    assert api.patch(QUEUE, json={"enablestatus": "DISABLED"}).status_code == 200
+    assert api.post(f"{QUEUE}/read").json()["unconfirmed_rules"] == {"TD-DISABLED": "unconfirmed"}
+    explained = api.get(f"{QUEUE}/explain").json()
+    assert explained["commands"]["READQ TD"]["unconfirmed_rules"] == {"TD-DISABLED": "unconfirmed"}
+    assert "(rule TD-DISABLED, unconfirmed)" in explained["explanation"]
+
+
 def test_text_with_variables(api):
     statement = {"text": "WRITEQ TD QUEUE('PAYQ') FROM(REC) RESP(R)", "variables": {"REC": {"text": "hello"}}}
     assert api.post("/api/v1/regions/PAYREGN/exec", json=statement).json()["variables"]["R"] == 0

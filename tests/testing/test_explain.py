@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim import Region, TdqError, define_tdqueue, define_terminal, define_transaction
+from tdqsim import Condition, Region, TdqError, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Sysplex
-from tdqsim.testing import History, RecycledStores
+from tdqsim.facts import rules_of, unconfirmed
+from tdqsim.testing import Fault, FaultPlan, History, RecycledStores
 from tests.rules import rule
 
 DEFINITIONS = [
@@ -207,3 +208,60 @@ def test_a_wait_is_told_with_its_limit(region: Region) -> None:
         region.start(lambda other: other.readq_td("LOGQ", nohandle=True))
         region.dispatcher.run_ready()
         assert "waits in TD_READ, for what is written and not committed." in str(region.explain("LOGQ"))
+
+
+# -- the rules behind an answer ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def doubtful(stores) -> Iterator[Region]:
+    queues = [
+        define_tdqueue(name="PAYQ", type="INTRA"),
+        define_tdqueue(name="ALIA", type="INDIRECT", indirectname="GONE"),
+        define_tdqueue(name="FARQ", remotesystem="FAR", remotename="FARQ"),
+    ]
+    with Region(queues, supplied_queues=False, store=stores.take()) as region:
+        yield region
+
+
+@pytest.mark.parametrize(
+    ("queue", "record", "rules"),
+    [
+        ("ALIA", b"x", {"TD-INDIRECT-MISSING": "vendor silent"}),
+        ("FARQ", b"x", {"REC-SYSIDERR-UNKNOWN": "unconfirmed"}),
+        ("PAYQ", b"", {"TD-WRITEQ-LENGERR": "vendor silent"}),
+        ("PAYQ", b"x" * 32765, {"TD-INTRA-LONGEST-RECORD": "second-hand"}),
+        ("NONE", b"x", {}),  # a page says that a queue that is not defined gives QIDERR
+    ],
+)
+def test_a_condition_names_its_rule(doubtful: Region, queue: str, record: bytes, rules: dict[str, str]) -> None:
+    with pytest.raises(Condition) as caught:
+        doubtful.writeq_td(queue, record)
+    assert unconfirmed(caught.value.rules) == rules
+    if record:
+        prediction = doubtful.explain(queue, size=len(record)).commands["WRITEQ TD"]
+        assert prediction.unconfirmed_rules == rules
+        assert all(f"(rule {rule}, {confidence})" in str(prediction) for rule, confidence in rules.items())
+
+
+def test_a_rule_of_one_request_is_that_of_the_others(doubtful: Region) -> None:
+    doubtful.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    for request in (lambda: doubtful.readq_td("PAYQ"), lambda: doubtful.deleteq_td("PAYQ")):
+        with pytest.raises(Condition) as caught:
+            request()
+        assert [rule.id for rule in caught.value.rules] == ["TD-DISABLED"]
+
+
+def test_a_planned_fault_rests_on_no_rule(doubtful: Region) -> None:
+    plan = FaultPlan(Fault("IOERR", command="READQ TD"))
+    with plan.on(doubtful), pytest.raises(Condition) as caught:
+        doubtful.readq_td("PAYQ")
+    assert caught.value.rules == ()
+
+
+def test_rules_of_an_answer() -> None:
+    assert [rule.id for rule in rules_of("INVREQ", 11, "SET TDQUEUE")] == ["SET-C-NAME"]
+    assert rules_of("INVREQ", 9999, "SET TDQUEUE") == ()
+    assert {rule.id for rule in rules_of("CPF9501")} == {"DTAQ-SEND-KEY-MISSING", "DTAQ-RECEIVE-KEY-MISSING"}
+    assert [rule.id for rule in rules_of("CPF9501", command="QRCVDTAQ")] == ["DTAQ-RECEIVE-KEY-MISSING"]
+    assert unconfirmed(rules_of("CPF9502")) == {}  # the vendor's programs show it

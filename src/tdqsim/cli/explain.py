@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
@@ -15,13 +16,14 @@ import typer
 from tdqsim import testing
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import Exit, InputError, warn
-from tdqsim.cli.output import emit, emit_json, on_terminal, shown_record
+from tdqsim.cli.output import emit, emit_json, emit_table, on_terminal, shown_record
 from tdqsim.cli.place import Place, at_place, looking, options_of, unknown_outside
 from tdqsim.cli.queues import Json, Names, Page
 from tdqsim.cli.selection import matching
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import ConversionError
+from tdqsim.facts import CONFIDENCE, rules
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -48,10 +50,16 @@ def explain(
     record: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Show what happened to this record; X'...' for bytes.")
     ] = None,
+    rule: Annotated[
+        str | None, typer.Option(metavar="ID", help="Show a rule of behaviour with its source and confidence.")
+    ] = None,
     page: Page = None,
     as_json: Json = False,
 ) -> None:
     """Explain the state of queues and why a trigger has not fired, and predict the result of each command."""
+    if rule is not None:
+        _show_rule(rule.strip().upper(), as_json=as_json)
+        return
     words = names or []
     if not words:
         raise InputError("which queue? Name one or more queues, or generic names")
@@ -76,6 +84,23 @@ def explain(
         )
     if missing:
         raise typer.Exit(Exit.CONDITION)
+
+
+def _show_rule(name: str, *, as_json: bool) -> None:
+    """Show one row of the table of rules."""
+    rule = rules().get(name)
+    if rule is None:
+        near = get_close_matches(name, rules())
+        raise InputError(f"there is no rule {name}{f'; did you mean {near[0]}?' if near else ''}")
+    if as_json:
+        emit_json(rule._asdict())
+        return
+    outcome = {"then": f"{rule.resp} {rule.resp2}".strip(), "message": rule.message}
+    confidence = f"{rule.confidence}: {CONFIDENCE[rule.confidence]}"
+    source = " ".join(filter(None, (rule.source, rule.release and f"({rule.release})", rule.address)))
+    parts = {"command": rule.command, "when": rule.circumstances, **outcome, "confidence": confidence}
+    parts |= {"source": source, "what it says": rule.point}
+    emit_table(("rule", rule.id), [each for each in parts.items() if each[1]])
 
 
 def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:

@@ -61,7 +61,9 @@ _SURE: Final = """\
 # How sure are we?
 
 Every rule of behaviour has a source and a degree of confidence. You can look up each rule by its name, such as
-`TD-READQ-QZERO`. `tdq explain` and the console name the rule where a RESP2 value is not confirmed.
+`TD-READQ-QZERO`: `tdq explain --rule TD-READQ-QZERO` shows its source. Where a condition or message rests on a rule
+that no page or program of the vendor shows, `tdq explain`, the errors of the HTTP API and the console name the rule and
+its confidence. In Python, `condition.rules` has the rules of a condition.
 
 | confidence | rules | meaning | listed in |
 | --- | ---: | --- | --- |

@@ -200,7 +200,7 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
             raise Abend(answer.abend, detail=f"the answer of a stub for {name}")
         eib = answer.eib
         if answer.resp != "NORMAL" or answer.resp2:
-            condition = Condition(Resp[answer.resp], answer.resp2, "the answer of a stub")
+            condition = Condition(Resp[answer.resp], answer.resp2, "the answer of a stub", rule="")
     try:
         if condition is not None:
             respond(task, condition, name, "", nohandle=nohandle, otherwise=None)

@@ -17,7 +17,8 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 ``CONFIDENCE``               the degrees of confidence with their meaning, the best first
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
-``rules()``                  all rules of behaviour by id; ``rule_of()``: the rule for a condition with a RESP2
+``rules()``                  all rules of behaviour by id
+``rules_of()``               the rules that a condition or message may rest on; ``unconfirmed()``: their confidence
 ===========================  =====================================================================================
 """
 
@@ -49,7 +50,7 @@ from tdqsim.facts._tables import table
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.facts._rules import CONFIDENCE, Rule, rule_of, rules
+    from tdqsim.facts._rules import CONFIDENCE, Rule, rules, rules_of, unconfirmed
 
 __all__ = [
     "ABEND_CODES",
@@ -73,10 +74,12 @@ __all__ = [
     "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
-    "rule_of",
     "rules",
+    "rules_of",
     "table",
+    "unconfirmed",
 ]
 
 # Only tests and tools need the rules, so they are imported on first use.
-__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": ("CONFIDENCE", "Rule", "rule_of", "rules")})
+_OF_RULES = ("CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed")
+__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": _OF_RULES})

@@ -6,14 +6,14 @@ region or IBM i system may behave differently.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from tdqsim.facts._tables import table
 
-__all__ = ["CONFIDENCE", "Rule", "rule_of", "rules"]
+__all__ = ["CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed"]
 
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -58,15 +58,40 @@ class Rule(NamedTuple):
     confidence: str
 
 
-@cache
-def rule_of(command: str, resp: str, resp2: int) -> Rule | None:
-    """The rule for a command that raises a condition with a RESP2, such as SET TDQUEUE, INVREQ and 11.
+_SHOWN: Final = ("confirmed", "vendor source")
+_SAME_QUEUES: Final = ("TD", "TS")
+"""The last words of requests for queues: a rule that is listed for one of them holds for the others as well."""
 
-    None when there is no such rule, or more than one; also when RESP2 is 0, which does not distinguish rules.
+
+@cache
+def rules_of(answer: str, resp2: int = 0, command: str = "") -> tuple[Rule, ...]:
+    """The rules that an answer may rest on: one, if the answer has only one possible reason; empty if none has a row.
+
+    Args:
+        answer: the name of a condition, such as ``INVREQ``, or the id of an IBM i message, such as ``CPF9801``.
+        resp2: the RESP2 of the condition. Rules without a RESP2 apply if no rule has this one.
+        command: the command or API that gives the answer, such as ``SET TDQUEUE``. A condition of a request for a
+            queue without rules of its own has those of READQ, WRITEQ and DELETEQ together. For a message of an
+            unknown API, or of one without such rules, the rules of all APIs apply.
     """
-    wanted = (command, resp, str(resp2))
-    matching = [rule for rule in rules().values() if resp2 and (rule.command, rule.resp, rule.resp2) == wanted]
-    return matching[0] if len(matching) == 1 else None
+    every = [rule for rule in rules().values() if answer in (rule.resp, rule.message)]
+    last = command.rsplit(" ", 1)[-1]
+    chosen = [rule for rule in every if rule.command == command]
+    if not chosen and last in _SAME_QUEUES:
+        chosen = [rule for rule in every if rule.command.rsplit(" ", 1)[-1] == last]
+    if not chosen:
+        return tuple(rule for rule in every if rule.message == answer)
+    exact = [rule for rule in chosen if not rule.resp or rule.resp2 == str(resp2)]
+    return tuple(exact or [rule for rule in chosen if not rule.resp2])
+
+
+def unconfirmed(rules: Iterable[Rule]) -> dict[str, str]:
+    """The confidence of the rules of one answer by id; empty if a page or program of the vendor shows one of them.
+
+    One that is shown is enough, because the rules are the possible reasons of the same answer.
+    """
+    confidence = {rule.id: rule.confidence for rule in rules}
+    return {} if any(each in _SHOWN for each in confidence.values()) else confidence
 
 
 @cache

@@ -262,7 +262,7 @@ def _within(count: int, nth: int, times: int) -> bool:
 
 
 def _condition(fault: Fault) -> Condition:
-    return Condition(Resp[fault.condition], fault.resp2, f"a planned fault: {shown(fault)}")
+    return Condition(Resp[fault.condition], fault.resp2, f"a planned fault: {shown(fault)}", rule="")
 
 
 def _fits(fault: Fault, task: Task, command: str, arguments: Mapping[str, object]) -> bool:

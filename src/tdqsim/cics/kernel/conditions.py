@@ -7,10 +7,14 @@ into the EIB. A condition that leaves a program unhandled becomes an :class:`Abe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tdqsim import facts
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import ABEND_CODES, Resp
+
+if TYPE_CHECKING:
+    from tdqsim.facts import Rule
 
 __all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
 
@@ -31,6 +35,8 @@ class Condition(TdqError):
         brings: values that the program receives despite the condition, by option, beyond the record of READQ TD.
         taken_by: the label of HANDLE AID that handles it, in preference to any HANDLE CONDITION.
         abend: the abend code if it is not handled, from machine.yaml; empty for the usual one.
+        rule: the id of the rule that it rests on, if command, condition and RESP2 do not tell; empty if it rests on
+            none, as a planned fault.
         detail: an explanation as text.
     """
 
@@ -41,6 +47,7 @@ class Condition(TdqError):
     abend = ""
     brings: Mapping[str, object] | None = None
     taken_by: Callable[[Condition], object] | None = None
+    rule: str | None = None
 
     def __init__(
         self,
@@ -54,6 +61,7 @@ class Condition(TdqError):
         length: int = 0,
         brings: Mapping[str, object] | None = None,
         taken_by: Callable[[Condition], object] | None = None,
+        rule: str | None = None,
     ) -> None:
         TdqError.__init__(self, resp, resp2, detail)
         self.resp = resp
@@ -71,6 +79,15 @@ class Condition(TdqError):
             self.brings = brings
         if taken_by is not None:
             self.taken_by = taken_by
+        if rule is not None:
+            self.rule = rule
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of behaviour that it rests on, or may rest on; see :func:`tdqsim.facts.rules_of`."""
+        if self.rule is None:
+            return facts.rules_of(self.name, self.resp2, self.command)
+        return (facts.rules()[self.rule],) if self.rule else ()
 
     @property
     def name(self) -> str:

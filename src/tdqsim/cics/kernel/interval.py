@@ -363,7 +363,8 @@ def cancel(
     if request is None:
         raise Condition(Resp.NOTFND, detail=f"no request {reqid} is waiting" if reqid else "the task has no POST")
     if not request.committed:
-        raise Condition(Resp.NOTFND, detail=f"START request {reqid} (PROTECT) is not committed yet")
+        detail = f"START request {reqid} (PROTECT) is not committed yet"
+        raise Condition(Resp.NOTFND, detail=detail, rule="IC-CANCEL-PROTECT")
     task._region.starts.cancel(request)
 
 

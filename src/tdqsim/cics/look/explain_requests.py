@@ -26,8 +26,8 @@ a data set is not predicted: it shows only when a block is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,14 +47,25 @@ from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
 from tdqsim.core.dispatch import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
-from tdqsim.facts import Cvda, Resp, rule_of
+from tdqsim.facts import Cvda, Resp, unconfirmed
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.model.lock import Lock
     from tdqsim.cics.model.region import RegionData as Region
 
-__all__ = ["OPERATOR", "SHIPPED", "TD", "UNKNOWN", "WAIT", "Prediction", "foresee", "only_known_there", "would_be_open"]
+__all__ = [
+    "OPERATOR",
+    "SHIPPED",
+    "TD",
+    "UNKNOWN",
+    "WAIT",
+    "Prediction",
+    "doubt",
+    "foresee",
+    "only_known_there",
+    "would_be_open",
+]
 
 WAIT: Final = "WAIT"
 SHIPPED: Final = "SHIPPED"
@@ -78,6 +89,8 @@ class Prediction:
         nosuspend: for READQ TD the outcome with NOSUSPEND; for other commands the same as ``outcome``.
         reason: the reason as a sentence; for NORMAL the side effect, if any.
         resp2: RESP2 of the condition.
+        unconfirmed_rules: the confidence of the rules that a condition rests on by id, if no page or program of the
+            vendor shows them; several if the condition does not tell which of them it is.
     """
 
     command: str
@@ -85,6 +98,7 @@ class Prediction:
     nosuspend: str
     reason: str = ""
     resp2: int = 0
+    unconfirmed_rules: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
         """The prediction as a sentence."""
@@ -93,14 +107,13 @@ class Prediction:
         what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "cannot be foreseen"}
         outcome = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
         busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
-        return f"{self.command} {outcome}{busy}: {self.reason}{self._doubt}."
+        return f"{self.command} {outcome}{busy}: {self.reason}{doubt(self.unconfirmed_rules)}."
 
-    @property
-    def _doubt(self) -> str:
-        """A note on the rule of RESP2, if no vendor source confirms it."""
-        rule = rule_of(" ".join(self.command.split()[:2]), self.outcome, self.resp2)
-        shown = rule is None or rule.confidence in ("confirmed", "vendor source")
-        return "" if rule is None or shown else f" (rule {rule.id}, {rule.confidence})"
+
+def doubt(unconfirmed_rules: Mapping[str, str]) -> str:
+    """A remark on the rules that an answer rests on and that no vendor source shows; empty if there are none."""
+    shown = "; or ".join(f"{rule}, {confidence}" for rule, confidence in unconfirmed_rules.items())
+    return f" (rule {shown})" if shown else ""
 
 
 class _Wait(Exception):
@@ -135,7 +148,8 @@ def _predicted(command: str, ask: Callable[[], str | None]) -> Prediction:
         reason = ask()
     except Condition as condition:
         resp = condition.resp.name
-        return Prediction(command, resp, resp, condition.detail, condition.resp2)
+        condition.command = condition.command or " ".join(command.split(" ")[:2])
+        return Prediction(command, resp, resp, condition.detail, condition.resp2, unconfirmed(condition.rules))
     except _Wait as wait:
         busy = Resp.QBUSY.name if command == READQ else WAIT
         return Prediction(command, WAIT, busy, str(wait))
@@ -190,7 +204,7 @@ def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase,
         reason = _request(there, command, queue.remotename, mirror, size)
     except Condition as condition:
         answer = link.far.served.answer(condition)
-        raise Condition(answer.resp, answer.resp2, f"{where}: {answer.detail}") from condition
+        raise Condition(answer.resp, answer.resp2, f"{where}: {answer.detail}", rule=condition.rule) from condition
     except _Wait as wait:
         raise _Wait(f"{where}: {wait}") from wait
     return f"{where}{f': {reason}' if reason else ' takes it'}"
@@ -204,7 +218,7 @@ def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], 
         file.foresee_read(pause)
         return
     if size <= 0:
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {size}; it is 1 or more")
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {size}; it is 1 or more", rule="EX-WRITE-ZERO")
     file.foresee_write(size)
 
 
@@ -219,7 +233,7 @@ def _readq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
     try:
         record = _next_record(task, queue)
     except StoreDamaged as error:
-        raise Condition(Resp.IOERR, detail=str(error)) from error
+        raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
     if record is None:
         raise empty(queue.name)
 

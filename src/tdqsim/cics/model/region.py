@@ -466,7 +466,8 @@ class RegionData:
         self.dispatcher.check_thread()
         link = self.links.get(sysid)
         if link is None:
-            raise Condition(Resp.SYSIDERR, detail=f"there is no connection to system {sysid}")
+            detail = f"there is no connection to system {sysid}"
+            raise Condition(Resp.SYSIDERR, detail=detail, rule="REC-SYSIDERR-UNKNOWN")
         return link
 
     @explains_wrong_types

@@ -75,9 +75,11 @@ def check_size(longest: int, size: int, length: int | None = None) -> None:
         Condition: LENGERR.
     """
     if length is not None and not 0 < length <= _LONGEST:
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 1 to {longest}")
+        detail = f"LENGTH is {length}; allowed are 1 to {longest}"
+        raise Condition(Resp.LENGERR, detail=detail, rule="TD-WRITEQ-LENGERR")
     if not 0 < size <= longest:
-        raise Condition(Resp.LENGERR, detail=f"the record has {size} bytes; allowed are 1 to {longest}")
+        rule = "TD-WRITEQ-LENGERR" if size <= 0 else "TD-INTRA-LONGEST-RECORD"
+        raise Condition(Resp.LENGERR, detail=f"the record has {size} bytes; allowed are 1 to {longest}", rule=rule)
 
 
 class IntraSpace:

@@ -70,7 +70,7 @@ def final_target(region: RegionData, name: str) -> TdQueue:
     """
     queue = region.tdqueues.get(name)
     if queue is None:
-        raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
+        raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed", rule="TD-QIDERR")
     return queue if queue.type != "INDIRECT" else target_of(region.tdqueues, queue)
 
 
@@ -85,10 +85,12 @@ def target_of(queues: Mapping[str, TdQueue], alias: TdQueue) -> TdQueue:
     while isinstance(queue, IndirectTdQueue):
         target = queue.indirectname
         if target in visited:
-            raise Condition(Resp.QIDERR, detail=f"the aliases of {name} form a ring at {target}")
+            detail = f"the aliases of {name} form a ring at {target}"
+            raise Condition(Resp.QIDERR, detail=detail, rule="TD-INDIRECT-RING")
         visited.add(target)
         if target not in queues:
-            raise Condition(Resp.QIDERR, detail=f"queue {target}, the target of {name}, is not installed")
+            detail = f"queue {target}, the target of {name}, is not installed"
+            raise Condition(Resp.QIDERR, detail=detail, rule="TD-INDIRECT-MISSING")
         queue = queues[target]
     return queue
 
@@ -120,7 +122,13 @@ def refusal(queue: TdQueue, command: str) -> Condition:
         name=queue.name, status=queue.enablestatus.name, command=command,
         direction="output" if queue.output else "input",
     )  # fmt: skip
-    return Condition(resp, detail=detail)
+    return Condition(resp, detail=detail, rule=_rule_of_disabled(queue) if resp is Resp.DISABLED else None)
+
+
+def _rule_of_disabled(queue: TdQueue) -> str:
+    if queue.type == "REMOTE":
+        return "TD-REMOTE-DISABLED"
+    return "DISABLE-PENDING-NEWCOMER" if queue.enablestatus is Cvda.DISABLING else "TD-DISABLED"
 
 
 def check_access(task: TaskData, queue: TdQueue) -> None:

@@ -136,7 +136,7 @@ class Directory:
             return _RemoteQueue(region.link(sysid.rstrip(" ")), name)
         queue = self.installed.get(name)
         if queue is None:
-            raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed")
+            raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed", rule="TD-QIDERR")
         return queue
 
     def final(self, task: TaskData, name: str, sysid: str | None) -> tuple[RequestTarget, RequestTarget]:

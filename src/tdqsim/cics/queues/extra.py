@@ -193,7 +193,7 @@ class DataSet:
             Condition: IOERR: the queue was opened again, and its DD was freed when it was closed.
         """
         if self._gone is not None:
-            raise Condition(Resp.IOERR, detail=str(self._gone)) from self._gone
+            raise Condition(Resp.IOERR, detail=str(self._gone), rule="EX-FREE-CLOSE") from self._gone
         assert self._reader is not None, "the state table refuses a read of a queue that is not open for input"
         return self._reader
 
@@ -287,7 +287,7 @@ class DataSet:
             raise self.refused(error) from error
         if record is None:
             self._queue.emptystatus = Cvda.EMPTY
-            raise Condition(Resp.QZERO, detail="the data set is at its end")
+            raise Condition(Resp.QZERO, detail="the data set is at its end", rule="EX-END")
         return record
 
     def write(self, task: TaskData | None, data: bytes) -> None:
@@ -333,7 +333,7 @@ class DataSet:
     def refused(self, error: DatasetError) -> Condition:
         """The condition for an error of the reader or writer; also sets EMPTYSTATUS and writes a message."""
         if isinstance(error, RecordError):
-            return Condition(Resp.LENGERR, detail=str(error))
+            return self._length_error(str(error))
         if isinstance(error, SpaceExhausted):
             self._queue.emptystatus = Cvda.FULL
             self._report(_X37, {"queue": self._queue.name, "reason": str(error)})
@@ -342,7 +342,19 @@ class DataSet:
             if self._queue.definition.erroroption == "IGNORE":
                 self._reader.accept_block()
             self._read_on()  # an iterator that has raised an exception is exhausted
+            return self._block_error(error)
         return Condition(Resp.IOERR, detail=str(error))
+
+    def _length_error(self, detail: str) -> Condition:
+        """The condition for a record that does not fit the data set."""
+        fixed = self.dcb is not None and self.dcb.recfm is not None and self.dcb.recfm.fixed
+        rule = "EX-SYSOUT-LENGTH" if self._sysout_dcb else "EX-FIXED-LENGTH" if fixed else "EX-VARIABLE-LENGTH"
+        return Condition(Resp.LENGERR, detail=detail, rule=rule)
+
+    def _block_error(self, error: BlockError) -> Condition:
+        """The condition for a block in error of an input data set."""
+        ignored = self._queue.definition.erroroption == "IGNORE"
+        return Condition(Resp.IOERR, detail=str(error), rule="EX-IOERR-IGNORE" if ignored else "EX-IOERR-SKIP")
 
     def foresee_read(self, pause: Callable[[], object] | None = None) -> bytes:
         """The record that :meth:`read` would return, found with a second reader.
@@ -367,12 +379,12 @@ class DataSet:
                 except BlockError as error:
                     errors += 1
                     if errors > reader.blocks_in_error:
-                        raise Condition(Resp.IOERR, detail=str(error)) from error
+                        raise self._block_error(error) from error
                     if definition.erroroption == "IGNORE":
                         look.accept_block()
                 else:
                     if record is None:
-                        raise Condition(Resp.QZERO, detail="the data set is at its end")
+                        raise Condition(Resp.QZERO, detail="the data set is at its end", rule="EX-END")
                     return record
 
     def foresee_write(self, size: int) -> None:
@@ -383,7 +395,7 @@ class DataSet:
         """
         dcb, writer = self.dcb, self._writer
         if dcb is not None and (fault := dcb.length_fault(size)):
-            raise Condition(Resp.LENGERR, detail=fault)
+            raise self._length_error(fault)
         if writer is not None and not writer.has_room(size):
             raise Condition(Resp.NOSPACE, detail="the space of the data set is used up")
 

@@ -128,7 +128,7 @@ def _put_record(queue: ExtraTdQueue, task: TaskData, data: bytes, length: int | 
     """WRITEQ TD."""
     if not data:
         shown = 0 if length is None else length
-        raise Condition(Resp.LENGERR, detail=f"LENGTH is {shown}; allowed are 1 to {_LONGEST}")
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {shown}; allowed are 1 to {_LONGEST}", rule="EX-WRITE-ZERO")
     put = queue.put
     if put is None:
         queue.file.write(task, data)

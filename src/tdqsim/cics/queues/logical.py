@@ -69,7 +69,7 @@ def read(queue: IntraTdQueue, task: TaskData, busy: bool, _length: int | None) -
         try:
             data = uow.works[queue].take()
         except StoreDamaged as error:
-            raise Condition(Resp.IOERR, detail=str(error)) from error
+            raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
         if data is None:
             data = _read_out(queue, task, uow.works[queue], busy)
     if data is not None:
@@ -86,7 +86,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
         return _read_out(queue, task, work, busy) if data is None else data
     except StoreDamaged as error:
         _give_back(task, queue, queue.read_end)
-        raise Condition(Resp.IOERR, detail=str(error)) from error
+        raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
     except Condition:
         _give_back(task, queue, queue.read_end)
         raise
@@ -165,7 +165,8 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
             lock.take(uow, task._region.clock.time_ns())
         return
     if busy and resp is None:
-        raise Condition(Resp.QBUSY, detail=f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}")
+        detail = f"the {lock.end} end of queue {lock.queue.name} is {lock.holder()}"
+        raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")
     try:
         wait(task, lambda: _try(task, lock), lock.waiting, "ENQUEUE", "TDNQ")
     finally:  # this task may have been the last user of a queue that is DISABLING

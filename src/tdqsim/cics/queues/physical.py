@@ -56,7 +56,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     try:
         data = work.take()
     except StoreDamaged as error:
-        raise Condition(Resp.IOERR, detail=str(error)) from error
+        raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
     if data is None:
         emptied(queue, task)
         return None

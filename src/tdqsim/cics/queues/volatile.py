@@ -45,7 +45,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     try:
         data = queue.volatile.take()
     except StoreDamaged as error:
-        raise Condition(Resp.IOERR, detail=str(error)) from error
+        raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
     except StoreError as error:
         task._region.hardening.refused(task._region.store.volatile.failed, error)
         raise

@@ -151,7 +151,7 @@ class Link:
         there = self.other(end)
         region = there.region
         if region.closed:
-            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
+            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed", rule="REC-SYSIDERR-CLOSED")
         there.served.check_service()
         return there.served.probe(key, userid, hops)
 

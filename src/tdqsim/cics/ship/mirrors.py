@@ -293,10 +293,11 @@ class Mirrors:
         """
         region = self.region
         if region.closed:
-            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed")
+            raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed", rule="REC-SYSIDERR-CLOSED")
         self.check_service()
         if not 0 < fields["hops"] <= LONGEST_CHAIN:
-            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {fields['hops']} regions already")
+            detail = f"the request has gone through {fields['hops']} regions already"
+            raise Condition(Resp.ISCINVREQ, detail=detail, rule="REC-CHAIN-TOO-LONG")
         mirror = self._mirror_for(fields, order)
         task, current = mirror.task, region.dispatcher.current
         task.hops = fields["hops"]
@@ -327,7 +328,7 @@ class Mirrors:
         connection = self.region.connections.get(self.name)
         if connection is not None and connection.inservice != "YES":
             where = f"connection {self.name} of region {self.region.applid}"
-            raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service")
+            raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service", rule="REC-SYSIDERR-OUT-OF-SERVICE")
 
     def _attach(self, fields: Fields, transid: str) -> Mirror:
         region = self.region

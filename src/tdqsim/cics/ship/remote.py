@@ -337,7 +337,7 @@ class LinkEnd:
                 raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; the queue was not read")
             return branch.ship(task, request, data)
         except LinkDown as error:
-            raise Condition(Resp.SYSIDERR, detail=str(error)) from error
+            raise Condition(Resp.SYSIDERR, detail=str(error), rule="REC-SYSIDERR-LINK") from error
         finally:
             branch = self._branch(uow)  # creates it if an interrupt had prevented that
             self._keep(uow, branch)
@@ -381,12 +381,15 @@ class LinkEnd:
         """How many regions a request has passed when it arrives; ISCINVREQ or SYSIDERR if it may not be sent."""
         hops = task.hops + 1 if isinstance(task, MirrorTask) else 1
         if hops > LONGEST_CHAIN:
-            raise Condition(Resp.ISCINVREQ, detail=f"the request has gone through {LONGEST_CHAIN} regions already")
+            detail = f"the request has gone through {LONGEST_CHAIN} regions already"
+            raise Condition(Resp.ISCINVREQ, detail=detail, rule="REC-CHAIN-TOO-LONG")
         connection = self.region.connections.get(self.name)
         if connection is not None and connection.inservice != "YES":
-            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is not in service")
+            detail = f"connection {self.name} is not in service"
+            raise Condition(Resp.SYSIDERR, detail=detail, rule="REC-SYSIDERR-OUT-OF-SERVICE")
         if not self.acquired:
-            raise Condition(Resp.SYSIDERR, detail=f"connection {self.name} is released: the link is down")
+            detail = f"connection {self.name} is released: the link is down"
+            raise Condition(Resp.SYSIDERR, detail=detail, rule="REC-SYSIDERR-LINK")
         return hops
 
     def foresee(self, task: TaskData) -> MirrorTask:
@@ -399,7 +402,8 @@ class LinkEnd:
         key = ""
         if task._has_uow:
             if self._is_lost(task._uow):
-                raise Condition(Resp.SYSIDERR, detail=f"{self!r}: it was lost during this unit of work")
+                detail = f"{self!r}: it was lost during this unit of work"
+                raise Condition(Resp.SYSIDERR, detail=detail, rule="REC-SYSIDERR-LINK")
             key = self.name_of(task._uow)
         return self.link.foreseen(self, key, task.userid, hops)
 

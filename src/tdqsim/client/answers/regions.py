@@ -82,6 +82,13 @@ class PredictedOutcome(TypedDict):
     ]
     reason: str
     resp2: int
+    unconfirmed_rules: Annotated[
+        dict[str, str],
+        Field(
+            description="the rules that a condition rests on, by id, with their confidence; empty if a page or program "
+            "of the vendor shows one of them"
+        ),
+    ]
 
 
 class QueueExplanation(TypedDict):

@@ -22,7 +22,10 @@ from nicegui import ui
 from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
+from tdqsim.facts import rules_of, unconfirmed
+from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.live import Live
@@ -236,7 +239,9 @@ def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
 def _error_text(error: BaseException) -> str:
     if isinstance(error, Condition):
         resp2 = f" RESP2 {error.resp2}" if error.resp2 else ""
-        return f"{error.name}{resp2}: {error.detail or error}"
+        return f"{error.name}{resp2}: {error.detail or error}{doubt(unconfirmed(error.rules))}"
+    if isinstance(error, EscapeMessage):
+        return f"{error}{doubt(unconfirmed(rules_of(error.message_id)))}"
     if isinstance(error, Abend):
         return f"abend {error.code}: {error}"
     if isinstance(error, TimeoutError):

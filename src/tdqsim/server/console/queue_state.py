@@ -10,11 +10,12 @@ from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.look.explain import Prediction, explain
+from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.cics.look.state import numitems_of
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
-from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda
+from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, unconfirmed
 from tdqsim.server.inspection import inquired, peek, probe
 
 __all__ = [
@@ -124,7 +125,9 @@ def predict_set(region: Region, name: str, userid: str, option: str, value: str)
         check_set(probe(region, userid), name, {option: as_value(option, value)})
     except Condition as condition:
         resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
-        return f"would get {condition.name}{resp2}: {condition.detail}"
+        condition.command = condition.command or "SET TDQUEUE"
+        doubtful = doubt(unconfirmed(condition.rules))
+        return f"would get {condition.name}{resp2}: {condition.detail}{doubtful}"
     except (TdqError, ValueError) as error:
         return f"is not a valid value: {error}"
     return "would succeed"

@@ -3,7 +3,8 @@
 =====================  ======  ==================================================================
 cause                  status  fields in addition to title and detail
 =====================  ======  ==================================================================
-a CICS condition       409     condition, resp, resp2, command, resource; 404 for QIDERR, 403 for NOTAUTH
+a CICS condition       409     condition, resp, resp2, command, resource, unconfirmed_rules; 404 for QIDERR, 403
+                               for NOTAUTH
 an abend               409     abcode
 an IBM i message       409     message_id; 404 if an object is not found, 403 without authority to it
 not found              404
@@ -30,6 +31,7 @@ from typing_extensions import TypedDict
 from tdqsim.cics import Abend, Condition
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
+from tdqsim.facts import rules_of, unconfirmed
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
@@ -55,6 +57,15 @@ class ProblemDetails(TypedDict):
     resource: NotRequired[str]
     abcode: NotRequired[Annotated[str, Field(description="the abend code")]]
     message_id: NotRequired[Annotated[str, Field(description="the id of an IBM i message")]]
+    unconfirmed_rules: NotRequired[
+        Annotated[
+            dict[str, str],
+            Field(
+                description="the rules that the condition or message rests on, by id, with their confidence; not "
+                "given if a page or program of the vendor shows one of them"
+            ),
+        ]
+    ]
     errors: NotRequired[Annotated[list[str], Field(description="the parts of the request that are wrong")]]
 
 
@@ -86,14 +97,14 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
             "resp2": error.resp2,
             "command": error.command,
             "resource": error.resource,
-        }
+        } | _doubts(error)
         return problem(_STATUS.get(error.name, HTTPStatus.CONFLICT), error.name, str(error), **fields)
     if isinstance(error, Abend):
-        return problem(HTTPStatus.CONFLICT, "abend", str(error), abcode=error.code)
+        return problem(HTTPStatus.CONFLICT, "abend", str(error), abcode=error.code, **_doubts(error.cause))
     if isinstance(error, EscapeMessage):
         status = HTTPStatus.NOT_FOUND if error.message_id in _NOT_FOUND_MESSAGES else HTTPStatus.CONFLICT
         status = HTTPStatus.FORBIDDEN if error.message_id in _NOT_AUTHORIZED else status
-        return problem(status, error.message_id, str(error), message_id=error.message_id)
+        return problem(status, error.message_id, str(error), message_id=error.message_id, **_doubts(error))
     if isinstance(error, _NOT_THERE):
         return problem(HTTPStatus.NOT_FOUND, "not there", str(error))
     if isinstance(error, TooManyUnits):
@@ -104,6 +115,17 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
         return problem(HTTPStatus.GATEWAY_TIMEOUT, "not in time", str(error) or "the wait has reached its time limit")
     assert isinstance(error, TdqError), error
     return problem(HTTPStatus.CONFLICT, type(error).__name__, str(error))
+
+
+def _doubts(error: BaseException | None) -> dict[str, dict[str, str]]:
+    """The field for the rules of a condition or message, if no page or program of the vendor shows them."""
+    rules = (
+        error.rules if isinstance(error, Condition)
+        else rules_of(error.message_id) if isinstance(error, EscapeMessage)
+        else ()
+    )  # fmt: skip
+    doubtful = unconfirmed(rules)
+    return {"unconfirmed_rules": doubtful} if doubtful else {}
 
 
 def let_go(error: BaseException) -> None:
