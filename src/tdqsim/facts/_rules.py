@@ -76,7 +76,8 @@ def rules_of(answer: str, resp2: int = 0, command: str = "") -> tuple[Rule, ...]
     """
     every = [rule for rule in rules().values() if answer in (rule.resp, rule.message)]
     last = command.rsplit(" ", 1)[-1]
-    chosen = [rule for rule in every if rule.command == command]
+    both = (command, " ".join(command.split(" ")[:2]))  # the command, and SET TDQUEUE for SET TDQUEUE ENABLED
+    chosen = [rule for rule in every if rule.command in both]
     if not chosen and last in _SAME_QUEUES:
         chosen = [rule for rule in every if rule.command.rsplit(" ", 1)[-1] == last]
     if not chosen:

@@ -1,14 +1,15 @@
 """The answers of a real machine, by command and condition, as a machine.yaml gives them.
 
-A condition has no rule id. Its rule is the row of ``facts/rules.tsv`` with its command, RESP and RESP2; a row without
-RESP2 means every RESP2 that no other row of the command and condition has. A rule that shares all three with another
-row cannot be told apart from it, and machine.yaml must not name it. :func:`~tdqsim.cics.kernel.task.respond`, through
-which every condition passes on its way to the program, replaces the answer.
+The rule of a condition is the only one of :attr:`~tdqsim.cics.kernel.conditions.Condition.rules`. A rule that shares
+command, RESP and RESP2 with another row cannot be told apart from it, and machine.yaml must not name it.
+:func:`~tdqsim.cics.kernel.task.respond`, through which every condition passes on its way to the program, replaces the
+answer.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
@@ -36,12 +37,9 @@ class MachineAnswers:
         messages: for the id of a message of the simulator, the one of the machine.
     """
 
-    __slots__ = ("_any", "_exact", "messages")
+    __slots__ = ("_answers", "messages")
 
     def __init__(self, machine: Machine) -> None:
-        self._exact: dict[tuple[str, str, int], MachineAnswer] = {}
-        self._any: dict[tuple[str, str], tuple[MachineAnswer, frozenset[int]]] = {}
-        self.messages: dict[str, str] = {}
         problems = [
             Problem(machine.file, 0, rule, "", "", why)
             for rule, answer in machine.answers.items()
@@ -49,30 +47,18 @@ class MachineAnswers:
         ]
         if problems:
             raise DefinitionError(problems)
-        for rule, answer in machine.answers.items():
-            self._add(rules()[rule], answer)
-
-    def _add(self, row: Rule, answer: MachineAnswer) -> None:
-        if answer.message:
-            self.messages[row.message] = answer.message
-        if row.resp2:
-            self._exact[row.command, row.resp, int(row.resp2)] = answer
-        elif row.resp:
-            others = (each.resp2 for each in rules().values() if (each.command, each.resp) == (row.command, row.resp))
-            self._any[row.command, row.resp] = answer, frozenset(int(each) for each in others if each)
+        self._answers: Mapping[str, MachineAnswer] = machine.answers
+        self.messages = {
+            rules()[rule].message: answer.message for rule, answer in machine.answers.items() if answer.message
+        }
 
     def apply(self, condition: Condition) -> None:
         """Give a condition the RESP, RESP2 and abend code of the machine, if its rule has an answer."""
-        name = condition.resp.name
-        for command in (condition.command, " ".join(condition.command.split()[:2])):
-            answer = self._exact.get((command, name, condition.resp2))
-            if answer is None:
-                answer, others = self._any.get((command, name), (None, frozenset()))
-                if condition.resp2 in others:
-                    answer = None
-            if answer is not None:
-                _replace(condition, answer)
-                return
+        found = condition.rules
+        answer = self._answers.get(found[0].id) if len(found) == 1 else None
+        if answer is not None:
+            condition.rule = found[0].id
+            _replace(condition, answer)
 
 
 def _replace(condition: Condition, answer: MachineAnswer) -> None:
