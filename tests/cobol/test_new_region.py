@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from tdqsim.cli import main
+from tdqsim.cobol.new_region import make_region
 from tdqsim.definitions import load_definitions
+from tdqsim.errors import UsageError
 
 pytestmark = pytest.mark.cobc
 
@@ -108,3 +110,10 @@ def test_a_csd_needs_programs_and_an_existing_directory_is_not_touched(checkout,
     assert "--csd needs --cobol" in capsys.readouterr().err
     assert main(["new", str(checkout), "--cobol", str(checkout / "src")]) == 2
     assert not Path(checkout / "region.yaml").exists()
+
+
+def test_sources_that_do_not_exist_are_refused(tmp_path):
+    with pytest.raises(UsageError, match="nowhere: there is no such file or folder"):
+        make_region(tmp_path / "new", [tmp_path / "nowhere"])
+    with pytest.raises(UsageError, match="there is no COBOL program"):
+        make_region(tmp_path / "new", [tmp_path])

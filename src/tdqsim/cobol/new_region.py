@@ -26,7 +26,7 @@ from tdqsim.definitions import (
     dump_definitions,
     parse_csd_listing,
 )
-from tdqsim.errors import DefinitionError
+from tdqsim.errors import DefinitionError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES
 
 __all__ = ["MadeRegion", "make_region"]
@@ -66,10 +66,14 @@ def make_region(directory: Path, sources: Iterable[Path], csd: Path | None = Non
 
     Raises:
         CobolMissing: there is no compiler.
+        UsageError: a source or folder does not exist, or there is no program among them.
         OSError: a file cannot be read.
     """
     made = MadeRegion()
+    sources = list(sources)
     inputs = _Sources(sources)
+    if not inputs.programs:
+        raise UsageError(f"{', '.join(map(str, sources))}: there is no COBOL program (a source with PROGRAM-ID)")
     definitions = Definitions.of(())
     if csd is not None:
         imported = parse_csd_listing(csd.read_text("utf-8", "replace"), file=str(csd))
@@ -113,6 +117,8 @@ class _Sources:
 
 
 def _files(source: Path) -> list[Path]:
+    if not source.exists():
+        raise UsageError(f"{source}: there is no such file or folder")
     return sorted(path for path in source.rglob("*") if path.is_file()) if source.is_dir() else [source]
 
 

@@ -10,7 +10,8 @@ a command that no stub and no function of ``verbs`` answers goes to the region.
 
 An answer contains data for the options that receive it (INTO, SET, LENGTH, ...), fields of the EIB, and the condition.
 The condition has the same effect as one raised by the region: RESP, NOHANDLE, HANDLE CONDITION and the default action
-apply. INTO and SET also set the LENGTH or FLENGTH of the command, unless the answer has it.
+apply. Data of variable length also sets the option for its length, unless the answer has it: INTO and SET set LENGTH,
+FLENGTH or TOLENGTH, and in WEB commands HOST sets HOSTLENGTH, PATH sets PATHLENGTH, VALUE sets VALUELENGTH, and so on.
 """
 
 from __future__ import annotations
@@ -39,7 +40,21 @@ Options = Mapping[str, Area | None]
 _EIB: Final = {row["name"]: row for row in table("eib_fields")}
 _NAMES: Final = ("EIBTRMID", "EIBDS", "EIBREQID")
 _RECORDS: Final = ("INTO", "SET")
-_LENGTHS: Final = ("LENGTH", "FLENGTH")
+_LENGTHS: Final = {
+    "INTO": ("LENGTH", "FLENGTH", "TOLENGTH"),
+    "SET": ("LENGTH", "FLENGTH", "TOLENGTH"),
+    "FORMFIELD": ("NAMELENGTH",),
+    "HOST": ("HOSTLENGTH",),
+    "HTTPHEADER": ("NAMELENGTH",),
+    "HTTPMETHOD": ("METHODLENGTH",),
+    "HTTPVERSION": ("VERSIONLEN",),
+    "PATH": ("PATHLENGTH",),
+    "QUERYSTRING": ("QUERYSTRLEN",),
+    "REPLY": ("REPLYLENGTH",),
+    "STATUSTEXT": ("STATUSLEN",),
+    "VALUE": ("VALUELENGTH",),
+}
+"""The options that return the length of the data of an option."""
 _COUNT: Final = re.compile(r"(?P<first>[1-9]\d*)(?P<to>-(?P<last>[1-9]\d*)?)?")
 _LATIN: Final = "latin-1"
 
@@ -222,11 +237,10 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) ->
             area.point(level.storage.hold(("stub", area.address), data))
         else:
             put(area, data)
-        if name in _RECORDS and isinstance(data, bytes):
-            for length in _LENGTHS:
-                room = options.get(length)
-                if room is not None and length not in values and not room.written[:1].isdigit():
-                    put(room, len(data))
+        for length in _LENGTHS.get(name, ()):
+            room = options.get(length)
+            if room is not None and length not in values and not room.written[:1].isdigit():
+                put(room, len(data) if isinstance(data, str | bytes) else area.size)
 
 
 def put(area: Area, value: Value) -> None:
