@@ -1,7 +1,7 @@
 """The pytest plugin of .ci/mutants.py.
 
 It writes down how long each test took that passed, or, given a list of tests, it runs those in that order and writes
-down which of them failed.
+down which of them failed, and which modules of tests could not be collected.
 """
 
 from __future__ import annotations
@@ -27,6 +27,12 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         with Path(os.environ[FAILED]).open("a", encoding="utf-8") as file:
             file.write(f"{written(item)}\n")
     return report
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    if FAILED in os.environ and report.failed:
+        with Path(os.environ[FAILED]).open("a", encoding="utf-8") as file:
+            file.write(f"{report.nodeid} cannot be collected\n")
 
 
 @pytest.hookimpl(trylast=True)

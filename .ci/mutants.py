@@ -8,11 +8,12 @@ against a copy in which each drawn place reports which test has come to it (a ch
 parent's environment). Then, for each mutant, tests that come to its place run: quick ones first, of every module some,
 as many as take a few seconds. They run on the unaltered code, where they must pass, and on the mutant.
 
-A mutant is killed when a test fails, and survives when none does, or when no test that ran comes to its place. It is
-undecided when its time runs out, when pytest ends in another way (such as a module that cannot be imported), when the
-tests fail on the unaltered code, and when the first run was cut short before a test came to its place. The check ends
-with what it has when the time is over, and fails when fewer of the decided ones were killed than --least asks for; of
-fewer than ten that is not asked, since a handful says nothing about the tests.
+A mutant is killed when a test fails, or when its module, the pytest plugin of the package or a module of tests can no
+longer be imported. It survives when no test fails, or when no test that ran comes to its place. It is undecided when
+its time runs out, when pytest ends in another way, when the tests fail on the unaltered code, and when the first run
+was cut short before a test came to its place. The check ends with what it has when the time is over, and fails when
+fewer of the decided ones were killed than --least asks for; of fewer than ten that is not asked, since a handful says
+nothing about the tests.
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 
@@ -34,6 +35,7 @@ import venv
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import cycle, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,10 +59,12 @@ SLOW = {"report", "cobol", "client", "server", "pipeline"}
 """Folders that run only when a place of their room, or one near it, was drawn."""
 OUTCOMES = ("killed", "survived", "untouched", "undecided")
 LONGEST = 60
+COUNTED_CODES = (1, 2)
+"""Exit codes of pytest after a test failed, and after a module could not be collected."""
 FEW = 10
 """Fewer decided mutants than these do not fail the check."""
 TRIES = 50
-"""Files that may be drawn for one mutant: not every file has a place for every kind."""
+"""Files that may be drawn for one mutant: not every file, or room, has a place for every kind."""
 ENOUGH = 12.0
 """Seconds of tests, as long as they took before, that a mutant is run against."""
 
@@ -75,17 +79,16 @@ def drawn_from(rooms: list[str], count: int, chance: random.Random) -> list[Muta
     sizes = [path.stat().st_size for path in files]
     known: dict[Path, list[Mutant]] = {}
     drawn: list[Mutant] = []
-    for _ in range(count * TRIES):
+    for kind in islice(cycle(KINDS), count * len(KINDS)):
         if len(drawn) == count:
             break
-        (path,) = chance.choices(files, sizes)
-        if path not in known:
-            known[path] = list(mutants_of(path))
-        wanted = [each for each in known[path] if each.kind == KINDS[len(drawn) % len(KINDS)]]
-        if wanted:
-            mutant = chance.choice(wanted)
-            if mutant not in drawn and is_program(mutant):
+        for path in chance.choices(files, sizes, k=TRIES):
+            if path not in known:
+                known[path] = list(mutants_of(path))
+            wanted = [each for each in known[path] if each.kind == kind and each not in drawn]
+            if wanted and is_program(mutant := chance.choice(wanted)):
                 drawn.append(mutant)
+                break
     return drawn
 
 
@@ -132,7 +135,11 @@ def make_copy(there: Path) -> None:
 
 def run(arguments: list[str], there: Path, seconds: float, **variables: str) -> int | None:
     """The exit code of pytest, or None when the time is over; what it has started ends with it."""
-    command = [str(there / ".venv" / "bin" / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    return run_python(["-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments], there, seconds, **variables)
+
+
+def run_python(arguments: list[str], there: Path, seconds: float, **variables: str) -> int | None:
+    command = [str(there / ".venv" / "bin" / "python"), *arguments]
     environment = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"} | variables
     quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, cwd=there, env=environment, start_new_session=True, **quiet) as process:
@@ -218,13 +225,23 @@ def judge(mutant: Mutant, tests: list[str], there: Path, seconds: float) -> Judg
     apply(mutant, there)
     try:
         code = run(arguments, there, max(seconds - (time.monotonic() - begun), 1), **variables)
+        if code is None:
+            return Judgement("undecided", "no time is left")
+        if code == 0:
+            return Judgement("survived")
+        if code in COUNTED_CODES and failed.exists():
+            return Judgement("killed", failed.read_text("utf-8").partition("\n")[0])
+        if not is_importable(mutant, there):
+            return Judgement("killed", "it cannot be imported")
     finally:
         shutil.copy(mutant.path, there / mutant.path.relative_to(ROOT))
-    if code == 0:
-        return Judgement("survived")
-    if code == 1 and failed.exists():
-        return Judgement("killed", failed.read_text("utf-8").partition("\n")[0])
-    return Judgement("undecided", "no time is left" if code is None else f"pytest ended with {code} and no failed test")
+    return Judgement("undecided", f"pytest ended with {code} and no failed test")
+
+
+def is_importable(mutant: Mutant, there: Path) -> bool:
+    """Whether Python can import what pytest imports before it collects a test, and the altered module."""
+    module = ".".join(mutant.path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    return run_python(["-c", f"import tdqsim.testing.plugin, {module}"], there, LONGEST) == 0
 
 
 def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float) -> bool:
