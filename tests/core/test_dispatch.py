@@ -269,6 +269,29 @@ def test_cancel_raises_in_the_waiting_strand():
     assert not handle.cancel(LookupError("again"))
 
 
+def test_a_strand_that_does_not_wait_is_not_cancelled():
+    dispatcher = Dispatcher()
+    handle = dispatcher.spawn(lambda: "ran", name="ready")
+    assert not handle.cancel(LookupError("too early"))
+    assert handle.result() == "ran"
+
+
+def test_strands_that_a_repeated_attempt_makes_ready_are_traced():
+    dispatcher, traced = Dispatcher(), []
+    first, second = Gate(dispatcher, "FIRST"), Gate(dispatcher, "SECOND")
+
+    def waits():
+        first.wait()
+        dispatcher.spawn(second.unlock, name="opens")
+
+    dispatcher.spawn(waits, name="waits")
+    dispatcher.run()
+    first.open = True  # without waking the strand: only a repeated attempt finds it open
+    dispatcher.on_dispatch = lambda strand: traced.append(str(strand.name))
+    assert second.wait() == "through"
+    assert traced == ["waits", "opens"]
+
+
 def test_a_caught_cancel_lets_the_strand_go_on():
     dispatcher = Dispatcher()
     gate = Gate(dispatcher)

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
-from tdqsim.core.portable import FileLock
+import pytest
+
+from tdqsim.core.portable import FileLock, alive
 
 
 def test_a_lock_that_is_given_up_can_be_taken_by_another(tmp_path: Path) -> None:
@@ -24,3 +28,12 @@ def test_a_lock_that_is_given_up_can_be_taken_by_another(tmp_path: Path) -> None
     finally:
         os.close(one)
         os.close(other)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes are not looked for on Windows")
+def test_a_process_is_alive_until_it_has_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        assert alive(process.pid)
+    assert process.returncode is not None
+    assert not alive(process.pid)
+    assert alive(os.getpid())

@@ -513,6 +513,23 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         Store(tmp_path / "file" / "store")
 
 
+@pytest.mark.parametrize("sizes", [(1, 4, 0), (1, 100, 0), (1, 4, 100), (100, 4, 0)])
+@pytest.mark.parametrize("order", Order)
+def test_records_take_no_more_memory_than_the_store_allows(
+    place: Path, order: Order, sizes: tuple[int, int, int]
+) -> None:
+    data, key, sender = sizes
+    with Store(place, memory_bytes=20_000) as store:
+        queue = store.volatile.create_queue(b"V", order, key if order is Order.KEYED else 0)
+        for number in range(100):
+            if order is Order.KEYED:
+                queue.put_entry(Entry(bytes(data), number.to_bytes(key, "big"), bytes(sender)))
+            else:
+                queue.put(bytes(data))
+            assert queue.memory_bytes() <= 20_000
+        assert len(list(queue.entries())) == 100
+
+
 def test_bad_arguments(place: Path) -> None:
     with pytest.raises(ValueError, match="'process' or 'power'"):
         Store(place, durability="none")  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import sys
 from pathlib import Path
 
 import lmdb
@@ -269,6 +270,26 @@ def test_an_old_meta_page_with_a_wild_number_does_no_harm_to_a_store_that_was_cl
         assert not store.closed_clean
     assert contents(path) == expected
     assert check(path).sound
+
+
+@pytest.mark.parametrize("behind", [1, 3])
+def test_a_meta_page_is_the_one_before_only_if_its_number_is(copy: tuple[Path, Contents], behind: int) -> None:
+    """After an end without a close the other page is of the commit before; a page of an older one was not written."""
+    path, _ = copy
+    with Store(path) as store:
+        for value in (b"1", b"2", b"3", b"4"):
+            store.durable.commit(meta={b"x": value})
+        store.close(clean=False)
+    newer, older = read_metas(path / "durable")
+    assert older.txnid == newer.txnid - 1
+    file = path / "durable" / "data.mdb"
+    data = bytearray(file.read_bytes())
+    at = older.index * PAGE + 16 + 128
+    data[at : at + 8] = (newer.txnid - behind).to_bytes(8, sys.byteorder)
+    file.write_bytes(data)
+    with Store(path) as store:
+        told = any(f"meta page {older.index} of data.mdb was damaged" in note for note in store.notes)
+    assert told == (behind != 1)
 
 
 def test_a_volatile_file_that_has_gone_since_the_store_was_closed_is_missed(copy: tuple[Path, Contents]) -> None:

@@ -167,6 +167,26 @@ def test_the_length_of_fixed_records_is_among_the_answers(tmp_path: Path, book: 
     assert len(records[0]) in lengths
 
 
+@pytest.mark.parametrize(
+    ("name", "confidence"),
+    [
+        ("MILLER", "certain"),  # these letters have the same bytes in all pages
+        ("Möller", "possible"),  # the same bytes are "Møller" in 277
+        ("Obst-Äpfel", "possible"),  # and these are "Obst-Þpfel" in 871, and in no other
+        ("Möller-Äpfel", "likely"),  # no other page has letters of its language for both bytes
+    ],
+)
+def test_the_confidence_in_a_code_page_says_whether_others_fit_as_well(
+    tmp_path: Path, name: str, confidence: str
+) -> None:
+    data = name.encode("cp273")
+    path = tmp_path / "data"
+    path.write_bytes((len(data) + 4).to_bytes(2, "big") + bytes(2) + data)
+    (found,) = probe(str(path))
+    (page,) = (each for each in found.candidates[0].findings if each.what == "code page")
+    assert (page.value, page.confidence) == ("037" if name == "MILLER" else "273", confidence)
+
+
 def test_a_compressed_file_is_told_and_looked_into(tmp_path: Path) -> None:
     data, rows, _ = made("VB", "cp273", "numbers", 3)
     path, copybook = tmp_path / "data.gz", tmp_path / "r.cpy"

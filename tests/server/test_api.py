@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -435,6 +436,48 @@ def test_the_history_goes_on_from_a_position(api):
     assert history_of(api, position=10**9) == []
     assert api.get("/api/v1/regions/PAYREGN/history", params={"position": -1}).status_code == 422
     assert api.get("/api/v1/regions/NONE/history").status_code == 404
+
+
+@pytest.mark.parametrize("meanwhile", [1, 0])
+@pytest.mark.parametrize("before", [1, 0])
+def test_a_follower_gets_each_event_once_also_those_that_happen_while_it_begins(api, before, meanwhile):
+    def write(word):
+        assert api.post(f"{QUEUE}/records", json={"text": word}).status_code == 201
+
+    async def follow():
+        parts, ended = [], asyncio.Event()
+        asked = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive():
+            if not asked:
+                await ended.wait()
+            return asked.pop() if asked else {"type": "http.disconnect"}
+
+        async def send(message):
+            parts.append(message.get("body", b"").decode())
+            written = "".join(parts).count('"command": "WRITEQ TD"')
+            if parts[-1] == ": listening\n\n":  # the server collects new events, and has not yet read the past ones
+                for _ in range(meanwhile):
+                    await asyncio.to_thread(write, "meanwhile")
+            elif written > before + meanwhile:
+                ended.set()
+            elif message["type"] == "http.response.body":  # it has sent the past ones
+                await asyncio.to_thread(write, "afterwards")
+
+        path = "/api/v1/regions/PAYREGN/history"
+        headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer all")]
+        scope = {"type": "http", "method": "GET", "path": path, "query_string": b"", "headers": headers}
+        about = {"asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http"}
+        place = {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 50000), "root_path": ""}
+        await api.app(scope | about | place, receive, send)
+        return "".join(parts)
+
+    for _ in range(before):
+        write("before")
+    text = api.portal.call(follow)
+    ids = [int(line[4:]) for line in text.splitlines() if line.startswith("id: ")]
+    assert ids == list(range(len(ids)))
+    assert text.count('"command": "WRITEQ TD"') == before + meanwhile + 1
 
 
 def test_history_that_is_kept_no_more_is_said_to_be_lost(api, host):
