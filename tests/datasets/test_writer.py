@@ -143,6 +143,15 @@ def test_the_record_that_does_not_fit_is_not_written(path, dcb):
 
 
 @ALL
+def test_put_all_returns_how_many_records_it_wrote(path, dcb):
+    with open_writer(path, dcb) as writer:
+        writer.put(b"AAAA")
+        assert writer.put_all([b"BBBB"] * 5) == 5
+        assert writer.put_all([]) == 0
+        assert writer.records_written == 6
+
+
+@ALL
 def test_put_all_writes_what_fits(path, dcb):
     records = [b"%04d" % number for number in range(100)]
     with open_writer(path, dcb, space=parse_space("60")) as writer:

@@ -13,8 +13,10 @@ from tdqsim.facts import (
     ATTRIBUTE_CVDA,
     CONFIDENCE,
     INQUIRE_TDQUEUE_OPTIONS,
+    SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
+    rule_of,
     rules,
     table,
 )
@@ -50,6 +52,36 @@ def test_an_address_is_one():
         assert rule.address.startswith(("https://", "http://")) or not rule.address, rule
         assert " " not in rule.address, rule
         assert not rule.address or rule.source != "our choice", rule
+
+
+@pytest.mark.parametrize(
+    ("command", "resp", "resp2", "rule"),
+    [
+        ("SET TDQUEUE", "INVREQ", 11, "SET-C-NAME"),
+        ("SET TDQUEUE", "INVREQ", 30, "SET-PENDING-ENABLESTATUS"),
+        ("CREATE TDQUEUE", "INVREQ", 500, None),  # several rules have it
+        ("SET TDQUEUE", "INVREQ", 12, None),
+        ("DELETEQ TD", "INVREQ", 0, None),  # one rule has it, but 0 is what most conditions have
+    ],
+)
+def test_the_rule_of_a_condition(command, resp, resp2, rule):
+    found = rule_of(command, resp, resp2)
+    assert (found and found.id) == rule
+
+
+def test_an_attribute_of_a_queue_names_the_types_that_have_it():
+    types = {attribute.name: attribute.types for attribute in TDQUEUE_ATTRIBUTES.values()}
+    assert set(types) == set(TDQUEUE_ATTRIBUTES)
+    assert set(types["TYPE"]) == {"EXTRA", "INTRA", "INDIRECT", "REMOTE"}
+    assert types["TRIGGERLEVEL"] == ("INTRA",)
+    assert types["DDNAME"] == ("EXTRA",)
+    assert types["REMOTESYSTEM"] == ("REMOTE",)
+
+
+def test_an_option_of_set_tdqueue_has_its_name_kind_and_range():
+    assert all(option.name == name for name, option in SET_TDQUEUE_OPTIONS.items())
+    assert SET_TDQUEUE_OPTIONS["TRIGGERLEVEL"] == ("TRIGGERLEVEL", "BINARY", ("INTRA",), (), 0, 32767)
+    assert SET_TDQUEUE_OPTIONS["OPENSTATUS"] == ("OPENSTATUS", "CVDA", ("EXTRA",), ("CLOSED", "OPEN"), 0, 0)
 
 
 def test_a_row_of_another_length_is_refused(tmp_path):

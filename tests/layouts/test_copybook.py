@@ -7,6 +7,7 @@ import pytest
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import copybook_library, load_copybook, merge_copybooks, parse_copybook
+from tdqsim.layouts.copybook import read_copybook
 from tests.rules import expect_rule
 
 ONE_CLAUSE = [
@@ -290,6 +291,29 @@ def test_copy_looks_beside_the_file(tmp_path):
     assert load_copybook(tmp_path / "outer.cpy").record().length == 4
     with pytest.raises(LookupError):
         copybook_library(tmp_path)("../outer", "")
+
+
+@pytest.mark.parametrize(
+    ("statement", "asked"),
+    [("COPY M.", ("M", "")), ("COPY M OF LIB.", ("M", "LIB")), ("COPY 'M' IN 'LIB' SUPPRESS.", ("M", "LIB"))],
+)
+def test_copy_asks_for_the_member_of_the_library_that_it_names(statement, asked):
+    seen = []
+
+    def resolve(*names):
+        seen.append(names)
+        return "M.cpy", "05 A PIC X."
+
+    assert parse_copybook(f"01 R. {statement}", library=resolve).record().length == 1
+    assert seen == [asked]
+
+
+def test_a_member_that_copy_names_is_read_as_utf_8(tmp_path):
+    (tmp_path / "INNER.cpy").write_bytes("05 FILLER PIC X(4) VALUE 'Köln'. 05 A PIC X.".encode())
+    (tmp_path / "outer.cpy").write_text("01 R. COPY INNER.")
+    layout = load_copybook(tmp_path / "outer.cpy").record()
+    assert layout.encode({"A": "x"}) == "Kölnx".encode("cp037")
+    assert "Köln" in read_copybook(tmp_path / "INNER.cpy")
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,18 @@ def test_fields_that_share_bytes_must_agree():
         parse_copybook(REDEFINED).record().encode({"K": "k", "A": {"A1": "0102"}, "B": {"B1": 9, "B2": 2}})
 
 
+def test_a_text_that_is_longer_than_a_number_in_its_bytes_is_written_to_its_end():
+    layout = parse_copybook("01 R. 05 T PIC X(5). 05 N REDEFINES T PIC 9(3).").record()
+    assert layout.encode({"T": "123AB", "N": 123}) == ebcdic("123AB")
+
+
+def test_a_contradiction_that_trimming_does_not_explain_names_the_field_that_was_found_first():
+    layout = parse_copybook("01 R. 05 T PIC X(5). 05 A REDEFINES T PIC X(5). 05 G REDEFINES T. 10 N PIC 9(3).").record()
+    values = {"T": "12345", "A": "AB", "G": {"N": 123}}
+    with pytest.raises(ConversionError, match="^T: '12345' contradicts"):
+        layout.encode(values, trimmed="left")
+
+
 @pytest.mark.rule("LAY-SHORT-RECORD")
 def test_a_short_record():
     layout = parse_copybook("01 R. 05 A PIC X(3). 05 B PIC X(4). 05 C PIC 9(2). 05 D PIC X.").record()
