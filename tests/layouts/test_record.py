@@ -161,7 +161,7 @@ def test_a_text_that_is_longer_than_a_number_in_its_bytes_is_written_to_its_end(
 def test_a_contradiction_that_trimming_does_not_explain_names_the_field_that_was_found_first():
     layout = parse_copybook("01 R. 05 T PIC X(5). 05 A REDEFINES T PIC X(5). 05 G REDEFINES T. 10 N PIC 9(3).").record()
     values = {"T": "12345", "A": "AB", "G": {"N": 123}}
-    with pytest.raises(ConversionError, match="^T: '12345' contradicts"):
+    with pytest.raises(ConversionError, match=r"^T: '12345' contradicts"):
         layout.encode(values, trimmed="left")
 
 
