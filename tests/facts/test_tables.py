@@ -16,7 +16,6 @@ from tdqsim.facts import (
     SET_TDQUEUE_OPTIONS,
     SUPPLIED_QUEUES,
     TDQUEUE_ATTRIBUTES,
-    rule_of,
     rules,
     table,
 )
@@ -52,21 +51,6 @@ def test_an_address_is_one():
         assert rule.address.startswith(("https://", "http://")) or not rule.address, rule
         assert " " not in rule.address, rule
         assert not rule.address or rule.source != "our choice", rule
-
-
-@pytest.mark.parametrize(
-    ("command", "resp", "resp2", "rule"),
-    [
-        ("SET TDQUEUE", "INVREQ", 11, "SET-C-NAME"),
-        ("SET TDQUEUE", "INVREQ", 30, "SET-PENDING-ENABLESTATUS"),
-        ("CREATE TDQUEUE", "INVREQ", 500, None),  # several rules have it
-        ("SET TDQUEUE", "INVREQ", 12, None),
-        ("DELETEQ TD", "INVREQ", 0, None),  # one rule has it, but 0 is what most conditions have
-    ],
-)
-def test_the_rule_of_a_condition(command, resp, resp2, rule):
-    found = rule_of(command, resp, resp2)
-    assert (found and found.id) == rule
 
 
 def test_an_attribute_of_a_queue_names_the_types_that_have_it():
