@@ -242,7 +242,7 @@ def test_a_job_without_user_gets_the_readers(log, cards, submitted):
     assert job.text() == submitted
     assert {len(card) for card in job.cards} == {80}
     assert job.user == ("PAYJOB" if "USER=PAYJOB" in "".join(submitted) else "BOB")
-    with pytest.raises(RecordError, match="^INTRDR: USER=PAYJOB has no room"):
+    with pytest.raises(RecordError, match=r"^INTRDR: USER=PAYJOB has no room"):
         submit(reader, FULL)
     assert reader.records_written == len(cards) + 1
 
