@@ -9,7 +9,7 @@ the header, the last one the trailer, and each record between them is one observ
     *END 2
 
 The parts of a record are separated by blanks. A value extends to the end of its record and may contain blanks; it may
-be empty. Blanks at the end of a record have no meaning. The last part of the header contains three characters whose
+be empty. The number in the trailer, if there is one, is that of the observations. Blanks at the end of a record have no meaning. The last part of the header contains three characters whose
 bytes differ between EBCDIC code pages: the reader uses the first code page in which it reads ``#@$``. A file without
 line ends (a data set transferred in binary) has records of 255 bytes. A file without its trailer is incomplete: the
 program was interrupted, and the observations up to there are used.
@@ -194,8 +194,8 @@ def _observations(records: list[str], name: str) -> tuple[tuple[Observation, ...
 def _ended(
     found: dict[tuple[str, str, str], Observation], records: list[str], line: int, name: str
 ) -> tuple[tuple[Observation, ...], bool]:
-    if records[line - 1].split() != ["*END", str(len(found))]:
-        message = f"is not the trailer; after {len(found)} observations allowed is *END {len(found)}"
+    if records[line - 1].split() not in (["*END"], ["*END", str(len(found))]):
+        message = f"is not the trailer; after {len(found)} observations allowed is *END, or *END {len(found)}"
         _refuse(name, line, records[line - 1], message)
     if any(records[line:]):
         _refuse(name, line + 1, "", "there is a record after the trailer *END")

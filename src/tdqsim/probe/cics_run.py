@@ -1,0 +1,225 @@
+"""Run the cases on the simulator, command by command, as the generated COBOL program runs them in a region."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cics.kernel.conditions import abend_code
+from tdqsim.core.codepage import codepage as find_codepage
+from tdqsim.definitions import Definitions
+from tdqsim.definitions.csdup import parse_csd
+from tdqsim.definitions.machine import Machine
+from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
+from tdqsim.probe.answers import Answers, Observation
+from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, Case, Field, Step, cics_cases
+from tdqsim.probe.cics_jcl import INPUT_RECORDS, definitions_text
+
+__all__ = ["make_probe_region", "observe_cics"]
+
+_PREFIX: Final = "ZP"
+
+
+def observe_cics(machine: Path | Machine | None = None, *, wanted: Iterable[str] | None = None) -> Answers:
+    """The observations of the simulator for the cases of CICS.
+
+    Args:
+        machine: the machine.yaml of the region, or None.
+        wanted: the ids of the rules; None for all that have a case.
+    """
+    cases = cics_cases()
+    chosen = [cases[rule] for rule in (cases if wanted is None else wanted) if rule != RESET]
+    with TemporaryDirectory() as folder, make_probe_region(Path(folder), machine) as region:
+        observations = run_cases(region, chosen)
+        return Answers("CICS", region.options.release, tuple(observations))
+
+
+def make_probe_region(folder: Path, machine: Path | Machine | None = None, **options: Any) -> Region:
+    """A region with the resources of the probe; its data sets are in the folder."""
+    definitions = _definitions()
+    page = find_codepage(options.get("codepage", REGION_DEFAULTS["code_page"]))
+    paths = {name: folder / name for name in (f"{_PREFIX}OUT", f"{_PREFIX}FIX", f"{_PREFIX}VAR", f"{_PREFIX}INP")}
+    paths[f"{_PREFIX}INP"].write_bytes(
+        b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS)
+    )
+    for name in ("OUT", "FIX", "VAR"):
+        paths[_PREFIX + name].touch()
+    return Region(definitions, dd=paths, machine=machine, **options)
+
+
+def _definitions() -> Definitions:
+    """The definitions of the probe, as its DFHCSDUP input has them."""
+    imported = parse_csd(definitions_text(_PREFIX), file="probe.csd").definitions
+    return imported
+
+
+def run_cases(region: Region, cases: list[Case]) -> list[Observation]:
+    """Run cases in one task of a region; other tasks and lower levels get the commands that the cases give them."""
+    run = _Run(region, cases)
+    for name, program in ((f"{_PREFIX}H1", run.other), (f"{_PREFIX}TF", run.begun), (f"{_PREFIX}RB", run.main)):
+        region.register(name, program)
+    region.programs.register(f"{_PREFIX}PROB1", run.lower)
+    handle = region.start(f"{_PREFIX}RB")
+    region.run()
+    handle.result()
+    order = {case.rule: number for number, case in enumerate(cases)}
+    return sorted(run.observations, key=lambda each: (order[each.rule], int(each.step)))
+
+
+class _Run:
+    """One run of cases."""
+
+    def __init__(self, region: Region, cases: list[Case]) -> None:
+        self.region, self.cases = region, cases
+        self.observations: list[Observation] = []
+        self.groups: list[tuple[str, list[Step]]] = []
+        self.below: tuple[str, Step] | None = None
+
+    def main(self, task: Task) -> None:
+        """The main task."""
+        for case in self.cases:
+            variables = _fresh(self.region)
+            for step in cics_cases()[RESET].steps:
+                self.step(task, RESET, step, variables)
+            self.case(task, case, _fresh(self.region))
+
+    def case(self, task: Task, case: Case, variables: dict[str, Any]) -> None:
+        before = ""
+        for step in case.steps:
+            if step.kind in GROUPS:
+                if before != step.kind:
+                    self.prepare(task, case, step)
+            else:
+                self.step(task, case.rule, step, variables)
+            before = step.kind
+
+    def prepare(self, task: Task, case: Case, first: Step) -> None:
+        """Start the other task, or note what the next task of transaction &TF does."""
+        group = []
+        for step in case.steps[first.number - 1 :]:
+            if step.kind != first.kind:
+                break
+            group.append(step)
+        self.groups.append((case.rule, group))
+        number = {"N": len(self.groups).to_bytes(4, "big")}
+        if first.kind == "begun":
+            task.execute(f"WRITEQ TS QUEUE('{_PREFIX}TRIG') FROM(N) LENGTH(4)", number)
+        else:
+            task.execute(f"START TRANSID('{_PREFIX}H1') FROM(N) LENGTH(4)", number)
+
+    def other(self, task: Task) -> None:
+        """The other task of a case."""
+        received: dict[str, Any] = {"N": bytearray(4)}
+        task.execute("RETRIEVE INTO(N) LENGTH(4)", received)
+        self.group(task, received["N"])
+
+    def begun(self, task: Task) -> None:
+        """A task of transaction &TF; it does nothing if no case has prepared it."""
+        received: dict[str, Any] = {"N": bytearray(4), "L": 4}
+        task.execute(f"READQ TS QUEUE('{_PREFIX}TRIG') INTO(N) LENGTH(L) ITEM(1) RESP(R)", received)
+        if received["R"] == Resp.NORMAL:
+            task.execute(f"DELETEQ TS QUEUE('{_PREFIX}TRIG')")
+            self.group(task, received["N"])
+
+    def group(self, task: Task, number: bytes) -> None:
+        """Run a group of steps."""
+        rule, group = self.groups[int.from_bytes(number, "big") - 1]
+        variables = _fresh(self.region)
+        for step in group:
+            self.ask(task, rule, step, variables)
+
+    def lower(self, task: Task) -> None:
+        """The program at the lower level."""
+        assert self.below is not None
+        rule, step = self.below
+        if step.kind == "abend":
+            task.execute(_text(step.command), self.variables)
+        else:
+            self.ask(task, rule, step, self.variables)
+
+    def step(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+        kind: dict[str, Callable[[], None]] = {
+            "let": lambda: _assign(self.region, step, variables),
+            "do": lambda: self.command(task, step, variables),
+            "ask": lambda: self.ask(task, rule, step, variables),
+            "see": lambda: self.see(task, rule, step, variables),
+            "link": lambda: self.link(task, rule, step, variables),
+            "abend": lambda: self.abend(task, rule, step, variables),
+        }
+        kind[step.kind]()
+
+    def command(self, task: Task, step: Step, variables: dict[str, Any]) -> None:
+        task.execute(f"{_text(step.command)} RESP(R1) RESP2(R2)", variables)
+
+    def ask(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+        self.command(task, step, variables)
+        resource = self.region.options.codepage.encode(task.eib.eibrsrce)
+        eib = {"EIBFN": task.eib.eibfn, "EIBRCODE": task.eib.eibrcode, "EIBRSRCE": resource}
+        self.tell(rule, step, "RESP", str(int(variables["R1"])))
+        self.tell(rule, step, "RESP2", str(int(variables["R2"])))
+        for field in step.fields:
+            self.tell(rule, step, field.name, self.shown(field, {**variables, **eib}))
+
+    def see(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+        for field in step.fields:
+            self.tell(rule, step, field.name, self.shown(field, variables))
+
+    def link(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+        self.below, self.variables = (rule, step), _fresh(self.region)
+        task.execute(f"LINK PROGRAM('{_PREFIX}PROB1')")
+
+    def abend(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+        code = ""
+        try:
+            self.link(task, rule, step, variables)
+        except Abend as abend:
+            code = abend.code
+        except Condition as condition:  # a Python program at a lower level lets it through; CICS would abend there
+            code = abend_code(condition)
+        self.tell(rule, step, "ABCODE", code)
+
+    def tell(self, rule: str, step: Step, field: str, value: str) -> None:
+        if rule != RESET:
+            self.observations.append(Observation(rule, str(step.number), field, value))
+
+    def shown(self, field: Field, variables: dict[str, Any]) -> str:
+        """The value of a field as the answers file has it."""
+        value = variables[field.name]
+        if not field.size:
+            return str(int(value))
+        data = bytes(value[: field.size])
+        if field.is_hex:
+            return data.hex().upper()
+        text = self.region.options.codepage.decode(data)
+        return "".join(each if each.isprintable() else "." for each in text).rstrip()
+
+
+def _text(command: str) -> str:
+    return command.replace("&", _PREFIX)
+
+
+def _fresh(region: Region) -> dict[str, Any]:
+    """The variables as they are at the beginning of a case."""
+    blank = region.options.codepage.encode(" ")
+    return {
+        name: bytearray(blank * size) if kind == "text" else bytearray(size) if kind == "bytes" else 0
+        for name, (kind, size) in VARIABLES.items()
+        if kind != "pointer"
+    }
+
+
+def _assign(region: Region, step: Step, variables: dict[str, Any]) -> None:
+    page = region.options.codepage
+    for name, value in step.values:
+        kind, size = VARIABLES[name]
+        if kind == "text":
+            variables[name][:] = page.encode(value.strip("'").replace("&", _PREFIX).ljust(size)[:size])
+        elif kind == "bytes":
+            variables[name][:] = bytes.fromhex(value[2:-1]).ljust(size, b"\0")
+        else:
+            word = re.fullmatch(r"DFHVALUE\((\w+)\)", value)
+            variables[name] = int(Cvda[word[1]]) if word else int(value)
