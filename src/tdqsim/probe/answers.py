@@ -9,10 +9,11 @@ the header, the last one the trailer, and each record between them is one observ
     *END 2
 
 The parts of a record are separated by blanks. A value extends to the end of its record and may contain blanks; it may
-be empty. The number in the trailer, if there is one, is that of the observations. Blanks at the end of a record have no meaning. The last part of the header contains three characters whose
-bytes differ between EBCDIC code pages: the reader uses the first code page in which it reads ``#@$``. A file without
-line ends (a data set transferred in binary) has records of 255 bytes. A file without its trailer is incomplete: the
-program was interrupted, and the observations up to there are used.
+be empty. Blanks at the end of a record have no meaning. The number in the trailer, if there is one, is that of the
+observations. The last part of the header contains three characters whose bytes differ between EBCDIC code pages: the
+reader uses the first code page in which it reads ``#@$``. A file without line ends (a data set transferred in binary)
+has records of 255 bytes. A file without its trailer is incomplete: the program was interrupted, and the observations up
+to there are used.
 
 A file comes from elsewhere. The reader therefore checks every record and limits all sizes.
 """

@@ -36,12 +36,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, NoReturn
+from typing import Final, Literal, NamedTuple, NoReturn, cast
 
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import rules, table
 
-__all__ = ["GROUPS", "PREFIX", "RESET", "VARIABLES", "Case", "Field", "Step", "cics_cases", "parse_cases", "unobservable"]
+__all__ = [
+    "GROUPS",
+    "PREFIX",
+    "RESET",
+    "VARIABLES",
+    "ObservedField",
+    "ProbeCase",
+    "ProbeStep",
+    "cics_cases",
+    "parse_cases",
+    "unobservable",
+]
 
 Kind = Literal["let", "do", "ask", "abend", "link", "other", "begun", "see"]
 
@@ -73,7 +84,7 @@ _FIELD: Final = re.compile(r"(~?)([A-Z]+[0-9]?)(?::([0-9]{1,3}))?")
 _FOLDER: Final = Path(__file__).parent
 
 
-class Field(NamedTuple):
+class ObservedField(NamedTuple):
     """A field that a step observes.
 
     Attributes:
@@ -92,7 +103,7 @@ class Field(NamedTuple):
         return self.name in ("EIBFN", "EIBRCODE") or self.name.startswith("X")
 
 
-class Step(NamedTuple):
+class ProbeStep(NamedTuple):
     """A step of a case.
 
     Attributes:
@@ -107,11 +118,11 @@ class Step(NamedTuple):
     number: int
     command: str = ""
     values: tuple[tuple[str, str], ...] = ()
-    fields: tuple[Field, ...] = ()
+    fields: tuple[ObservedField, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ProbeCase:
     """The steps about one rule.
 
     Attributes:
@@ -120,7 +131,7 @@ class Case:
     """
 
     rule: str
-    steps: tuple[Step, ...]
+    steps: tuple[ProbeStep, ...]
 
     def ignored(self) -> Iterator[tuple[str, str, str]]:
         """Rule, step and field of each observation that depends on the environment."""
@@ -129,7 +140,7 @@ class Case:
 
 
 @cache
-def cics_cases() -> dict[str, Case]:
+def cics_cases() -> dict[str, ProbeCase]:
     """All cases for CICS, by rule id, in the order in which they run; the first is ``*RESET``."""
     path = _FOLDER / "cics_cases.txt"
     return parse_cases(path.read_text("utf-8"), path.name)
@@ -141,14 +152,14 @@ def unobservable() -> dict[str, tuple[str, str]]:
     return {row["rule"]: (row["group"], row["reason"]) for row in table("probe_unobservable")}
 
 
-def parse_cases(text: str, file: str) -> dict[str, Case]:
+def parse_cases(text: str, file: str) -> dict[str, ProbeCase]:
     """Read cases.
 
     Raises:
         DefinitionError: a line is wrong; the message names it and what is allowed.
     """
-    found: dict[str, list[Step]] = {}
-    steps: list[Step] | None = None
+    found: dict[str, list[ProbeStep]] = {}
+    steps: list[ProbeStep] | None = None
     for line, written in enumerate(text.split("\n"), 1):
         word, _, rest = written.strip().partition(" ")
         if not word or word.startswith("#"):
@@ -165,27 +176,27 @@ def parse_cases(text: str, file: str) -> dict[str, Case]:
             _refuse(file, line, word, "stands before the first rule")
         else:
             steps.append(_step(word, len(steps) + 1, rest.strip(), file, line))
-    return {rule: Case(rule, tuple(each)) for rule, each in found.items()}
+    return {rule: ProbeCase(rule, tuple(each)) for rule, each in found.items()}
 
 
 def _refuse(file: str, line: int, value: str, message: str) -> NoReturn:
     raise DefinitionError([Problem(file, line, "", "", value[:80], message)])
 
 
-def _step(word: str, number: int, rest: str, file: str, line: int) -> Step:
+def _step(word: str, number: int, rest: str, file: str, line: int) -> ProbeStep:
     if word == "let":
         matches = list(_ASSIGNMENT.finditer(rest))
         if "".join(match[0] for match in matches) != rest or any(match[1] not in VARIABLES for match in matches):
             _refuse(file, line, rest, f"is not VARIABLE=VALUE ...; allowed are {', '.join(VARIABLES)}")
-        return Step("let", number, values=tuple((match[1], match[2]) for match in matches))
+        return ProbeStep("let", number, values=tuple((match[1], match[2]) for match in matches))
     command, arrow, listed = rest.partition("> ") if rest.startswith("> ") else rest.partition(" > ")
     if (word == "see") == bool(command) or (word in ("do", "abend") and arrow):
         _refuse(file, line, rest, f"is not possible after {word}")
     fields = tuple(_field(each, file, line) for each in listed.split())
-    return Step(word, number, command.strip(), (), fields)  # type: ignore[arg-type]  (checked by the caller)
+    return ProbeStep(cast("Kind", word), number, command.strip(), (), fields)
 
 
-def _field(text: str, file: str, line: int) -> Field:
+def _field(text: str, file: str, line: int) -> ObservedField:
     match = _FIELD.fullmatch(text)
     name = match[2] if match else ""
     if match is None or (name not in VARIABLES and name not in _EIB) or name == "A1":
@@ -194,4 +205,4 @@ def _field(text: str, file: str, line: int) -> Field:
     cut = int(match[3] or size)
     if not 1 <= cut <= size:
         _refuse(file, line, text, f"has {size} bytes")
-    return Field(name, cut if kind in ("text", "bytes") else 0, not match[1])
+    return ObservedField(name, cut if kind in ("text", "bytes") else 0, not match[1])

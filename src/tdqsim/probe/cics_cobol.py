@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
-from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, Case, Field, Step, cics_cases
+from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 
 __all__ = ["STEPS_IN_PROGRAM", "CobolSource", "cobol_sources"]
 
@@ -66,9 +66,9 @@ def cobol_sources(
     ]
 
 
-def _parts(cases: list[Case]) -> Iterator[list[Case]]:
+def _parts(cases: list[ProbeCase]) -> Iterator[list[ProbeCase]]:
     """The cases of each program."""
-    part: list[Case] = []
+    part: list[ProbeCase] = []
     for case in cases:
         if part and sum(len(each.steps) for each in (*part, case)) > STEPS_IN_PROGRAM:
             yield part
@@ -78,7 +78,7 @@ def _parts(cases: list[Case]) -> Iterator[list[Case]]:
         yield part
 
 
-def _program(prefix: str, release: str, number: int, cases: list[Case], *, last: bool) -> CobolSource:
+def _program(prefix: str, release: str, number: int, cases: list[ProbeCase], *, last: bool) -> CobolSource:
     writer = _Writer(prefix, number)
     writer.begin_reset()
     reset = writer.taken()
@@ -95,8 +95,9 @@ def _program(prefix: str, release: str, number: int, cases: list[Case], *, last:
         "LOWER": writer.dispatch("W-CALL", "L", writer.lower_count),
         "OTHER": writer.dispatch("W-CALL", "G", writer.group_count),
         "BELOW": "\n".join(writer.below),
-        "NEXT": "" if last else f"           EXEC CICS XCTL PROGRAM('{prefix}PROB{number + 1}')\n"
-        "                END-EXEC",
+        "NEXT": ""
+        if last
+        else f"           EXEC CICS XCTL PROGRAM('{prefix}PROB{number + 1}')\n                END-EXEC",
         "TRAILER": "           PERFORM TRAILER" if last else "",
         "FIRST": "           PERFORM HEADER" if number == 1 else "",
         "QUEUE": f"{prefix}OU",
@@ -144,7 +145,7 @@ class _Writer:
         text, self.lines = "\n".join(self.lines), []
         return text
 
-    def case(self, case: Case) -> None:
+    def case(self, case: ProbeCase) -> None:
         self.lines += [f"      * {case.rule}", f"{_MARGIN}PERFORM RESET-ALL"]
         before = ""
         for step in case.steps:
@@ -154,12 +155,12 @@ class _Writer:
                 self.group(case, step)
             before = step.kind
 
-    def step(self, rule: str, step: Step) -> None:
+    def step(self, rule: str, step: ProbeStep) -> None:
         getattr(self, f"_{step.kind}")(rule, step)
 
-    def _let(self, _rule: str, step: Step) -> None:
-        for name, value in step.values:
-            value = value.replace("&", self.prefix)
+    def _let(self, _rule: str, step: ProbeStep) -> None:
+        for name, written in step.values:
+            value, (kind, size) = written.replace("&", self.prefix), VARIABLES[name]
             if len(value) > _LONGEST_LITERAL:
                 self.lines += _wrapped(f"MOVE SPACES TO {name}")
                 for start in range(0, len(value) - 2, _LONGEST_LITERAL):
@@ -167,28 +168,27 @@ class _Writer:
                     self.lines += _wrapped(f"MOVE '{piece}' TO {name}({start + 1}:{len(piece)})")
                 continue
             self.lines += _wrapped(f"MOVE {value} TO {name}")
-            if VARIABLES[name][0] == "bytes":  # a shorter literal is padded with blanks
-                size = len(value[2:-1]) // 2
-                if size < VARIABLES[name][1]:
-                    self.lines += _wrapped(f"MOVE LOW-VALUES TO {name}({size + 1}:)")
+            given = len(value[2:-1]) // 2
+            if kind == "bytes" and given < size:  # MOVE pads with blanks
+                self.lines += _wrapped(f"MOVE LOW-VALUES TO {name}({given + 1}:)")
 
-    def _do(self, _rule: str, step: Step) -> None:
+    def _do(self, _rule: str, step: ProbeStep) -> None:
         self.lines += self.command(step)
 
-    def _ask(self, rule: str, step: Step) -> None:
+    def _ask(self, rule: str, step: ProbeStep) -> None:
         self.lines += [*self.head(rule, step), *self.command(step), f"{_MARGIN}PERFORM ASKED", *self.fields(step)]
 
-    def _see(self, rule: str, step: Step) -> None:
+    def _see(self, rule: str, step: ProbeStep) -> None:
         self.lines += [*self.head(rule, step), *self.fields(step)]
 
-    def _link(self, rule: str, step: Step) -> None:
+    def _link(self, rule: str, step: ProbeStep) -> None:
         self.lower_count += 1
         self.lines += self.call()
         self.below += [f"       L-{self.lower_count}.", f"{_MARGIN}PERFORM CLEAR-ALL"]
         self.below += [*self.head(rule, step), *self.command(step), f"{_MARGIN}PERFORM ASKED", *self.fields(step)]
         self.below += [f"{_MARGIN}GO TO GO-BACK."]
 
-    def _abend(self, rule: str, step: Step) -> None:
+    def _abend(self, rule: str, step: ProbeStep) -> None:
         self.lower_count += 1
         number = self.lower_count
         self.lines += [f"{_MARGIN}MOVE SPACES TO W-ABCODE"]
@@ -201,7 +201,7 @@ class _Writer:
         command = _wrapped(f"EXEC CICS {step.command.replace('&', self.prefix)} END-EXEC")
         self.below += [f"       L-{number}.", f"{_MARGIN}PERFORM CLEAR-ALL", *command, f"{_MARGIN}GO TO GO-BACK."]
 
-    def group(self, case: Case, first: Step) -> None:
+    def group(self, case: ProbeCase, first: ProbeStep) -> None:
         """Start another task, and write what it does."""
         self.group_count += 1
         self.lines += [f"{_MARGIN}MOVE {self.group_count} TO W-CALL"]
@@ -222,13 +222,13 @@ class _Writer:
         link = f"EXEC CICS LINK PROGRAM('{self.prefix}PROB{self.number}') COMMAREA(W-CALL) LENGTH(4) END-EXEC"
         return [f"{_MARGIN}MOVE {self.lower_count} TO W-CALL", *_wrapped(link)]
 
-    def head(self, rule: str, step: Step) -> list[str]:
+    def head(self, rule: str, step: ProbeStep) -> list[str]:
         return [*_wrapped(f"MOVE '{rule}' TO W-RULE"), *_wrapped(f"MOVE '{step.number}' TO W-STEP")]
 
-    def command(self, step: Step) -> list[str]:
+    def command(self, step: ProbeStep) -> list[str]:
         return _wrapped(f"EXEC CICS {step.command.replace('&', self.prefix)} RESP(R1) RESP2(R2) END-EXEC")
 
-    def fields(self, step: Step) -> list[str]:
+    def fields(self, step: ProbeStep) -> list[str]:
         return [line for each in step.fields for line in _told(each)]
 
     def dispatch(self, item: str, letter: str, count: int) -> str:
@@ -240,7 +240,7 @@ class _Writer:
         return "\n".join([*lines, f"{_MARGIN}   WHEN OTHER CONTINUE", f"{_MARGIN}END-EVALUATE"])
 
 
-def _told(each: Field) -> list[str]:
+def _told(each: ObservedField) -> list[str]:
     """Statements that write the value of a field."""
     name = f"W-{each.name}" if each.name.startswith("EIB") else each.name
     lines = _wrapped(f"MOVE '{each.name}' TO W-FIELD")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -16,7 +17,7 @@ from tdqsim.definitions.csdup import parse_csd
 from tdqsim.definitions.machine import Machine
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 from tdqsim.probe.answers import Answers, Observation
-from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, Case, Field, Step, cics_cases
+from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 from tdqsim.probe.cics_jcl import INPUT_RECORDS, definitions_text
 
 __all__ = ["make_probe_region", "observe_cics"]
@@ -43,9 +44,7 @@ def make_probe_region(folder: Path, machine: Path | Machine | None = None, **opt
     definitions = _definitions()
     page = find_codepage(options.get("codepage", REGION_DEFAULTS["code_page"]))
     paths = {name: folder / name for name in (f"{_PREFIX}OUT", f"{_PREFIX}FIX", f"{_PREFIX}VAR", f"{_PREFIX}INP")}
-    paths[f"{_PREFIX}INP"].write_bytes(
-        b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS)
-    )
+    paths[f"{_PREFIX}INP"].write_bytes(b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS))
     for name in ("OUT", "FIX", "VAR"):
         paths[_PREFIX + name].touch()
     return Region(definitions, dd=paths, machine=machine, **options)
@@ -53,11 +52,10 @@ def make_probe_region(folder: Path, machine: Path | Machine | None = None, **opt
 
 def _definitions() -> Definitions:
     """The definitions of the probe, as its DFHCSDUP input has them."""
-    imported = parse_csd(definitions_text(_PREFIX), file="probe.csd").definitions
-    return imported
+    return parse_csd(definitions_text(_PREFIX), file="probe.csd").definitions
 
 
-def run_cases(region: Region, cases: list[Case]) -> list[Observation]:
+def run_cases(region: Region, cases: list[ProbeCase]) -> list[Observation]:
     """Run cases in one task of a region; other tasks and lower levels get the commands that the cases give them."""
     run = _Run(region, cases)
     for name, program in ((f"{_PREFIX}H1", run.other), (f"{_PREFIX}TF", run.begun), (f"{_PREFIX}RB", run.main)):
@@ -71,39 +69,40 @@ def run_cases(region: Region, cases: list[Case]) -> list[Observation]:
 
 
 class _Run:
-    """One run of cases."""
+    """One run of cases.
 
-    def __init__(self, region: Region, cases: list[Case]) -> None:
+    Attributes:
+        observations: those made until now.
+        groups: the steps of other tasks, with their rule, by number.
+        below: the rule and step that the program at the lower level runs next.
+    """
+
+    def __init__(self, region: Region, cases: list[ProbeCase]) -> None:
         self.region, self.cases = region, cases
         self.observations: list[Observation] = []
-        self.groups: list[tuple[str, list[Step]]] = []
-        self.below: tuple[str, Step] | None = None
+        self.groups: list[tuple[str, list[ProbeStep]]] = []
+        self.below: tuple[str, ProbeStep] | None = None
 
     def main(self, task: Task) -> None:
         """The main task."""
-        for case in self.cases:
-            variables = _fresh(self.region)
-            for step in cics_cases()[RESET].steps:
-                self.step(task, RESET, step, variables)
-            self.case(task, case, _fresh(self.region))
+        for case in (*self.cases, None):
+            self.steps(task, cics_cases()[RESET])
+            if case is not None:
+                self.steps(task, case)
 
-    def case(self, task: Task, case: Case, variables: dict[str, Any]) -> None:
-        before = ""
+    def steps(self, task: Task, case: ProbeCase) -> None:
+        """Run the steps of a case."""
+        variables, before = _fresh(self.region), ""
         for step in case.steps:
-            if step.kind in GROUPS:
-                if before != step.kind:
-                    self.prepare(task, case, step)
-            else:
+            if step.kind not in GROUPS:
                 self.step(task, case.rule, step, variables)
+            elif before != step.kind:
+                self.prepare(task, case, step)
             before = step.kind
 
-    def prepare(self, task: Task, case: Case, first: Step) -> None:
+    def prepare(self, task: Task, case: ProbeCase, first: ProbeStep) -> None:
         """Start the other task, or note what the next task of transaction &TF does."""
-        group = []
-        for step in case.steps[first.number - 1 :]:
-            if step.kind != first.kind:
-                break
-            group.append(step)
+        group = list(takewhile(lambda step: step.kind == first.kind, case.steps[first.number - 1 :]))
         self.groups.append((case.rule, group))
         number = {"N": len(self.groups).to_bytes(4, "big")}
         if first.kind == "begun":
@@ -135,27 +134,31 @@ class _Run:
     def lower(self, task: Task) -> None:
         """The program at the lower level."""
         assert self.below is not None
-        rule, step = self.below
+        (rule, step), variables = self.below, _fresh(self.region)
         if step.kind == "abend":
-            task.execute(_text(step.command), self.variables)
+            task.execute(_text(step.command), variables)
         else:
-            self.ask(task, rule, step, self.variables)
+            self.ask(task, rule, step, variables)
 
-    def step(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
-        kind: dict[str, Callable[[], None]] = {
-            "let": lambda: _assign(self.region, step, variables),
-            "do": lambda: self.command(task, step, variables),
-            "ask": lambda: self.ask(task, rule, step, variables),
-            "see": lambda: self.see(task, rule, step, variables),
-            "link": lambda: self.link(task, rule, step, variables),
-            "abend": lambda: self.abend(task, rule, step, variables),
-        }
-        kind[step.kind]()
+    def step(self, task: Task, rule: str, step: ProbeStep, variables: dict[str, Any]) -> None:
+        """Run a step of the main task."""
+        if step.kind == "let":
+            _assign(self.region, step, variables)
+        elif step.kind == "do":
+            self.command(task, step, variables)
+        elif step.kind == "ask":
+            self.ask(task, rule, step, variables)
+        elif step.kind == "see":
+            self.see(rule, step, variables)
+        elif step.kind == "link":
+            self.link(task, rule, step)
+        else:
+            self.abend(task, rule, step)
 
-    def command(self, task: Task, step: Step, variables: dict[str, Any]) -> None:
+    def command(self, task: Task, step: ProbeStep, variables: dict[str, Any]) -> None:
         task.execute(f"{_text(step.command)} RESP(R1) RESP2(R2)", variables)
 
-    def ask(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+    def ask(self, task: Task, rule: str, step: ProbeStep, variables: dict[str, Any]) -> None:
         self.command(task, step, variables)
         resource = self.region.options.codepage.encode(task.eib.eibrsrce)
         eib = {"EIBFN": task.eib.eibfn, "EIBRCODE": task.eib.eibrcode, "EIBRSRCE": resource}
@@ -164,29 +167,29 @@ class _Run:
         for field in step.fields:
             self.tell(rule, step, field.name, self.shown(field, {**variables, **eib}))
 
-    def see(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+    def see(self, rule: str, step: ProbeStep, variables: dict[str, Any]) -> None:
         for field in step.fields:
             self.tell(rule, step, field.name, self.shown(field, variables))
 
-    def link(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
-        self.below, self.variables = (rule, step), _fresh(self.region)
+    def link(self, task: Task, rule: str, step: ProbeStep) -> None:
+        self.below = rule, step
         task.execute(f"LINK PROGRAM('{_PREFIX}PROB1')")
 
-    def abend(self, task: Task, rule: str, step: Step, variables: dict[str, Any]) -> None:
+    def abend(self, task: Task, rule: str, step: ProbeStep) -> None:
         code = ""
         try:
-            self.link(task, rule, step, variables)
+            self.link(task, rule, step)
         except Abend as abend:
             code = abend.code
         except Condition as condition:  # a Python program at a lower level lets it through; CICS would abend there
             code = abend_code(condition)
         self.tell(rule, step, "ABCODE", code)
 
-    def tell(self, rule: str, step: Step, field: str, value: str) -> None:
+    def tell(self, rule: str, step: ProbeStep, field: str, value: str) -> None:
         if rule != RESET:
             self.observations.append(Observation(rule, str(step.number), field, value))
 
-    def shown(self, field: Field, variables: dict[str, Any]) -> str:
+    def shown(self, field: ObservedField, variables: dict[str, Any]) -> str:
         """The value of a field as the answers file has it."""
         value = variables[field.name]
         if not field.size:
@@ -212,7 +215,7 @@ def _fresh(region: Region) -> dict[str, Any]:
     }
 
 
-def _assign(region: Region, step: Step, variables: dict[str, Any]) -> None:
+def _assign(region: Region, step: ProbeStep, variables: dict[str, Any]) -> None:
     page = region.options.codepage
     for name, value in step.values:
         kind, size = VARIABLES[name]

@@ -1,0 +1,76 @@
+"""The cases for a CICS region: complete, well-formed, and the same in COBOL and on the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tdqsim.errors import DefinitionError
+from tdqsim.facts import rules
+from tdqsim.probe.cases import RESET, cics_cases, parse_cases, unobservable
+from tdqsim.probe.cics_cobol import cobol_sources
+from tdqsim.probe.cics_run import observe_cics
+
+OPEN = {"vendor silent", "unconfirmed", "second-hand"}
+IBMI = ("DTAQ-", "CL-", "SIGNON-", "RTV-", "RMTCMD-", "MAPPER-", "JOBLOG-", "PGM-NULL", "PGM-DECIMAL")
+FILES = ("LAY-", "DS-")
+"""Rules about record layouts and data sets, which no program of a region observes."""
+
+
+def test_every_rule_that_is_not_confirmed_has_a_case_or_a_reason() -> None:
+    wanted = {
+        each.id for each in rules().values() if each.confidence in OPEN and not each.id.startswith((*IBMI, *FILES))
+    }
+    tried = cics_cases().keys() - {RESET}
+    known = tried | unobservable().keys()
+    assert wanted - known == set()
+    assert tried & unobservable().keys() == set()
+
+
+def test_reasons_are_given_for_rules_that_exist() -> None:
+    assert unobservable().keys() <= rules().keys()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ask ASKTIME", "stands before the first rule"),
+        ("rule NO-RULE", "there is no rule with this id"),
+        ("rule TD-DISABLED\nrule TD-DISABLED", "has a case already"),
+        ("rule TD-DISABLED\ntry ASKTIME", "allowed are rule, let"),
+        ("rule TD-DISABLED\nlet Z9=1", "allowed are L1"),
+        ("rule TD-DISABLED\nask ASKTIME > Z9", "is not a field"),
+        ("rule TD-DISABLED\nask ASKTIME > T1:101", "has 100 bytes"),
+        ("rule TD-DISABLED\nsee ASKTIME", "is not possible after see"),
+    ],
+)
+def test_a_line_that_is_wrong_is_refused(text: str, words: str) -> None:
+    with pytest.raises(DefinitionError, match=words):
+        parse_cases(text, "cases")
+
+
+def test_the_text_of_the_programs_is_one_that_the_compiler_of_a_mainframe_takes() -> None:
+    for source in cobol_sources("ZP", "5.6"):
+        assert len(source.name) <= 8
+        for line in source.text.split("\n"):
+            assert len(line) <= 72, line
+            assert line[:6].strip() == "", line
+            assert line.isascii()
+
+
+def test_the_simulator_gives_the_conditions_that_its_rules_describe() -> None:
+    wanted = ["TASK-ASSIGN-QNAME", "TD-EXTRA-NOTOPEN", "ATI-QD", "LOCK-FIFO"]
+    found = observe_cics(wanted=wanted).values()
+    assert found["TASK-ASSIGN-QNAME", "1", "RESP"] == "16"
+    assert found["TD-EXTRA-NOTOPEN", "4", "RESP"] == "19"
+    assert found["TD-EXTRA-NOTOPEN", "7", "ABCODE"] == "AEIS"
+    assert found["ATI-QD", "1", "Q1"] == "QD"
+    assert [found["LOCK-FIFO", step, "L1"] for step in ("10", "12", "14")] == ["1", "1", "2"]
+
+
+def test_a_machine_file_changes_what_the_simulator_observes(tmp_path: Path) -> None:
+    file = tmp_path / "machine.yaml"
+    file.write_text("rules: {TASK-ASSIGN-QNAME: {resp2: 44}}", "utf-8")
+    found = observe_cics(file, wanted=["TASK-ASSIGN-QNAME"]).values()
+    assert found["TASK-ASSIGN-QNAME", "1", "RESP2"] == "44"
