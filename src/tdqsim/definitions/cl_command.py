@@ -169,7 +169,7 @@ class _Reader:
                 self.at += 1
                 parameters.append(("", self.values(1)))
             elif piece == ")":
-                self.faults.append(Diagnostic("CPD0013", ()))
+                self.faults.append(Diagnostic("CPD0013", (), rule="CL-PARENTHESIS-RIGHT"))
                 return parameters
             else:
                 parameters.append(("", [self.word()]))
@@ -182,13 +182,13 @@ class _Reader:
         if piece[:2].upper() == "X'":
             match = _HEXADECIMAL.fullmatch(piece)
             if match is None:
-                self.faults.append(Diagnostic("CPD0014", ()))
+                self.faults.append(Diagnostic("CPD0014", (), rule="CL-APOSTROPHE"))
             raw = bytes.fromhex(match[1]) if match is not None else b""
             return ClWord(codepage(37).printable(raw), quoted=True, raw=raw)
         if not piece.startswith("'"):
             return ClWord(capitals(piece), quoted=False)
         if not _QUOTED.fullmatch(piece):
-            self.faults.append(Diagnostic("CPD0014", ()))
+            self.faults.append(Diagnostic("CPD0014", (), rule="CL-APOSTROPHE"))
         return ClWord(piece[1:].removesuffix("'").replace("''", "'"), quoted=True)
 
     def values(self, depth: int) -> list[object]:
@@ -206,7 +206,7 @@ class _Reader:
                 break
             else:
                 values.append(self.word())
-        self.faults.append(Diagnostic("CPD0013", ()))
+        self.faults.append(Diagnostic("CPD0013", (), rule="CL-PARENTHESIS"))
         self.at = len(self.tokens)
         return values
 
@@ -243,7 +243,7 @@ def check_command(command: ClCommand) -> Checked:
             faults.extend(wrong)
             values[parameter.keyword.lower()] = value
         elif parameter.required:
-            faults.append(Diagnostic("CPD0071", (parameter.keyword,), parameter.keyword))
+            faults.append(Diagnostic("CPD0071", (parameter.keyword,), parameter.keyword, "CL-REQUIRED"))
     return Checked(command.name, values, tuple(faults))
 
 
@@ -260,17 +260,17 @@ def _by_keyword(
         if written:
             after_keyword = True
         elif after_keyword:
-            faults.append(Diagnostic("CPD0015", (shown(values),)))
+            faults.append(Diagnostic("CPD0015", (shown(values),), rule="CL-AFTER-KEYWORD"))
             continue
         elif place >= len(positional):
-            faults.append(Diagnostic("CPD0041", (shown(values), len(positional))))
+            faults.append(Diagnostic("CPD0041", (shown(values), len(positional)), rule="CL-POSITIONAL"))
             continue
         else:
             keyword = positional[place][1]
         if keyword not in known:
             faults.append(Diagnostic("CPD0043", (keyword,), keyword))
         elif keyword in by_keyword:
-            faults.append(Diagnostic("CPD0044", (keyword,), keyword))
+            faults.append(Diagnostic("CPD0044", (keyword,), keyword, "CL-TWICE"))
         else:
             by_keyword[keyword] = values
     return by_keyword, faults
@@ -287,7 +287,7 @@ def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list
     if parameter.kind in ("elements", "text"):
         return values, _too_many(parameter, values)
     if not values:
-        return "", [Diagnostic("CPD0071", (keyword,), keyword)]
+        return "", [Diagnostic("CPD0071", (keyword,), keyword, "CL-REQUIRED")]
     faults = _too_many(parameter, values)
     if parameter.most > 1 and len(values) == 1 and isinstance(values[0], list):
         values = values[0]
@@ -302,7 +302,7 @@ def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list
 def _too_many(parameter: ClParameter, values: Sequence[object]) -> list[Diagnostic]:
     if len(values) <= parameter.most:
         return []
-    return [Diagnostic("CPD0040", (parameter.keyword, parameter.most), parameter.keyword)]
+    return [Diagnostic("CPD0040", (parameter.keyword, parameter.most), parameter.keyword, "CL-TOO-MANY")]
 
 
 def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic]]:

@@ -36,11 +36,12 @@ class ClWord(str):
 
 
 class Diagnostic(NamedTuple):
-    """One error in a command: a message id, the message's values, and the keyword concerned."""
+    """One error in a command: a message id, the message's values, the keyword concerned, and the rule's id."""
 
     message_id: str
     values: tuple[str | int, ...]
     keyword: str = ""
+    rule: str = ""
 
 
 _CAT, _BCAT = ("*CAT", "||"), ("*BCAT", "|>")
@@ -72,12 +73,12 @@ def _joined(values: Sequence[object]) -> tuple[ClWord, list[Diagnostic]]:
     operands, operators = values[::2], values[1::2]
     complete = len(operands) > len(operators) and all(map(_is_operator, operators))
     if not complete or any(map(_is_operator, operands)):
-        return nothing, [Diagnostic("CPD0127", (shown(values),))]
+        return nothing, [Diagnostic("CPD0127", (shown(values),), rule="CL-EXPRESSION")]
     words = [value for value in operands if _is_string(value)]
     raw = any(word.raw is not None for word in words)
     if len(words) < len(operands):
         wrong = [value for value in operands if not _is_string(value)]
-        return nothing, [Diagnostic("CPD0128", (shown([value]),)) for value in wrong]
+        return nothing, [Diagnostic("CPD0128", (shown([value]),), rule="CL-OPERAND") for value in wrong]
     signs = list(map(str, operators))
     if not raw:
         return ClWord(_concatenated(list(map(str, words)), signs, " "), quoted=True), []

@@ -35,6 +35,11 @@ from tdqsim.ibmi.records import RDQS0100, RDQS0200, KeyOrder
 
 __all__ = ["FORMS", "call", "call_form"]
 
+_COUNT_RULES = {
+    "QSNDDTAQ": "DTAQ-SEND-PARAMETER-COUNT", "QMHQRDQD": "DTAQ-DESCRIBE-COUNT", "QMHRDQM": "DTAQ-RETRIEVE-COUNT",
+}  # fmt: skip
+"""The rule for a wrong number of parameters, by API."""
+
 
 @job_command
 def call(job: JobCore, api: str, *parameters: Passed) -> None:
@@ -83,7 +88,7 @@ def _check_count(job: JobCore, declaration: Declaration, count: int) -> None:
     left_out = declaration.name == "QRCVDTAQ" and count + 1 == declaration.counts[1]
     listed = any(use.message_id == "CPF3C36" for use in declaration.messages)
     if left_out or not listed:
-        job.fail("CPF24B4")
+        job.fail("CPF24B4", rule=_COUNT_RULES.get(declaration.name, ""))
     job.fail("CPF3C36", count)
 
 
@@ -145,7 +150,7 @@ def _receive(job: JobCore, arguments: Arguments) -> None:
     _check_sender_length(job, arguments, sender_length)
     size = arguments.number(11) if arguments.has(11) else None
     if size is not None and size < 0:
-        job.fail("CPF24B4")
+        job.fail("CPF24B4", rule="DTAQ-RECEIVE-SIZE-NEGATIVE")
     room = arguments.writable(3, 0)
     fits = size is not None and size <= room
     remove = arguments.yes(10, default=True)
@@ -166,7 +171,7 @@ def _check_sender_length(job: JobCore, arguments: Arguments, length: int) -> Non
     if length == 0:
         return
     if length < LIMITS["sender_information_minimum"]:
-        job.fail("CPF9507")
+        job.fail("CPF9507", rule="DTAQ-RECEIVE-SENDER-LENGTH")
     arguments.writable(9, min(length, LIMITS["sender_information_length"]))
 
 
@@ -217,7 +222,7 @@ def _selection(job: JobCore, arguments: Arguments, name: str) -> RDQS0100 | RDQS
         return RDQS0100(values["selection_type"], text)
     key_length = values["length_of_key"]
     if not LIMITS["key_length_minimum"] <= key_length <= LIMITS["key_bytes_maximum"]:
-        job.fail("CPF950F")
+        job.fail("CPF950F", rule="DTAQ-RETRIEVE-KEY-LENGTH")
     if length < form.length + key_length:
         job.fail("CPF950D")
     wanted = values["number_of_message_key_bytes_to_retrieve"]

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._names import NAME_LENGTH
+from tdqsim.ibmi._names import NAME_LENGTH, NEGATIVE_KEY
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
 
 __all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
+
+_LENGTH_OF_DATA = 2  # the position of the parameter of QSNDDTAQ
 
 Storage = bytes | bytearray | memoryview | None
 """Storage of the caller; None is a null pointer."""
@@ -71,6 +72,7 @@ class Arguments:
 
     def __init__(self, job: JobCore, declaration: Declaration, parameters: Sequence[Passed]) -> None:
         self._job = job
+        self._api = declaration.name
         self._declared = declaration.parameters
         self._parameters = [
             _storage(job, declaration.name, *both) for both in zip(self._declared, parameters, strict=False)
@@ -95,7 +97,8 @@ class Arguments:
         try:
             return unpack_decimal(raw)
         except ValueError:
-            self._job.fail("CPF24B4")
+            sent = (self._api, at) == ("QSNDDTAQ", _LENGTH_OF_DATA)
+            self._job.fail("CPF24B4", rule="DTAQ-SEND-NOT-PACKED" if sent else "")
 
     def text(self, at: int) -> str:
         """A character parameter without trailing blanks; bytes that are no characters become full stops."""
@@ -115,9 +118,9 @@ class Arguments:
         return self._bytes(at, None if length is None else max(length, 0))
 
     def key(self, length_at: int, at: int) -> bytes:
-        """Key data. A negative length returns more bytes than any key has, so that every queue refuses it."""
+        """Key data. A negative length returns :data:`NEGATIVE_KEY`."""
         length = self.number(length_at)
-        return self.data(at, length) if length >= 0 else bytes(LIMITS["key_bytes_maximum"] + 1)
+        return self.data(at, length) if length >= 0 else NEGATIVE_KEY
 
     def holds(self, at: int, length: int) -> bool:
         """Whether the storage of a parameter has at least this length."""

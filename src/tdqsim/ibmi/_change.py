@@ -120,7 +120,7 @@ def parse_changes(job: JobCore, data: bytes) -> list[Change]:
             job.fail("CPF24B4")
         key, length = fixed["key"], fixed["length"]
         if length < 0:
-            job.fail("CPF3C4D", length, key)
+            job.fail("CPF3C4D", length, key, rule="DTAQ-CHANGE-LENGTH")
         offset += form.length
         if offset + length > len(data):
             job.fail("CPF24B4")

@@ -108,7 +108,7 @@ def _users(job: JobCore, user: str | Sequence[str]) -> list[str]:
     users = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
     for name in users:
         if name != "*PUBLIC" and name not in job.system.profiles.by_name:
-            job.fail("CPF2204", name)
+            job.fail("CPF2204", name, rule="DTAQ-NO-PROFILE")
     return users
 
 

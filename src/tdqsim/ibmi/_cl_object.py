@@ -40,12 +40,12 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
     requests = _requests(job, objects, scope)
     if not job.system.locks.acquire(job, requests, wait_ns, scope):
         blocked = next((one for one in requests if job.system.locks.blocked(job, one)), requests[0])
-        job.fail_for("CPF1002", _target(blocked))
+        job.fail_for("CPF1002", _target(blocked), rule="DTAQ-LOCK-ALCOBJ")
     deleted = next((_target(one) for one in requests if one.target.deleted), None)
     if deleted is not None:
         for request in requests:
             job.system.locks.release(job, request, scope)
-        job.fail_for("CPF1002", deleted)
+        job.fail_for("CPF1002", deleted, rule="DTAQ-LOCK-ALCOBJ-DELETED")
     for request in requests:
         job.note("ALCOBJ", _target(request), lock=request.state)
     job.give_turn()

@@ -96,7 +96,7 @@ def _refuse_because(job: JobCore, error: Exception) -> NoReturn:
 
 def refuse(job: JobCore, name: str, faults: tuple[Diagnostic, ...]) -> NoReturn:
     """Send the diagnostics and end the command with the escape message that follows them."""
-    diagnostics = tuple(job.message(fault.message_id, *fault.values) for fault in faults)
+    diagnostics = tuple(job.ruled(fault.message_id, *fault.values, rule=fault.rule) for fault in faults)
     job.log(*diagnostics)
     raise EscapeMessage(job.message(*escape_of(name, faults)), diagnostics)
 

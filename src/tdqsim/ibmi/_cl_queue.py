@@ -32,6 +32,10 @@ _SEVERAL = ("*USRLIBL", "*ALL", "*ALLUSR")
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
 _KEYWORDS = table("ibmi_rtvdtaqxcl")
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
+_XCL_RULES = {
+    "XCL9002": "DTAQ-XCL-USER", "XCL9003": "DTAQ-XCL-LOCK", "XCL9004": "DTAQ-XCL-KNOWN", "XCL9005": "DTAQ-XCL-REST",
+}  # fmt: skip
+"""The rule of each escape message of RTVDTAQXCL."""
 _SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
 _TRUE = ("Y", "1")
 
@@ -120,7 +124,7 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
         job.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
     obstacle = obstacle_to(job.system, holder, definition)
     if obstacle is not None:
-        job.fail(*obstacle)
+        job.fail(*obstacle, rule="DTAQ-CRT-TOO-LARGE" if obstacle[0] == "CPF9517" else "")
     queue = create_queue(job.system, holder, definition, job.current_user, job)
     job.send_completion("CPC9801", queue)
     job.give_turn()
@@ -133,7 +137,7 @@ def _defined(job: JobCore, keywords: dict[str, Any]) -> Dtaq:
     except DefinitionError as error:
         diagnostics = tuple(_diagnostic(problem, job.page) for problem in error.problems)
         job.log(*diagnostics)
-        raise EscapeMessage(job.message("CPF0006"), diagnostics) from error
+        raise EscapeMessage(job.ruled("CPF0006", rule="DTAQ-CRT-CHECKS"), diagnostics) from error
 
 
 @declare("DLTDTAQ")
@@ -180,7 +184,7 @@ def _delete_several(job: JobCore, name: str, library: str) -> None:
         if kind == "*DTAQ" and (each.startswith(name[:-1]) if name.endswith("*") else each == name)
     ]
     if not queues:
-        job.fail("CPF2125")
+        job.fail("CPF2125", rule="CL-GENERIC" if name.endswith("*") else "CL-SEVERAL")
     for each, holder_name in queues:
         _delete(job, each, holder_name)
 
@@ -213,7 +217,7 @@ def rtvdtaqxcl(job: JobCore, dtaq: str, library: str = "") -> RTVDTAQXCL:
         cause = error.message._replace(kind="diagnostic")
         job.log(cause)
         escape = _ESCAPES.get(cause.message_id, _ESCAPES["*"])
-        raise EscapeMessage(job.message(escape), (cause,)) from error
+        raise EscapeMessage(job.ruled(escape, rule=_XCL_RULES[escape]), (cause,)) from error
 
 
 @job_command

@@ -55,10 +55,10 @@ def format_time(moment: datetime, name: str, *, microseconds: bool, fail: Fail) 
         moment: local time without a zone.
         name: the output format; *JOB and *SYSVAL must be replaced already.
         microseconds: whether the fraction has six digits instead of three.
-        fail: called with a message id and its values.
+        fail: called with a message id and its values, and with the id of the rule.
     """
     if not _EARLIEST <= moment <= _LATEST:
-        fail("CPF1849", str(moment.year))
+        fail("CPF1849", str(moment.year), rule="DTAQ-TIME-RANGE")
     if name == "*DTS":
         return datetime_to_dts(moment)
     form = TIME_FORMATS[name]
@@ -76,7 +76,7 @@ def parse_time(value: bytes | str, name: str, *, microseconds: bool, fail: Fail)
     form = TIME_FORMATS[name]
     assert isinstance(value, str)
     if form.century and value[:1] not in ("0", "1"):
-        fail("CPF1848", value[:1])
+        fail("CPF1848", value[:1], rule="DTAQ-TIME-CENTURY")
     date, rest = _split(value, form, fail)
     day = _date(value[:1], date, form, fail)
     return day + _time(rest, 6 if microseconds else 3, fail)
@@ -88,7 +88,7 @@ def _split(value: str, form: TimeFormat, fail: Fail) -> tuple[str, str]:
     date, rest = value[start:end].rstrip(" "), value[end:]
     length = len(_EARLIEST.strftime(form.pattern))
     if len(date) != length or not (date.isascii() and date.isdigit()):
-        fail("CPF1060")
+        fail("CPF1060", rule="DTAQ-TIME-DATE")
     return date, rest
 
 
@@ -101,7 +101,7 @@ def _date(century: str, date: str, form: TimeFormat, fail: Fail) -> datetime:
     try:
         return datetime.strptime(date, pattern)  # noqa: DTZ007  (local time of the system)
     except ValueError:
-        fail("CPF1060")
+        fail("CPF1060", rule="DTAQ-TIME-DATE")
 
 
 def _time(rest: str, digits: int, fail: Fail) -> timedelta:
@@ -109,7 +109,7 @@ def _time(rest: str, digits: int, fail: Fail) -> timedelta:
     if not re.fullmatch(r"(?:[01]\d|2[0-3])[0-5]\d[0-5]\d", clock, re.ASCII) or not re.fullmatch(
         r"\d+", fraction, re.ASCII
     ):
-        fail("CPF1061")
+        fail("CPF1061", rule="DTAQ-TIME-TIME")
     hours, minutes, seconds = (int(clock[at : at + 2]) for at in (0, 2, 4))
     return timedelta(hours=hours, minutes=minutes, seconds=seconds, microseconds=int(fraction.ljust(6, "0")))
 
@@ -122,7 +122,7 @@ def shift_zone(moment: datetime, source: str, target: str, system: tzinfo, fail:
     try:
         return moment.replace(tzinfo=old).astimezone(new).replace(tzinfo=None)
     except OverflowError:  # before the year 1 or after 9999
-        fail("CPF1849", str(moment.year))
+        fail("CPF1849", str(moment.year), rule="DTAQ-TIME-RANGE")
 
 
 def _zone(name: str, system: tzinfo, fail: Fail) -> tzinfo:

@@ -31,7 +31,7 @@ def send_remotely(
 ) -> None:
     """Send through the queue's link; the failure of an asynchronous send is reported at the next access."""
     if replay:
-        job.fail("CPF9511", queue.name)
+        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-REPLAY")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     try:
@@ -49,7 +49,7 @@ def receive_remotely(
 ) -> Entry | None:  # fmt: skip
     """Receive through the queue's link."""
     if not remove:
-        job.fail("CPF9511", queue.name)
+        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-PEEK")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits have no milliseconds
@@ -65,7 +65,7 @@ def receive_remotely(
 def clear_remotely(job: JobCore, queue: DataQueue, key: bytes) -> None:
     """Clear through the queue's link."""
     if key:
-        job.fail("CPF9511", queue.name)
+        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-CLEAR-KEY")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     _through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
@@ -87,7 +87,7 @@ def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[s
 def _admit(job: JobCore, queue: DataQueue) -> None:
     """Refuse a job that may not use DDM queues, and report the failure of its earlier asynchronous send, once."""
     if job.local_only:
-        job.fail("CPF9511", queue.name)
+        job.fail("CPF9511", queue.name, rule="DTAQ-SERVER-DDM")
     kept = job.remote_failures.pop(queue.number, None)
     if kept is not None:
         raise kept

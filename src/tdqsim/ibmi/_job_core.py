@@ -22,6 +22,7 @@ from tdqsim.ibmi._data import JobData, job_page
 from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi._lock_manager import Request
+from tdqsim.ibmi._machine import machine_message
 from tdqsim.ibmi._names import is_object_name, object_name, object_values, place, wait_seconds
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_name
 from tdqsim.ibmi._open_list import OpenLists
@@ -151,14 +152,25 @@ class JobCore(JobData):
         """A message with data in the CCSID of the job."""
         return message(message_id, *values, page=self.page)
 
-    def fail(self, message_id: str, *values: str | int) -> NoReturn:
-        """End the command with an escape message: its id in the message file, and the values of its variables."""
-        self._note_failure(message_id)
-        raise EscapeMessage(self.message(message_id, *values))
+    def ruled(self, message_id: str, *values: str | int, rule: str = "") -> Message:
+        """A message that belongs to a rule: the one that machine.yaml gives for the rule, if it names the rule."""
+        other = self.system.machine.get(rule)
+        if other is None:
+            return self.message(message_id, *values)
+        return machine_message(other, message_id, values, self.page)
 
-    def fail_for(self, message_id: str, target: SystemObject) -> NoReturn:
+    def fail(self, message_id: str, *values: str | int, rule: str = "") -> NoReturn:
+        """End the command with an escape message: its id in the message file, and the values of its variables.
+
+        ``rule`` is the id of the rule, where a machine.yaml may give another message for it.
+        """
+        sent = self.ruled(message_id, *values, rule=rule)
+        self._note_failure(sent.message_id)
+        raise EscapeMessage(sent)
+
+    def fail_for(self, message_id: str, target: SystemObject, rule: str = "") -> NoReturn:
         """End the command with an escape message about an object."""
-        self.fail(message_id, *object_values(message_id, target.name, target.library, target.type))
+        self.fail(message_id, *object_values(message_id, target.name, target.library, target.type), rule=rule)
 
     def send_completion(self, message_id: str, target: SystemObject) -> None:
         """Put a completion message about an object into the job log."""
@@ -257,13 +269,16 @@ class JobCore(JobData):
         """The single authorities that its user has to an object."""
         return self.system.profiles.granted(self.current_user, target)
 
-    def authorize(self, operation: Operation, target: SystemObject) -> None:
-        """Fail if the user lacks an authority; for some operations a success is remembered (see the module's text)."""
+    def authorize(self, operation: Operation, target: SystemObject, rule: str = "") -> None:
+        """Fail if the user lacks an authority; for some operations a success is remembered (see the module's text).
+
+        ``rule`` is the rule of the failure's message, if there is one.
+        """
         proof = (target.number, operation.name, self.current_user)
         if operation.cached and proof in self.authorized:
             return
         if not operation.object_authority <= self.granted(target):
-            self.fail_for(operation.object_message, target)
+            self.fail_for(operation.object_message, target, rule)
         if operation.cached:
             self.authorized.add(proof)
 
@@ -290,7 +305,7 @@ class JobCore(JobData):
         known = self.addresses.get((name, library)) if operation.cached and specific else None
         if known is None or known.deleted:
             known = self.locate(operation, name, library)[1]
-        self.authorize(operation, known)
+        self.authorize(operation, known, "DTAQ-FIND-FIRST-MATCH" if library == "*LIBL" else "")
         if operation.cached and specific:
             self.addresses[(name, library)] = known
         return known
@@ -341,7 +356,8 @@ class JobCore(JobData):
         if not locks.blocked(self, request):
             return False
         if not locks.acquire(self, [request], self.default_wait_ns()):
-            self.fail_for(operation.lock_message, target)
+            rule = "DTAQ-LOCK-ENFORCED" if operation.locked == "enforced" else ""
+            self.fail_for(operation.lock_message, target, rule)
         locks.release(self, request)
         if target.deleted:
             self.fail_for(operation.object_missing, target)
@@ -354,7 +370,7 @@ class JobCore(JobData):
             EscapeMessage: CPF9810 the library's name is not valid, or blank; CPF9801 the queue's name is not valid.
         """
         if not is_object_name(library):
-            self.fail("CPF9810", library)
+            self.fail("CPF9810", library, rule="DTAQ-SERVER-NAMES" if self.local_only else "")
         if not is_object_name(name):
             self.fail("CPF9801", name, library, DTAQ)
 

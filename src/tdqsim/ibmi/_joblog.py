@@ -36,5 +36,5 @@ def job_of_log(core: JobCore, job: str) -> JobCore:
     last = matching[-1]
     mine = last._core is core or last.user == core.current_user
     if not mine and not core.system.profiles.find(core.current_user).allobj:
-        core.fail("CPF2441", last.qualified_name)
+        core.fail("CPF2441", last.qualified_name, rule="JOBLOG-OTHER")
     return last._core

@@ -107,7 +107,7 @@ def _incoming(job: JobCore, parm: Parm, storage: Storage, *, left_out: bool) -> 
     """The value of a parameter; None if it is omitted, null, or for output only."""
     if storage is None:
         if not left_out and not parm.omissible:
-            job.fail("MCH3601")
+            job.fail("MCH3601", rule="PGM-NULL")
         return None
     if len(storage) < parm.length:
         job.fail("CPF24B4")
@@ -118,7 +118,7 @@ def _incoming(job: JobCore, parm: Parm, storage: Storage, *, left_out: bool) -> 
     try:
         return parm.decode(bytes(storage[: parm.length]), job.page)
     except ValueError:
-        job.fail("MCH1202")
+        job.fail("MCH1202", rule="PGM-DECIMAL")
 
 
 def _outgoing(

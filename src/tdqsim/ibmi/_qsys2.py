@@ -172,7 +172,7 @@ class Services:
         job = self._job
         pause = partial(job.system.dispatcher.yield_now, always=True)
         if selection not in _SELECTIONS or (queue.keyed and selection in ("FIRST", "LAST", "REVERSE")):
-            job.fail("CPF950B")
+            job.fail("CPF950B", rule="DTAQ-QSYS2-KEYED" if selection in _SELECTIONS else "")
         if selection != "KEY":
             one = selection in ("FIRST", "LAST")
             limit = max(0, 1 - skip) if one else None

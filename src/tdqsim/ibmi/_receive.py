@@ -22,7 +22,7 @@ from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._lock_manager import Request
-from tdqsim.ibmi._names import place, wait_seconds
+from tdqsim.ibmi._names import NEGATIVE_KEY, place, wait_seconds
 from tdqsim.ibmi._queue import DataQueue, nothing_journaled
 from tdqsim.ibmi._send import checked_bytes
 from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive, serve
@@ -151,10 +151,11 @@ def _refuse_key(job: JobCore, queue: DataQueue, key: bytes | None) -> NoReturn:
     if not queue.key_length:
         job.fail("CPF9502", queue.name, queue.library)
     if key is None:
-        job.fail("CPF9501", queue.name, queue.library)
+        job.fail("CPF9501", queue.name, queue.library, rule="DTAQ-RECEIVE-KEY-MISSING")
     if len(key) != queue.key_length:
-        job.fail("CPF9506", queue.name, queue.library, queue.key_length)
-    job.fail("CPF9504")
+        rule = "DTAQ-KEY-LENGTH-NEGATIVE" if key == NEGATIVE_KEY else ""
+        job.fail("CPF9506", queue.name, queue.library, queue.key_length, rule=rule)
+    job.fail("CPF9504", rule="DTAQ-CLEAR-ORDER" if job.operation[0] == "QCLRDTAQ" else "DTAQ-RECEIVE-ORDER")
 
 
 def _journaling(job: JobCore, queue: DataQueue) -> Journaling:
@@ -201,7 +202,7 @@ def _wait_for_entry(
         if enforced:
             locks.release(job, lock)
     if entry is None:
-        job.fail_for("CPF9805", queue)
+        job.fail_for("CPF9805", queue, rule="DTAQ-RECEIVE-DELETED")
     if room is not None and len(entry.data) > room:
         give_back(waiter)
         job.fail("CPF24B4")

@@ -166,7 +166,7 @@ def _check_selection(job: JobCore, queue: DataQueue, selection: RDQS0100 | RDQS0
     _check_retrieve_length(job, text, LIMITS["text_bytes_maximum"])
     _check_retrieve_length(job, wanted, LIMITS["key_bytes_maximum"])
     if len(selection.key) != queue.key_length:
-        job.fail("CPF950F")
+        job.fail("CPF950F", rule="DTAQ-RETRIEVE-KEY-LENGTH")
     return Selection("K", text, wanted, selection.key_search_order, bytes(selection.key))
 
 

@@ -153,7 +153,7 @@ def _system_values(job: JobCore, arguments: Arguments, *, network: bool = False)
         job.fail("CPF24B4")
     for name in wanted:
         if name not in SYSTEM_VALUES or (name in _NETWORK) is not network:
-            job.fail("CPF1028", name)
+            job.fail("CPF1028", name, rule="RTV-VALUE")
     head, made = pack_binary(len(wanted)), b""
     first = _WORD * (1 + len(wanted))
     for name in wanted:

@@ -18,7 +18,7 @@ from tdqsim.ibmi._ddm_queues import send_remotely
 from tdqsim.ibmi._declare import declare_hot
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._job_core import JobBase, JobCore
-from tdqsim.ibmi._names import place
+from tdqsim.ibmi._names import NEGATIVE_KEY, place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._waits import serve
 from tdqsim.ibmi.layouts import layout
@@ -89,7 +89,7 @@ def qsnddtaq(
         send(data, key or b"", sender, now, works)
     except StoreFull:
         core.operation = ("QSNDDTAQ", *place(name, library))
-        core.fail("CPF6565")
+        core.fail("CPF6565", rule="DTAQ-SEND-NO-ROOM-ON-DISK")
     queue.spare -= 1
     if queue.trace is not None:
         event = ("QSNDDTAQ", core.qualified_name, queue.qualified, data, now)
@@ -113,7 +113,7 @@ def _prepared(
     if not queue.ddm and (asynchronous or replay):
         job.operation = ("QSNDDTAQ", *place(*asked))
         if asynchronous:
-            job.fail("CPF9510", queue.name, queue.library)
+            job.fail("CPF9510", queue.name, queue.library, rule="DTAQ-SEND-ASYNC-LOCAL")
         data, sender = _replayed(job, queue, data)
     return queue, data, key, sender
 
@@ -127,7 +127,7 @@ def _refuse(job: JobCore, queue: DataQueue, asked: tuple[str, str], data: bytes,
     """End the send with the reason for the refusal: key, length, or no room."""
     job.operation = ("QSNDDTAQ", *place(*asked))
     check_entry(job, queue, data, key)
-    job.fail("CPF950A", queue.name, queue.library)
+    job.fail("CPF950A", queue.name, queue.library, rule="DTAQ-SEND-FULL")
 
 
 def check_entry(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None) -> None:
@@ -135,11 +135,13 @@ def check_entry(job: JobCore, queue: DataQueue, data: bytes, key: bytes | None) 
     if not queue.key_length and key:
         job.fail("CPF9502", queue.name, queue.library)
     if queue.key_length and key is None:
-        job.fail("CPF9501", queue.name, queue.library)
+        job.fail("CPF9501", queue.name, queue.library, rule="DTAQ-SEND-KEY-MISSING")
     if len(key or b"") != queue.key_length:
-        job.fail("CPF9506", queue.name, queue.library, queue.key_length)
+        rule = "DTAQ-KEY-LENGTH-NEGATIVE" if key == NEGATIVE_KEY else ""
+        job.fail("CPF9506", queue.name, queue.library, queue.key_length, rule=rule)
     if not 0 < len(data) <= queue.maxlen:
-        job.fail("CPF2498", queue.name, queue.library, queue.maxlen)
+        rule = "" if data else "DTAQ-SEND-EMPTY"
+        job.fail("CPF2498", queue.name, queue.library, queue.maxlen, rule=rule)
 
 
 def check_send_length(job: JobCore, name: str, library: str, length: int, key: bytes | None) -> None:

@@ -16,6 +16,7 @@ core privately.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tdqsim.core.dispatch import Dispatcher
@@ -46,16 +47,21 @@ class SystemCore(SystemData):
     Attributes:
         catalogue: the records that survive a restart.
         faults: called before each API and command; or None.
+        machine: the message ids of a real machine, by rule; empty without a machine.yaml.
     """
 
-    __slots__ = ("catalogue", "faults", "jobs", "journals", "links", "locks", "objects", "profiles", "values")
+    __slots__ = (
+        "catalogue", "faults", "jobs", "journals", "links", "locks", "machine", "objects", "profiles", "values",
+    )  # fmt: skip
 
     def __init__(
-        self, name: str, store: Store, dispatcher: Dispatcher, *, timezone: str, ccsid: int, readonly: bool
-    ) -> None:
+        self, name: str, store: Store, dispatcher: Dispatcher, *, timezone: str, ccsid: int, readonly: bool,
+        machine: Mapping[str, str],
+    ) -> None:  # fmt: skip
         super().__init__(name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly)
         job_page(ccsid)
         self.faults: FaultHook | None = None
+        self.machine = machine
         self.jobs: dict[str, JobBase] = {}
         self.links: dict[str, RemoteLink] = {}
         self.values = SystemValues()

@@ -47,7 +47,7 @@ def qwccvtdt(
     """
     job.begin("QWCCVTDT")
     if precision not in _PRECISIONS:
-        job.fail("CPF24B4")
+        job.fail("CPF24B4", rule="DTAQ-TIME-PRECISION")
     microseconds = precision == "1"
     moment = _input(job, input_format, value, microseconds=microseconds)
     target = _format(job, output_format, "in")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
+from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.capitals import capitals
@@ -22,6 +22,7 @@ from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._data import job_page
 from tdqsim.ibmi._ddm import InProcessLink
 from tdqsim.ibmi._errors import ParameterError
+from tdqsim.ibmi._machine import machine_messages
 from tdqsim.ibmi._object_table import ObjectTable
 from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._profiles import SECURITY_OFFICER, Profiles
@@ -32,6 +33,9 @@ from tdqsim.ibmi._system_core import SystemBase, SystemCore
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.messages import message
+
+if TYPE_CHECKING:
+    from tdqsim.definitions.machine import Machine
 
 __all__ = ["System"]
 
@@ -77,6 +81,7 @@ class System(SystemBase):
             store's files. A keyed queue overflows as a whole, and each operation on it is then a commit.
         create: create the store if it does not exist.
         readonly: only read a store that another process may be writing, as of its last commit.
+        machine: a machine.yaml, or its contents: the message ids that a real machine gives for rules.
 
     Attributes:
         store, dispatcher, clock: those passed as arguments, or new ones.
@@ -89,6 +94,7 @@ class System(SystemBase):
 
     Raises:
         StoreError: the store cannot be used.
+        DefinitionError: the machine.yaml has errors.
     """
 
     @explains_wrong_types
@@ -107,7 +113,9 @@ class System(SystemBase):
         memory_bytes: int = 32 * 1024 * 1024,
         create: bool = True,
         readonly: bool = False,
+        machine: Path | str | Machine | None = None,
     ) -> None:
+        messages = machine_messages(machine)
         if dispatcher is not None and clock not in (None, dispatcher.clock):
             raise ValueError("clock: a dispatcher already has a clock; pass only one of the two")
         time_zone(timezone)
@@ -121,7 +129,9 @@ class System(SystemBase):
                 readonly=readonly,
             )  # fmt: skip
         try:
-            self._core = SystemCore(name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly)
+            self._core = SystemCore(
+                name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly, machine=messages
+            )
         except BaseException:
             store.close(clean=False)
             raise

@@ -38,7 +38,7 @@ public class TdqProbe {
     static final Map<String, String> FIELDS = new HashMap<>();
 
     static {
-        for (String pair : "show=DATA number=NUMBER same=SAME journal=TYPES frame=RETCODE signed=RETCODE silence=SECONDS".split(" ")) {
+        for (String pair : "show=DATA number=NUMBER same=SAME journal=TYPES code=RETURNED frame=RETCODE signed=RETCODE silence=SECONDS".split(" ")) {
             FIELDS.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
         }
     }
@@ -254,13 +254,14 @@ public class TdqProbe {
 
     /** Records the result of a step: a value, or message ids, each as an observation of its own. */
     void observe(String rule, String step, String kind, String value) {
+        String messages = value;
         if (FIELDS.containsKey(kind)) {
-            record(rule, step, FIELDS.get(kind), value);
-            return;
+            int slash = value.indexOf('/');
+            record(rule, step, FIELDS.get(kind), slash < 0 ? value : value.substring(0, slash));
+            if (slash < 0) return;
+            messages = value.substring(slash + 1);
         }
-        String[] parts = value.split("/");
-        if (kind.equals("code")) record(rule, step, "RETURNED", parts[1]);
-        String[] ids = parts[0].split(" ");
+        String[] ids = messages.split(" ");
         for (int at = 0; at < ids.length; at++) record(rule, step, at == 0 ? "MESSAGE" : "MESSAGE-" + (at + 1), ids[at]);
     }
 
@@ -306,8 +307,8 @@ public class TdqProbe {
     String look(String[] words) {
         byte[] storage = last[Integer.parseInt(words[1]) - 1];
         if (words[0].equals("code")) {
-            if (!lastResult.equals("ok")) return lastResult + "/escape";
-            return integer(storage, 4) == 0 ? "none/none" : new String(storage, 8, 7, EBCDIC).trim() + "/code";
+            if (!lastResult.equals("ok")) return "escape/" + lastResult;
+            return integer(storage, 4) == 0 ? "none" : "code/" + new String(storage, 8, 7, EBCDIC).trim();
         }
         int at = Integer.parseInt(words[2]);
         if (words[0].equals("number")) return String.valueOf(integer(storage, at));
@@ -480,7 +481,7 @@ public class TdqProbe {
             if (reply == null) return "closed";
             String code = hex(reply, 20, signed ? 2 : 4);
             boolean told = code.equals("F001") && reply.length > 35 && (reply[26] & 255) == 0x50 && reply[27] == 3;
-            return told ? code + " " + new String(reply, 28, 7, EBCDIC) : code;
+            return told ? code + "/" + new String(reply, 28, 7, EBCDIC) : code;
         }
     }
 

@@ -13,23 +13,36 @@ from typing import Final, NamedTuple
 
 from tdqsim.probe.answers import Observation
 
-__all__ = ["FIELDS", "MESSAGE", "NAMES", "Case", "Step", "case_text", "cases", "filled", "not_tried", "observations"]
+__all__ = [
+    "FIELDS",
+    "MESSAGE",
+    "NAMES",
+    "IbmiCase",
+    "IbmiStep",
+    "case_text",
+    "cases",
+    "filled",
+    "not_tried",
+    "observations",
+]
 
 NAMES: Final = ("LIB", "LIB2", "USER2", "JOB", "LOCATION")
 """The parameters of the cases; the first two always have a value."""
 
 FIELDS: Final[Mapping[str, str]] = {
     "show": "DATA", "number": "NUMBER", "same": "SAME", "journal": "TYPES", "silence": "SECONDS",
-    "frame": "RETCODE", "signed": "RETCODE",
+    "frame": "RETCODE", "signed": "RETCODE", "code": "RETURNED",
 }  # fmt: skip
-"""The field of an observation, by the kind of its step; the results of all other kinds are message ids."""
+"""The field of an observation, by the kind of its step. The results of all other kinds are message ids.
+
+A message id may also follow these values, after a slash. RETURNED tells how a message was returned: as an escape
+message, in the error code, or not at all.
+"""
 MESSAGE: Final = "MESSAGE"
 """The field of a message id; further messages of the same step have the fields MESSAGE-2 and so on."""
-RETURNED: Final = "RETURNED"
-"""The field that tells how the message of a step of the kind ``code`` was returned: escape, code or none."""
 
 
-class Step(NamedTuple):
+class IbmiStep(NamedTuple):
     """One step of a case.
 
     Attributes:
@@ -52,14 +65,14 @@ class Step(NamedTuple):
         return self.words[0]
 
 
-class Case(NamedTuple):
+class IbmiCase(NamedTuple):
     """The steps that observe one rule; ``last`` are the steps that always run at the end."""
 
     rule: str
     alone: bool
     slow: bool
-    steps: tuple[Step, ...]
-    last: tuple[Step, ...]
+    steps: tuple[IbmiStep, ...]
+    last: tuple[IbmiStep, ...]
 
 
 def case_text() -> str:
@@ -74,22 +87,19 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def observations(rule: str, step: Step, value: str) -> Iterator[Observation]:
+def observations(rule: str, step: IbmiStep, value: str) -> Iterator[Observation]:
     """The observations of a step: one, or one for each message id."""
     label, field = step.label.upper(), FIELDS.get(step.kind)
-    if field is not None:
-        yield Observation(rule, label, field, value)
-        return
     ids = value
-    if step.kind == "code":
-        ids, _, how = value.partition("/")
-        yield Observation(rule, label, RETURNED, how)
+    if field is not None:
+        found, _, ids = value.partition("/")
+        yield Observation(rule, label, field, found)
     for number, each in enumerate(ids.split(), 1):
         yield Observation(rule, label, MESSAGE if number == 1 else f"{MESSAGE}-{number}", each)
 
 
 @cache
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[IbmiCase, ...]:
     """All cases in order."""
     return _read()[0]
 
@@ -100,8 +110,8 @@ def not_tried() -> Mapping[str, str]:
     return _read()[1]
 
 
-def _read() -> tuple[tuple[Case, ...], Mapping[str, str]]:
-    found: list[Case] = []
+def _read() -> tuple[tuple[IbmiCase, ...], Mapping[str, str]]:
+    found: list[IbmiCase] = []
     reasons: dict[str, str] = {}
     for line in case_text().splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -109,7 +119,7 @@ def _read() -> tuple[tuple[Case, ...], Mapping[str, str]]:
             continue
         if word == "case":
             rule, *flags = rest.split()
-            found.append(Case(rule, "alone" in flags, "slow" in flags, (), ()))
+            found.append(IbmiCase(rule, "alone" in flags, "slow" in flags, (), ()))
         elif word == "untried":
             rule, _, reason = rest.partition(": ")
             reasons[rule] = reason
@@ -120,7 +130,7 @@ def _read() -> tuple[tuple[Case, ...], Mapping[str, str]]:
     return tuple(found), reasons
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> IbmiStep:
     label, equals, rest = text.partition(" = ")
     if not equals or " " in label:
         label, rest = "", text
@@ -130,4 +140,4 @@ def _step(text: str) -> Step:
         number, _, rest = tail.partition(" ")
         job, waits = int(number), kind == "start"
     words = tuple(rest.split())
-    return Step(label, job, waits, words, rest.partition(" ")[2])
+    return IbmiStep(label, job, waits, words, rest.partition(" ")[2])

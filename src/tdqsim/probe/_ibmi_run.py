@@ -8,21 +8,25 @@ of its own for the end of the case, because the rest of the case may depend on a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn
 
+from tdqsim.definitions.machine import Machine
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError, Parm, StartedJob, System
 from tdqsim.ibmi.layouts import unpack_binary
 from tdqsim.probe._ibmi_arguments import argument
-from tdqsim.probe._ibmi_cases import Case, Step, cases, filled, observations
+from tdqsim.probe._ibmi_cases import IbmiCase, IbmiStep, cases, filled, observations
 from tdqsim.probe._ibmi_server import ServerSteps
-from tdqsim.probe.answers import Answers, Observation
+from tdqsim.probe.answers import LEFT_OUT, Answers, Observation
 
 __all__ = ["DEFAULTS", "LOCATION", "example_system", "ibmi_answers", "observe", "register_programs"]
 
 LOCATION = "TDQLOOP"
 """The remote location name through which an example system reaches itself."""
 DEFAULTS: Mapping[str, str] = {
-    "LIB": "TDQPROBE", "LIB2": "TDQPROBE2", "USER2": "TDQUSER2", "JOB": "000042/TDQUSER2/TDQOTHER", "LOCATION": LOCATION,
+    "LIB": "TDQPROBE", "LIB2": "TDQPROBE2", "USER2": "TDQUSER2", "JOB": "000042/TDQUSER2/TDQOTHER",
+    "LOCATION": LOCATION,
 }  # fmt: skip
 """The parameters of the cases for an example system."""
 _USER = "TDQUSER"
@@ -36,9 +40,9 @@ class _Left(Exception):
     """The rest of a case is left out, for a reason."""
 
 
-def example_system() -> System:
+def example_system(machine: Machine | Path | str | None = None) -> System:
     """A system with what the cases need: two users, a job of the other one, and a link to itself."""
-    system = System("TDQPROBE")
+    system = System("TDQPROBE", machine=machine)
     for user in (_USER, DEFAULTS["USER2"]):
         system.crtusrprf(user)
     number, user, name = DEFAULTS["JOB"].split("/")
@@ -47,9 +51,9 @@ def example_system() -> System:
     return system
 
 
-def ibmi_answers(*, release: str = "7.5") -> Answers:
-    """The answers of this simulator to every case."""
-    with example_system() as system:
+def ibmi_answers(*, release: str = "7.5", machine: Machine | Path | str | None = None) -> Answers:
+    """The answers of this simulator to every case, with the message ids of a machine.yaml if there is one."""
+    with example_system(machine) as system:
         return Answers("IBMI", release, tuple(observe(system)))
 
 
@@ -91,7 +95,7 @@ def observe(
 class _Run:
     """One run of one case."""
 
-    def __init__(self, system: System, job: Job, case: Case, values: Mapping[str, str]) -> None:
+    def __init__(self, system: System, job: Job, case: IbmiCase, values: Mapping[str, str]) -> None:
         self.system, self.job, self.case, self.values = system, job, case, values
         self.others: dict[int, Job] = {}
         self.started: dict[int, StartedJob] = {}
@@ -111,9 +115,9 @@ class _Run:
                     if not step.label.startswith("."):
                         yield from observations(self.case.rule, step, value)
                 elif step.kind in ("cmd", "call") and value != _OK:
-                    raise _Left(f"{step.words[1]} ended with {value}")
+                    self._leave(f"{step.words[1]} ended with {value}")
         except _Left as left:
-            yield Observation(self.case.rule, "LEFT-OUT", "REASON", str(left))
+            yield Observation(self.case.rule, LEFT_OUT, "REASON", str(left))
         finally:
             for started in self.started.values():
                 started.job.end()
@@ -122,7 +126,7 @@ class _Run:
             for other in self.others.values():
                 other.end()
 
-    def _step(self, step: Step) -> str:
+    def _step(self, step: IbmiStep) -> str:
         words = tuple(filled(word, self.values) for word in step.words)
         kind = step.kind
         if kind in ("need", "given"):
@@ -144,9 +148,13 @@ class _Run:
     def _check(self, words: Sequence[str]) -> None:
         if words[0] == "given":
             if not self.values.get(words[1]):
-                raise _Left(" ".join(words[2:]))
+                self._leave(" ".join(words[2:]))
         elif self.results[words[1]] != words[2]:
-            raise _Left(" ".join(words[3:]))
+            self._leave(" ".join(words[3:]))
+
+    @staticmethod
+    def _leave(reason: str) -> NoReturn:
+        raise _Left(reason)
 
     def _look(self, words: Sequence[str]) -> str:
         """The value of a step that looks at results or at the parameters of the last call."""
@@ -155,8 +163,8 @@ class _Run:
         storage = bytes(self.last[int(words[1]) - 1] or b"")
         if words[0] == "code":
             if self.result != _OK:
-                return f"{self.result}/escape"
-            return f"{self.job_page(storage[_ID])}/code" if any(storage[_AVAILABLE]) else "none/none"
+                return f"escape/{self.result}"
+            return f"code/{self.job_page(storage[_ID])}" if any(storage[_AVAILABLE]) else "none"
         at = int(words[2])
         if words[0] == "number":
             return str(unpack_binary(storage[at : at + 4]))

@@ -58,19 +58,16 @@ class ServerSteps:
     def _queue(self, job: Job, library: str, words: Sequence[str]) -> str:
         action, name = words[1], words[2]
         place = _PAGE.encode(name.ljust(10) + library.ljust(10)).hex()
-        if action == "peek":
-            body = place + "f00000" + "00000000" + "f1"
-            answer = self._frame("as-dtaq", "0002", "001C", body, signed=True, user=job.user)
+        if action == "peek":  # the toolbox first asks for the attributes
+            answer = self._frame("as-dtaq", "0001", "0014", place, signed=True, user=job.user)
         else:
             key = "" if words[3] == "-" else words[3]
             body = place + "f1" + block(_KEY, bytes.fromhex(key)).hex()
             answer = self._frame("as-dtaq", "0006", "0015", body, signed=True, user=job.user)
-        return answer.partition(" ")[2] or {"F000": "ok", "F006": "none"}.get(answer, answer)
+        return answer.partition("/")[2] or {"F000": "ok", "F006": "none"}.get(answer, answer)
 
-    def _frame(
-        self, service: str, request: str, template: str, body: str, *, signed: bool, user: str = ""
-    ) -> str:
-        """The return code of a reply in hexadecimal, and the message id, if there is one."""
+    def _frame(self, service: str, request: str, template: str, body: str, *, signed: bool, user: str = "") -> str:
+        """The return code of a reply in hexadecimal, and after a slash the message id, if there is one."""
         conversation = _SERVERS[service](self._host)
         if signed:
             job = self._host.system.job(conversation.job_name, "QUSER")
@@ -104,5 +101,5 @@ def _answer(frame: Frame, *, long: bool) -> str:
     shown = code.hex().upper()
     if frame.request == _COMMON and code[:2] == _MESSAGE:
         text = frame.blocks(_CODE + 2).get(_TEXT, b"")
-        return f"{shown} {_PAGE.printable(text[:_ID])}"
+        return f"{shown}/{_PAGE.printable(text[:_ID])}"
     return shown

@@ -31,6 +31,7 @@ from tdqsim.errors import ConversionError, DefinitionError, Problem
 
 __all__ = [
     "FORMAT",
+    "LEFT_OUT",
     "MAGIC",
     "MARKER",
     "PRODUCTS",
@@ -47,6 +48,8 @@ MARKER: Final = "#@$"
 """Characters whose bytes differ between code pages; the last part of the header."""
 RECORD_BYTES: Final = 255
 PRODUCTS: Final = ("CICS", "IBMI")
+LEFT_OUT: Final = "LEFT-OUT"
+"""The step of an observation that gives the reason why the rest of a case was not run."""
 
 _MOST_BYTES: Final = 16_000_000
 _MOST_OBSERVATIONS: Final = 50_000

@@ -1,24 +1,27 @@
 """Compare the observations of a machine with those of the simulator, and adopt the machine's answers.
 
 Observations with the same rule, step and field are compared as text. Values that depend on the environment, such as a
-time or a token, are not compared: the tables of cases list them. A difference can be *adopted* when it is the RESP,
+time or a token, are not compared: the tables of cases list them. Nor are those of steps that a probe program did not
+reach because it left out the rest of a case. A difference can be *adopted* when it is the RESP,
 RESP2, abend code or message id of the rule itself, at a step where the simulator gives what the rule's row says; then
 machine.yaml makes the simulator give the machine's answer. All other differences are reported only.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from tdqsim.cics.kernel.machine import why_not_told_apart
 from tdqsim.facts import Resp, Rule, rules
-from tdqsim.probe.answers import Answers
+from tdqsim.probe.answers import LEFT_OUT, Answers
 
 __all__ = ["ObservedDifference", "ProbeComparison", "compare"]
 
 _ABSENT: Final = "(no answer)"
+_MESSAGE_ID: Final = re.compile(r"[A-Z]{3}[A-Z0-9]{4,6}")
 
 
 class ObservedDifference(NamedTuple):
@@ -146,9 +149,13 @@ def compare(
         ignored: rule, step and field of observations that depend on the environment.
     """
     there, here = machine.values(), simulator.values()
-    rules_there, rules_here = (dict.fromkeys(each.rule for each in one.observations) for one in (machine, simulator))
+    rules_there, rules_here = (
+        dict.fromkeys(each.rule for each in one.observations if each.step != LEFT_OUT) for one in (machine, simulator)
+    )
     last = next(reversed(rules_there), "")  # of an incomplete file: the rule at which the program was interrupted
-    keys = [key for key in dict.fromkeys([*here, *there]) if key[0] in rules_there and key[0] in rules_here]
+    left = {rule for rule, step, _ in (*here, *there) if step == LEFT_OUT}
+    keys = [key for key in dict.fromkeys([*here, *there]) if key[0] in rules_there and key[0] in rules_here
+            and (key[0] not in left or (key in here and key in there))]  # fmt: skip
     differences = tuple(
         ObservedDifference(*key, here.get(key), there.get(key))
         for key in keys
@@ -192,8 +199,9 @@ def _answer_of(each: ObservedDifference, row: Rule, here: Mapping[tuple[str, str
     """The key and value for machine.yaml, if the difference is in the answer that the rule's row gives."""
     if each.machine is None:
         return None
-    if each.field == "MESSAGE":
-        return ("message", each.machine) if each.simulator == row.message and each.machine else None
+    if each.field.startswith("MESSAGE"):
+        is_id = each.simulator == row.message and _MESSAGE_ID.fullmatch(each.machine)
+        return ("message", each.machine) if is_id else None
     resp = Resp[row.resp] if row.resp in Resp.__members__ else None
     if each.field == "ABCODE":
         return ("abend", each.machine) if resp and each.machine else None

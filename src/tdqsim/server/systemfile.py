@@ -11,6 +11,7 @@
     - CRTUSRPRF USRPRF(ALICE)
     - GRTOBJAUT OBJ(PAYLIB/ORDERS) OBJTYPE(*DTAQ) USER(ALICE) AUT(*USE)
     system_values: {QPWDLVL: 3, QPWDMINLEN: 8}
+    machine: machine.yaml
 
 Every key is optional. Paths are relative to the directory. The libraries of the definitions are created. The commands
 typically create users and grant authorities: QSECOFR runs them when the system is created, after the definitions. If a
@@ -77,6 +78,7 @@ class SystemFile(BaseModel):
         libraries: libraries to create in addition to those of the definitions.
         commands: CL commands that are run, in order, when the system is created.
         system_values: values for sign-on, such as QPWDLVL and QMAXSIGN; others have their defaults.
+        machine: the machine.yaml with the message ids of a real machine; empty for none.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -87,6 +89,7 @@ class SystemFile(BaseModel):
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
     commands: Annotated[tuple[_Command, ...], Field(max_length=10000)] = ()
     system_values: Annotated[dict[str, int], AfterValidator(_check_values)] = {}
+    machine: Annotated[str, Field(max_length=4096)] = ""
 
 
 def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
@@ -125,7 +128,10 @@ def system_from_directory(
         opened = Store(store, **{key: options.pop(key) for key in _OF_STORE & options.keys()})
         undo.callback(opened.close, clean=False)
         new = _begin(opened)
-        system = System(described.name, opened, ccsid=described.ccsid, timezone=described.time_zone, **options)
+        system = System(
+            described.name, opened, ccsid=described.ccsid, timezone=described.time_zone,
+            machine=directory / described.machine if described.machine else None, **options,
+        )  # fmt: skip
         undo.callback(system.close, clean=False)
         if accounts is not None:
             system.passwords = hostservers.CommandPasswords(system, accounts)

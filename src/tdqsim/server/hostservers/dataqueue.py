@@ -116,7 +116,7 @@ def _described(job: Job, name: str, library: str) -> RDQD0100:
     """The attributes of a queue; refused for a DDM queue, which this server does not support."""
     attributes = job.qmhqrdqd(name, library)
     if not attributes.sequence:
-        job.fail("CPF9511", name)
+        job.fail("CPF9511", name, rule="DTAQ-SERVER-DDM")
     return attributes
 
 
@@ -200,7 +200,9 @@ def _clear(job: Job, frame: Frame, name: str, library: str) -> _Call:
     def call(_taken: list[Entry]) -> bytes:
         if keyed and not key:  # without a key, this would clear everything
             length = _described(job, name, library).key_length
-            job.fail(*(("CPF9506", name, library, length) if length else ("CPF9502", name, library)))
+            if length:
+                job.fail("CPF9506", name, library, length, rule="DTAQ-SERVER-EMPTY-KEY")
+            job.fail("CPF9502", name, library)
         job.qclrdtaq(name, library, "EQ", key)
         return reply(frame, _COMMON, _DONE)
 
