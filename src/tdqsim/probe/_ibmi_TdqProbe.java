@@ -13,6 +13,7 @@
 // rules=A,B        only the cases of these rules
 // without=slow     leave out cases that wait for a long time
 // ports=S,D,C,M    the ports of the sign-on, data queue and command servers and of the port mapper
+// pause=1000       milliseconds after which a job that was started must be waiting
 // keep=yes         keep an existing library LIB, with the programs TDQXCL and TDQPARM, and do not delete it
 //
 // The passwords are read from the environment (TDQ_PASSWORD, TDQ_PASSWORD2) or from the console.
@@ -276,7 +277,7 @@ public class TdqProbe {
     void start(int number, AS400 system, String[] words, String text) throws Exception {
         system.connectService(AS400.COMMAND);
         started.put(number, threads.submit(() -> outcome(system, words, text)));
-        Thread.sleep(1000); // the job must wait before the next step; nothing shows that it does
+        Thread.sleep(Integer.parseInt(given.getOrDefault("pause", "1000"))); // the job must wait before the next step; nothing shows that it does
     }
 
     void check(String[] words) throws Left {
