@@ -361,6 +361,21 @@ def test_every_future_ends_when_the_end_comes_in_between(round_):
     assert not wait(futures, LONG).not_done
 
 
+def test_a_call_that_is_still_in_the_inbox_when_the_time_is_up_is_told(monkeypatch):
+    monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
+    begun, end = threading.Event(), threading.Event()
+    engine = Engine()
+    busy = engine.submit(lambda: (begun.set(), end.wait(LONG)))
+    assert begun.wait(LONG)
+    behind = engine.submit(lambda: "carried out")
+    assert not engine.stop(0.0).in_time
+    end.set()
+    with pytest.raises(EngineStopped, match="the engine has stopped"):
+        behind.result(LONG)
+    assert busy.result(LONG) == (None, True)
+    assert engine.stop(LONG) == Stopped(in_time=True, unfinished=(), errors=())
+
+
 def test_a_task_that_does_not_give_way_is_reported(monkeypatch):
     monkeypatch.setattr("tdqsim.core.engine._GRACE", 0.0)
     engine = Engine()

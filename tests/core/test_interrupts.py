@@ -207,6 +207,21 @@ def test_an_interrupt_at_every_line_loses_nobody(seed, times):
     assert len(live_through_all(seed, times)) > 150
 
 
+def test_a_strand_whose_start_is_interrupted_never_runs():
+    for nth in range(1, 1000):
+        dispatcher, ran, injector = Dispatcher(Clock()), [], Injector(nth)
+        with suppress(KeyboardInterrupt), injector:
+            dispatcher.spawn(lambda: ran.append("ran"), name="interrupted")  # noqa: B023
+        dispatcher.run()
+        assert ran == ([] if injector.where else ["ran"]), injector.where
+        assert dispatcher.strands == (), injector.where
+        assert dispatcher.spawn(lambda: "works", name="next").result() == "works", injector.where
+        if not injector.where:
+            assert nth > 5
+            return
+    raise AssertionError("the start of a strand does not end")
+
+
 @freeze_time("2026-01-01")
 def test_the_interrupts_notice_a_dispatcher_that_does_not_recover(monkeypatch):
     def forgetful(self: Dispatcher, _error: BaseException, current: Strand) -> None:

@@ -61,6 +61,12 @@ def test_comments_between_the_lines_of_a_command():
     assert reports(text) == []
 
 
+@pytest.mark.parametrize(("value", "told"), [("TERMINAL", False), ("FILE", True), ("0TERMINAL", True)])
+def test_an_attribute_of_another_type_is_ignored_only_with_its_default(value, told):
+    text = f"DEFINE TDQUEUE(Q1) GROUP(G) TYPE(EXTRA) DDNAME(D) TRIGGERLEVEL(01) ATIFACILITY({value})"
+    assert reports(text) == [(1, "TDQUEUE(Q1) atifacility", "skipped")] * told
+
+
 @pytest.mark.rule("CSD-COLUMNS")
 def test_columns_beyond_72():
     card = f"{'DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)':72}"

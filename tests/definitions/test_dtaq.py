@@ -220,3 +220,10 @@ def test_prompt_characters_are_passed_over(command):
     found = parse_cl(f"{command}\n")
     assert [(queue.dtaq, queue.maxlen) for queue in found.definitions.dtaqs] == [("A/B", 80)]
     assert found.reports == ()
+
+
+@pytest.mark.parametrize("text", ["CRTDTAQ MYQ 50", "CRTDTAQ MYQ MAXLEN(50)", "CRTDTAQ DTAQ(MYQ) MAXLEN(50)"])
+def test_a_name_without_a_library_may_stand_without_its_keyword(text):
+    found = parse_cl(text)
+    assert found.reports == ()
+    assert [(queue.dtaq, queue.maxlen) for queue in found.definitions.dtaqs] == [("MYQ", 50)]

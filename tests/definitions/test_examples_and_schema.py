@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,18 @@ def test_the_schema_knows_the_other_kinds():
     assert group_schema("transaction")["properties"]["twasize"] == {"description": "accepted without effect"}
     assert group_schema("dtaq")["required"] == ["dtaq"]
     assert group_schema("program")["required"] == ["name"]
+
+
+def test_the_schema_takes_numbers_that_are_names():
+    name = group_schema("connection")["properties"]["name"]
+    assert {"integer", "string"} <= set(name["type"])
+    assert (name["minimum"], name["maximum"]) == (-999, 9999)  # of four characters
+
+
+def test_the_schema_takes_an_empty_name_where_it_may_be_omitted():
+    intra = group_schema("tdqueue")["allOf"][0]["then"]["properties"]
+    empty = {name: bool(re.search(intra[name]["pattern"], "")) for name in ("name", "transid", "facilityid", "userid")}
+    assert empty == {"name": False, "transid": True, "facilityid": True, "userid": True}
 
 
 def test_the_schema_of_region_files():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.definitions import load_region_file
+from tdqsim.definitions.regionfile import line_of
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import REGION_DEFAULTS
 
@@ -42,6 +43,17 @@ def problems(tmp_path, text):
     with pytest.raises(DefinitionError) as caught:
         load_region_file(write(tmp_path, text))
     return [(problem.line, problem.attribute or problem.resource) for problem in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "line"),
+    [
+        ("applid", "", 2), ("definitions", "card.yaml", 4), ("handlers", "package.module", 5), ("handlers", "no", 5),
+        ("dd", "POSTED", 9), ("dd", "NONE", 7), ("dd", "", 7), ("nothing", "", 0),
+    ],
+)  # fmt: skip
+def test_the_line_of_a_key_or_of_one_of_its_values(tmp_path, key, value, line):
+    assert line_of(write(tmp_path, REGION) / "region.yaml", key, value) == line
 
 
 def test_everything(tmp_path):

@@ -105,6 +105,13 @@ def test_defaults(queue):
             assert str(getattr(queue, row.name.lower())) == row.default, row.name
 
 
+def test_a_name_that_may_be_omitted_may_be_empty():
+    queue = define_tdqueue(name="PAYQ", type="INTRA", remotesystem="", facilityid="", transid="", userid="")
+    assert (queue.remotesystem, queue.facilityid, queue.transid, queue.userid) == ("", "", "", "")
+    with pytest.raises(DefinitionError, match="TDQUEUE name: is required"):
+        define_tdqueue(name="", type="INTRA")
+
+
 def test_defaults_written_out():
     queue = intra()
     assert (queue.triggerlevel, queue.wait, queue.waitaction, queue.recovstatus) == (1, "YES", "REJECT", "NO")
