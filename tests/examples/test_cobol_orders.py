@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Abend, Region
+from tdqsim.cobol.case_run import run_cases
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "cobol_orders"
 
@@ -124,3 +125,11 @@ def test_no_order_is_lost_when_the_region_is_killed_while_it_posts(tmp_path, com
     numbers = [record[:6] for record in posted(tmp_path)]
     assert numbers[len(before) :] == left
     assert set(left[1:]).isdisjoint(record[:6] for record in before)
+
+
+def test_the_cases_of_the_example_pass():
+    assert {each.name: str(each) for each in run_cases(EXAMPLE / "orders.case.yaml")} == {
+        "the orders of the day are validated and posted": "",
+        "an order without customer is rejected": "",
+        "an order that cannot be posted stays on its queue": "",
+    }
