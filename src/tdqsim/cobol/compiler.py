@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cobol._tokens import WordPlace
+from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.symbols import Symbols, read_symbols
@@ -63,15 +64,18 @@ class Options:
     Attributes:
         copybooks: folders in which COPY looks, in order.
         flags: further options of ``cobc``.
+        ebcdic_order: whether comparisons and sorts order characters as EBCDIC does.
     """
 
     copybooks: tuple[Path, ...] = ()
     flags: tuple[str, ...] = ()
+    ebcdic_order: bool = False
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
         free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
-        return [*_FACTS["compile_flags"].split(), *free, *self.flags]
+        order = [EBCDIC_WORD] if self.ebcdic_order else []
+        return [*_FACTS["compile_flags"].split(), *free, *order, *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,7 +307,8 @@ def _make_one(
     """Compile one program into a folder; returns the data to keep beside its module."""
     stem = translation.program
     unit = folder / f"{stem}.i"
-    unit.write_text(translation.text, "utf-8", errors="surrogateescape")
+    text = in_ebcdic_order(translation.text) if options.ebcdic_order else translation.text
+    unit.write_text(text, "utf-8", errors="surrogateescape")
     # the listing leaves the source out: with it the compiler crashes or hangs on a long program
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
     _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)

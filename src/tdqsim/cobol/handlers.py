@@ -84,6 +84,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         ssrange=settings.get("ssrange", "OFF").lower(),
         numcheck=settings.get("numcheck", "OFF").lower(),
         zoned_move=settings.get("zoned_move", "OFF").lower(),
+        collating_sequence=settings.get("collating_sequence", "ASCII").lower(),
         code_pages=_code_pages(settings, base),
         runaway=settings.get("runaway", 5000) / 1000,
         cwa=settings.get("cwa", 0),

@@ -9,6 +9,7 @@ from typing import Final
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
+from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
@@ -16,6 +17,7 @@ from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, polici
 from tdqsim.cobol.stubs import Stub
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
+from tdqsim.errors import UsageError
 
 __all__ = ["CobolPrograms", "Program"]
 
@@ -40,6 +42,7 @@ class CobolPrograms:
             Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
         flags: further options of ``cobc``.
+        collating_sequence: ``ascii``, or ``ebcdic`` to order characters in comparisons and sorts as on the mainframe.
         verbs: functions by verb that answer EXEC CICS commands instead of the region.
         stubs: stubs, which answer commands before ``verbs`` does; see :mod:`~tdqsim.cobol.stubs`.
         code_pages: by queue or file, the code page of its records, or a Conversion with a layout; ``*`` for all others.
@@ -66,6 +69,7 @@ class CobolPrograms:
         numcheck: str = "off",
         zoned_move: str = "off",
         flags: Iterable[str] = (),
+        collating_sequence: str = "ascii",
         verbs: Mapping[str, Verb] | None = None,
         stubs: Iterable[Stub] = (),
         code_pages: Mapping[str, Conversion | str | int] | None = None,
@@ -76,7 +80,9 @@ class CobolPrograms:
     ) -> None:
         self._sources = [Path(folder) for folder in sources]
         self._cache = Path(cache)
-        self._options = Options(tuple(map(Path, copybooks)), tuple(flags))
+        if collating_sequence not in SEQUENCES:
+            raise UsageError(f"collating_sequence is {collating_sequence!r}; it may be {', '.join(SEQUENCES)}")
+        self._options = Options(tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "ebcdic")
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)

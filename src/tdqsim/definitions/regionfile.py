@@ -254,6 +254,7 @@ class Cobol(_Strict):
         ssrange: OFF, WARN or ABEND: the action for a subscript or reference modification that is out of range.
         numcheck: the action for an operand of arithmetic or a comparison that does not contain a number of its class.
         zoned_move: the action for such a zoned sender of MOVE.
+        collating_sequence: ASCII or EBCDIC: the order of characters in comparisons and sorts.
         code_pages: the code page of records by the name of the queue or file, or ``*`` for all others.
         layouts: copybooks for queues and files whose records contain fields other than text.
         runaway: milliseconds of processor time without a command after which a task abends; 0 for never.
@@ -266,6 +267,7 @@ class Cobol(_Strict):
     ssrange: _Policy = "OFF"
     numcheck: _Policy = "OFF"
     zoned_move: _Policy = "OFF"
+    collating_sequence: Annotated[Literal["ASCII", "EBCDIC"], Keyword()] = "ASCII"
     code_pages: Mapping[str, Annotated[str, Text(12), AfterValidator(_check_code_page)]] = Field(default_factory=dict)
     layouts: Mapping[str, Annotated[str, _PATH]] = Field(default_factory=dict)
     runaway: Annotated[int, Number(0, 3_600_000)] = 5000
