@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition
+from tdqsim import Condition, define_transaction
 from tdqsim.facts import Resp
 from tests.rules import rule
 
@@ -86,6 +86,32 @@ def test_cancel_takes_back_the_own_post_and_ends_that_of_another_at_once(worksho
     notfnd = f"{Resp[rule('IC-CANCEL-NONE').resp]:04}".encode()
     assert workshop.out() == [bytes(4), notfnd * 2, bytes.fromhex("40008000")]
     assert waited < 10 * 10**9
+
+
+@pytest.mark.rule("IC-POST-SUPERSEDED")
+def test_a_delay_or_start_takes_the_post_back_before_it_expires(workshop):
+    workshop.region.install([define_transaction(name="NEXT")])
+    workshop.program(
+        "POSTS",
+        POSTS,
+        """
+        EXEC CICS POST INTERVAL(10) SET(P) REQID('FIRST') END-EXEC
+        SET ADDRESS OF ECB TO P
+        EXEC CICS DELAY INTERVAL(20) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ECB) END-EXEC
+        EXEC CICS CANCEL REQID('FIRST') RESP(R) END-EXEC
+        MOVE R TO S1
+        EXEC CICS POST INTERVAL(10) SET(P) END-EXEC
+        EXEC CICS START TRANSID('NEXT') END-EXEC
+        EXEC CICS CANCEL RESP(R) END-EXEC
+        MOVE R TO S2
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+        "01 ECB PIC X(4).",
+    )
+    workshop.run("POSTS")
+    assert workshop.out() == [bytes(4), f"{Resp.NOTFND:04}".encode() * 2]
 
 
 def test_cancel_ends_the_delay_of_another_task(workshop):

@@ -276,7 +276,7 @@ def test_other_kinds_have_their_defaults():
         "BACKOUT",
         "NO",
     )
-    assert (transaction.ressec, transaction.cmdsec, transaction.priority) == ("NO", "NO", 1)
+    assert (transaction.ressec, transaction.cmdsec, transaction.priority) == ("YES", "YES", 1)
     assert define_terminal(name="T001").inservice == "YES"
     connection = define_connection(name="CIC2")
     assert (connection.applid, connection.inservice, connection.attachsec) == ("CIC2", "YES", "LOCAL")

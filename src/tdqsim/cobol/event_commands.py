@@ -1,10 +1,10 @@
 """The commands that give a program an address that other tasks share: POST and WAIT EVENT, LOAD and RELEASE.
 
 POST returns a timer-event control area of four bytes. It is binary zeros until the time expires; then it becomes
-X'40008000', and the tasks that wait for it continue. A task has one such area at a time: another POST replaces the
-first. CANCEL without a name cancels the task's own POST, also after it has expired, and clears the area; CANCEL with
-its REQID makes it expire at once. WAIT EVENT waits until any such area is posted (bit 1 of byte 0); an area that a
-program posts by itself is noticed when the next POST expires.
+X'40008000', and the tasks that wait for it continue. A task has one such area at a time: another POST, a DELAY, or a
+START of a transaction of this region takes it back. CANCEL without a name cancels the task's own POST, also after it
+has expired, and clears the area; CANCEL with its REQID makes it expire at once. WAIT EVENT waits until any such area is
+posted (bit 1 of byte 0); an area that a program posts by itself is noticed when the next POST expires.
 
 LOAD returns the address of a table that ``region.programs.define_table`` has defined. All tasks share one copy, so a
 change by one program is a change for all. The table stays loaded until RELEASE or the end of the task; with HOLD until
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics import Condition, Task
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.eib import completion
-from tdqsim.cics.kernel.interval import interval_ns, moment_of_day
+from tdqsim.cics.kernel.interval import interval_ns, moment_of_day, supersede_post
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.text.translator import COMMON_OPTIONS
@@ -67,9 +67,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
         _respond(level, options, "POST", "", met)
         return
     storage, dispatcher, waits = level.storage, task.region.dispatcher, core_of(task.region).starts.waits
-    own = waits.pop(task, None)
-    if own is not None:
-        own()
+    supersede_post(task)
     address = storage.get(_SIZE, b"\0")
     events = level.settings.events
 

@@ -176,9 +176,9 @@ class TransactionAttributes(ResourceAttributes, total=False):
     restart: Literal["YES", "yes", "NO", "no"]
     """Whether DFHREST may restart the task after backout."""
     ressec: Literal["YES", "yes", "NO", "no"]
-    """Whether resource security is checked."""
+    """Whether resource security is checked; YES by default, as from CICS TS 6.2 on."""
     cmdsec: Literal["YES", "yes", "NO", "no"]
-    """Whether command security is checked."""
+    """Whether command security is checked; YES by default, as from CICS TS 6.2 on."""
     priority: int
     """The priority, 0 to 255."""
     tranclass: str

@@ -33,8 +33,8 @@ class Transaction(Resource):
         action: the action when the unit of work does not wait, or no longer: BACKOUT or COMMIT.
         dtimout: the maximum wait of a task as mmss, or NO. See :attr:`dtimout_seconds`.
         restart: whether DFHREST may restart the task after backout.
-        ressec: whether resource security is checked.
-        cmdsec: whether command security is checked.
+        ressec: whether resource security is checked; YES by default, as from CICS TS 6.2 on.
+        cmdsec: whether command security is checked; YES by default, as from CICS TS 6.2 on.
         priority: the priority, 0 to 255.
         tranclass: the transaction class, which limits how many tasks run.
         remotesystem: the SYSID of the region that runs it; empty for this region.
@@ -52,8 +52,8 @@ class Transaction(Resource):
     action: Annotated[Literal["BACKOUT", "COMMIT"], Keyword()] = "BACKOUT"
     dtimout: Annotated[str, Dtimout()] = "NO"
     restart: YesNo = "NO"
-    ressec: YesNo = "NO"
-    cmdsec: YesNo = "NO"
+    ressec: YesNo = "YES"
+    cmdsec: YesNo = "YES"
     priority: Annotated[int, Number(0, 255)] = 1
     tranclass: Annotated[str, Name(8, blank=True)] = ""
     remotesystem: Annotated[str, Name(4, blank=True)] = ""

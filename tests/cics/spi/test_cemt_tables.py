@@ -71,7 +71,7 @@ def test_a_task_is_purged(word):
 
 @pytest.mark.rule("CEMT-TABLES", "TRAN-SECURITY", "TRAN-BROWSE")
 def test_transactions():
-    with made(define_transaction(name="SECR", cmdsec="YES")) as reg:
+    with made(define_transaction(name="SECR", ressec="NO")) as reg:
         screen = cemt(reg, "CEMT INQUIRE TRANSACTION")
         assert [row.name for row in screen.rows] == ["PAYP", "SECR"]
         assert "Tra(PAYP) Pro(PAYPROG ) " in screen.text
@@ -92,6 +92,13 @@ def test_transactions():
             task.inquire_transaction_end()
 
 
+@pytest.mark.rule("SEC-DEFAULT")
+def test_security_is_checked_if_the_definition_does_not_say():
+    with made() as reg:
+        info = reg.inquire_transaction("PAYP", "CMDSEC", "RESSEC")
+        assert f"{info.cmdsec.name} {info.ressec.name}" == rule("SEC-DEFAULT").message
+
+
 @pytest.mark.rule("TRAN-BROWSE")
 def test_transactions_are_browsed_in_alphabetic_order_from_at():
     names = ["ZZZ1", "A001", "AAA1", "$AB", "MMM1", "AA"]
@@ -108,18 +115,18 @@ def test_transactions_are_browsed_in_alphabetic_order_from_at():
                 assert host.get("T", "").rstrip() == (first or "")
 
 
-@pytest.mark.parametrize("yes", ["cmdsec", "ressec"])
-def test_what_is_checked_for_a_transaction(yes):
+@pytest.mark.parametrize("no", ["cmdsec", "ressec"])
+def test_what_is_checked_for_a_transaction(no):
     """DFHVALUE(CMDSECYES) is 206, DFHVALUE(RESSECYES) 203; 208 is COMMIT."""
     numbers = {"cmdsec": (205, 206), "ressec": (202, 203)}
-    with made(define_transaction(name="SECR", **{yes: "YES"})) as reg:
+    with made(define_transaction(name="SECR", **{no: "NO"})) as reg:
         info = reg.inquire_transaction("SECR", "CMDSEC", "RESSEC")
-        for name, (no, checked) in numbers.items():
+        for name, (unchecked, checked) in numbers.items():
             cvda = getattr(info, name)
-            wanted = "YES" if name == yes else "NO"
-            assert (cvda.name, cvda.value) == (f"{name.upper()}{wanted}", checked if name == yes else no)
+            wanted = "NO" if name == no else "YES"  # YES is the default
+            assert (cvda.name, cvda.value) == (f"{name.upper()}{wanted}", unchecked if name == no else checked)
         shown = cemt(reg, "I TRA(SECR)")
-        assert f"{yes.capitalize()}({yes.capitalize()}yes)" in shown.panel(shown.rows[0])
+        assert f"{no.capitalize()}({no.capitalize()}no)" in shown.panel(shown.rows[0])
 
 
 @pytest.mark.rule("CEMT-TABLES", "CEMT-UOW")

@@ -15,9 +15,9 @@ NOBODY = AccessList(queues={}, commands={})
 def made(**options):
     definitions = [
         define_tdqueue(name="PAYQ", type="INTRA", atifacility="FILE"),
-        define_transaction(name="OPEN"),
-        define_transaction(name="CMDS", cmdsec="YES"),
-        define_transaction(name="RESS", ressec="YES"),
+        define_transaction(name="OPEN", cmdsec="NO", ressec="NO"),
+        define_transaction(name="CMDS", ressec="NO"),
+        define_transaction(name="RESS", cmdsec="NO"),
     ]
     return Region(definitions, security=NOBODY, supplied_queues=False, **options)
 
@@ -52,6 +52,18 @@ def test_resource_security_is_the_transactions():
             assert [info.tdqueue for info in task.browse_tdqueue("TYPE")] == ["PAYQ"]
     with made(ressec="ALWAYS") as reg:
         expect_rule("SEC-RESSEC", reg.writeq_td, "PAYQ", b"x")
+
+
+@pytest.mark.rule("SEC-SUPPLIED")
+@pytest.mark.parametrize("transid", ["CSMI", "CEMT", "CECI"])
+def test_the_transactions_of_cics_itself_are_checked(transid):
+    with made() as reg:
+        with reg.task(transid=transid) as task:
+            expect_rule("SEC-SUPPLIED", task.writeq_td, "PAYQ", b"x")
+            expect_rule("SEC-CMDSEC", task.inquire_tdqueue, "PAYQ", "TYPE")
+        reg.install([define_transaction(name=transid, cmdsec="NO", ressec="NO")])
+        with reg.task(transid=transid) as task:
+            task.writeq_td("PAYQ", b"x")
 
 
 def test_other_words_for_whether_checks_are_made_are_refused():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from tdqsim.facts import REGION_DEFAULTS
+
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.security import Access
     from tdqsim.cics.model.task import TaskData
@@ -12,6 +14,8 @@ __all__ = ["NO_SURROGATE", "UNKNOWN_USER", "may_access", "may_issue", "why_not_f
 
 UNKNOWN_USER: Final = "unknown user"
 NO_SURROGATE: Final = "surrogate"
+_SUPPLIED: Final = frozenset(REGION_DEFAULTS["checked_transactions"].split())
+"""Transactions of CICS itself, which have no definition in a region; CICS defines them with CMDSEC(YES) RESSEC(YES)."""
 
 
 def _is_checked(task: TaskData, attribute: str) -> bool:
@@ -20,7 +24,7 @@ def _is_checked(task: TaskData, attribute: str) -> bool:
     if getattr(region, attribute) == "ALWAYS":
         return True
     entry = region.transactions.get(task.transid)
-    return entry is not None and getattr(entry.definition, attribute) == "YES"
+    return task.transid in _SUPPLIED if entry is None else getattr(entry.definition, attribute) == "YES"
 
 
 def may_issue(task: TaskData, resource_type: str, level: Access) -> bool:

@@ -36,7 +36,17 @@ from tdqsim.facts import Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["StartOrder", "cancel", "delay", "interval_ns", "moment_of_day", "retrieve", "start", "take_start"]
+__all__ = [
+    "StartOrder",
+    "cancel",
+    "delay",
+    "interval_ns",
+    "moment_of_day",
+    "retrieve",
+    "start",
+    "supersede_post",
+    "take_start",
+]
 
 FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
 
@@ -153,9 +163,21 @@ def start(
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
     system, request.transid = _where(task._region, transid, sysid)
     order = StartOrder(request, when, protect=protect)
-    name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
+    if system:
+        name = _ship_start(task, system, order, nocheck=nocheck)
+    else:
+        name = take_start(task, order)
+        supersede_post(task)
     task.eib.eibreqid = name
     return name
+
+
+def supersede_post(task: TaskBase) -> None:
+    """Take back the POST of a task, as its next POST, DELAY or START in this region does."""
+    waits = task._region.starts.waits
+    take_back = waits.pop(task, None) if waits else None
+    if take_back is not None:
+        take_back()
 
 
 class StartTime(NamedTuple):
@@ -382,7 +404,7 @@ def delay(
     reqid: Name8 = "",
     nohandle: Flag = False,
 ) -> None:
-    """Wait for a time on the region's clock; other tasks run meanwhile.
+    """Wait for a time on the region's clock; other tasks run meanwhile. A POST of the task is taken back.
 
     Args:
         interval: the time to wait, as hhmmss.
@@ -409,6 +431,7 @@ def delay(
         pause = moment_of_day(task, now, pause) - now
         if not pause:
             raise Condition(Resp.EXPIRED, detail="the time of the day is past")
+    supersede_post(task)
     _wait(task, pause, reqid)
 
 

@@ -1,9 +1,9 @@
 """Security: the checks that a region makes by calling its policy. A region without a policy checks nothing.
 
-Command and resource security are checked only for transactions whose definition says CMDSEC(YES) and RESSEC(YES); both
-are NO by default, as in CICS, so that a test can detect a definition that lacks them. ``Region(cmdsec="ALWAYS",
-ressec="ALWAYS")`` (the system initialisation parameters CMDSEC and RESSEC) checks every transaction. Surrogate users
-and unknown user ids are always checked.
+Command and resource security are checked for transactions whose definition says CMDSEC(YES) and RESSEC(YES). Both are
+YES if the definition does not give them, as from CICS TS 6.2 on; the transactions of CICS itself have YES. A task whose
+transaction has no definition is not checked. ``Region(cmdsec="ALWAYS", ressec="ALWAYS")`` (the system initialisation
+parameters CMDSEC and RESSEC) checks every transaction. Surrogate users and unknown user ids are always checked.
 
 ==================  ============================================  =======================  =======================
 Check               Commands                                      Asks                     Refused with
