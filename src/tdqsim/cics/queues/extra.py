@@ -63,9 +63,9 @@ _ERROPTS: Final = {"IGNORE": ErrorOption.ACC, "SKIP": ErrorOption.SKP}
 def dcb_of(definition: ExtraQueue) -> Dcb:
     """The data control block of a definition.
 
-    Without RECORDFORMAT the format is not defined. Without BLOCKFORMAT the records are blocked if BLOCKSIZE is more than
-    a block with one record of RECORDSIZE needs. RECORDSIZE is used only if it was given: its default of 1 means "not
-    given", even if a listing shows it, except for fixed-length records, which can have one byte.
+    Without RECORDFORMAT the format is not defined. Without BLOCKFORMAT the records are blocked if BLOCKSIZE is more
+    than a block with one record of RECORDSIZE needs. RECORDSIZE is used only if it was given: its default of 1 means
+    "not given", even if a listing shows it, except for fixed-length records, which can have one byte.
     """
     is_given = definition.recordformat == "FIXED" or definition.recordsize != _NOT_GIVEN
     recordsize = definition.recordsize if is_given and definition.given("recordsize") else 0
