@@ -1,0 +1,136 @@
+"""What ``write_ibmi_probe`` writes: the CL program, run statement by statement; the SQL script; the page."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
+from tdqsim.errors import DefinitionError
+from tdqsim.probe._ibmi_cases import cases, not_tried
+from tdqsim.probe._ibmi_cl import cl_cases
+from tdqsim.probe._ibmi_make import write_ibmi_probe
+from tdqsim.probe._ibmi_run import DEFAULTS, LOCATION, example_system, ibmi_answers, register_programs
+from tdqsim.probe._ibmi_sql import sql_cases
+from tdqsim.probe.answers import Answers, Observation
+from tdqsim.probe.comparing import compare
+from tests.probe.cl_interpreter import run_cl, statements
+
+LIBRARIES = {"library": DEFAULTS["LIB"], "library2": DEFAULTS["LIB2"]}
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    write_ibmi_probe(tmp_path / "probe", **LIBRARIES, location=LOCATION, job=DEFAULTS["JOB"])
+    return tmp_path / "probe"
+
+
+def cl_answers(source: str) -> tuple[Answers, list[str]]:
+    """The observations that the CL program writes on a simulated system, and its other SQL statements."""
+    found, others = [], []
+
+    def sql(text: str) -> None:
+        values = re.fullmatch(r"INSERT INTO TDQPROBE/TDQANSWER VALUES\('(.{33})(.{9})(.{17})(.*)'\)", text)
+        if values is None:
+            others.append(text)
+        else:
+            found.append(Observation(*(part.rstrip() for part in values.groups())))
+
+    with example_system() as system, system.job("OPERATOR", "TDQUSER") as job:
+        job.command("CRTLIB LIB(TDQPROBE)")
+        register_programs(system, "TDQPROBE")
+        run_cl(source, job, sql)
+        assert "TDQPROBE2" not in system.libraries
+    return Answers("IBMI", "7.5", tuple(found)), others
+
+
+def test_the_cl_program_observes_what_the_simulator_answers(made: Path) -> None:
+    found, others = cl_answers((made / "TDQPROBE.CLLE").read_text("utf-8"))
+    result = compare(found, ibmi_answers())
+    assert result.differences == ()
+    assert {each.rule for each in found.observations} == {case.rule for case in cl_cases()}
+    assert "LEFT-OUT" not in {each.step for each in found.observations}
+    header, trailer = others
+    assert "'TDQPROBE 1 IBMI '" in header
+    assert "'*END '" in trailer
+
+
+def test_a_cl_program_without_a_location_and_a_job_leaves_cases_out(tmp_path: Path) -> None:
+    write_ibmi_probe(tmp_path, **LIBRARIES)
+    found, _ = cl_answers((tmp_path / "TDQPROBE.CLLE").read_text("utf-8"))
+    left = {each.rule for each in found.observations if each.step == "LEFT-OUT"}
+    assert left == {"DTAQ-DDM-PEEK", "DTAQ-DDM-CLEAR-KEY", "DTAQ-DDM-REPLAY", "JOBLOG-OTHER"}
+
+
+@pytest.mark.parametrize("name", ["TDQPROBE", "TDQPARM", "TDQXCL"])
+def test_the_source_members(made: Path, name: str) -> None:
+    source = (made / f"{name}.CLLE").read_text("utf-8")
+    assert all(len(line) <= 71 and line.isascii() for line in source.splitlines())
+    names = [name for _, name, _ in statements(source)]
+    assert (names[0], names[-1]) == ("PGM", "ENDPGM")
+    assert names.count("SUBR") == names.count("ENDSUBR")
+    opened = [words for _, name, words in statements(source) if words.get("THEN", words.get("EXEC")) == "DO"]
+    assert names.count("ENDDO") == names.count("DOWHILE") + len(opened)
+
+
+def test_every_command_that_prepares_is_a_command_of_the_simulator() -> None:
+    for case in cases():
+        for step in case.steps:
+            if step.kind == "cmd" and not step.label:
+                text = re.sub(r"&\w+", "X", step.text)
+                assert not check_command(read_command(text)).diagnostics, text
+                assert step.words[1].upper() in COMMANDS
+
+
+def test_the_sql_script_runs_each_command_of_its_cases(made: Path) -> None:
+    script = (made / "tdqprobe.sql").read_text("utf-8")
+    calls = re.findall(
+        r"^CALL TDQPROBE\.TDQCMD\('([A-Z0-9-]+)', '([A-Z0-9]*)', '((?:[^']|'')*)'\);$", script, re.MULTILINE
+    )
+    wanted = [
+        (case.rule, "" if step.label.startswith(".") else step.label.upper(), step.text)
+        for case in sql_cases()
+        for step in (*case.steps, *case.last)
+        if step.kind == "cmd"
+    ]
+    written = [(rule, step, text.replace("''", "'")) for rule, step, text in calls]
+    assert written == [
+        (rule, step, text.replace("&LIB2", "TDQPROBE2").replace("&LIB", "TDQPROBE")) for rule, step, text in wanted
+    ]
+    entries = [step for case in sql_cases() for step in case.steps if step.kind == "entries"]
+    assert len(re.findall(r"^CALL TDQPROBE\.TDQENTRIES\(", script, re.MULTILINE)) == len(entries)
+    assert "&" not in script
+    assert all(
+        line.count("'") % 2 == 0 for line in script.splitlines() if line.startswith(("CALL", "INSERT", "SELECT"))
+    )
+
+
+def test_the_page_names_the_libraries_and_every_rule(made: Path) -> None:
+    page = (made / "README.md").read_text("utf-8")
+    assert "{" not in page
+    for rule in {case.rule for case in cases()} | not_tried().keys():
+        assert f"| {rule} |" in page
+    assert (made / "tdqprobe.txt").read_text("utf-8").startswith("# The cases")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({"library": "tdq"}, "is not a valid library name"),
+        ({"library": "QSYS"}, "is not a valid library name"),
+        ({"library2": "TDQPROBE"}, "must be another library"),
+        ({"location": "A.B"}, "is not a valid remote location name"),
+        ({"job": "ANNA"}, "is not a job"),
+    ],
+)
+def test_names_that_are_refused(tmp_path: Path, arguments: dict[str, str], reason: str) -> None:
+    with pytest.raises(DefinitionError, match=reason):
+        write_ibmi_probe(tmp_path / "new", **arguments)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_with_files_is_refused(made: Path) -> None:
+    with pytest.raises(DefinitionError, match="is not an empty folder"):
+        write_ibmi_probe(made)
