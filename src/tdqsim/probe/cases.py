@@ -43,7 +43,6 @@ from tdqsim.facts import rules, table
 
 __all__ = [
     "GROUPS",
-    "PREFIX",
     "RESET",
     "VARIABLES",
     "ObservedField",
@@ -58,8 +57,6 @@ Kind = Literal["let", "do", "ask", "abend", "link", "other", "begun", "see"]
 
 RESET: Final = "*RESET"
 """The name of the case whose steps are run before every other case."""
-PREFIX: Final = re.compile(r"[A-Z][A-Z0-9]")
-"""The allowed prefixes of names: two characters."""
 VARIABLES: Final = {
     **{f"L{n}": ("halfword", 2) for n in range(1, 4)},
     **{f"N{n}": ("fullword", 4) for n in range(1, 5)},

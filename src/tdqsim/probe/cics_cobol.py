@@ -203,6 +203,10 @@ class _Writer:
 
     def group(self, case: ProbeCase, first: ProbeStep) -> None:
         """Start another task, and write what it does."""
+        if first.kind == "begun" and self.number > 1:
+            raise ValueError(
+                f"{case.rule}: cases with begun must stand in the first program, which transaction &TF runs"
+            )
         self.group_count += 1
         self.lines += [f"{_MARGIN}MOVE {self.group_count} TO W-CALL"]
         start = f"START TRANSID('{self.prefix}H{self.number}') FROM(W-CALL) LENGTH(4)"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.kernel.conditions import abend_code
@@ -18,11 +18,9 @@ from tdqsim.definitions.machine import Machine
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
 from tdqsim.probe.answers import Answers, Observation
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
-from tdqsim.probe.cics_jcl import INPUT_RECORDS, definitions_text
+from tdqsim.probe.cics_jcl import INPUT_RECORDS, PREFIX, definitions_text
 
 __all__ = ["make_probe_region", "observe_cics"]
-
-_PREFIX: Final = "ZP"
 
 
 def observe_cics(machine: Path | Machine | None = None, *, wanted: Iterable[str] | None = None) -> Answers:
@@ -43,25 +41,32 @@ def make_probe_region(folder: Path, machine: Path | Machine | None = None, **opt
     """A region with the resources of the probe; its data sets are in the folder."""
     definitions = _definitions()
     page = find_codepage(options.get("codepage", REGION_DEFAULTS["code_page"]))
-    paths = {name: folder / name for name in (f"{_PREFIX}OUT", f"{_PREFIX}FIX", f"{_PREFIX}VAR", f"{_PREFIX}INP")}
-    paths[f"{_PREFIX}INP"].write_bytes(b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS))
+    paths = {name: folder / name for name in (f"{PREFIX}OUT", f"{PREFIX}FIX", f"{PREFIX}VAR", f"{PREFIX}INP")}
+    paths[f"{PREFIX}INP"].write_bytes(b"".join(page.encode(record.ljust(80)) for record in INPUT_RECORDS))
     for name in ("OUT", "FIX", "VAR"):
-        paths[_PREFIX + name].touch()
+        paths[PREFIX + name].touch()
     return Region(definitions, dd=paths, machine=machine, **options)
 
 
 def _definitions() -> Definitions:
-    """The definitions of the probe, as its DFHCSDUP input has them."""
-    return parse_csd(definitions_text(_PREFIX), file="probe.csd").definitions
+    """The definitions of the DFHCSDUP input. In CICS the catalogue says that a data set is an ESDS; here a definition."""
+    found = parse_csd(definitions_text(PREFIX), file="probe.csd").definitions
+    entries = (
+        entry._replace(resource=entry.resource.model_copy(update={"organisation": "ESDS"}))
+        if entry.resource.resource_name == f"{PREFIX}ESDS"
+        else entry
+        for entry in found.entries
+    )
+    return Definitions(tuple(entries))
 
 
 def run_cases(region: Region, cases: list[ProbeCase]) -> list[Observation]:
     """Run cases in one task of a region; other tasks and lower levels get the commands that the cases give them."""
     run = _Run(region, cases)
-    for name, program in ((f"{_PREFIX}H1", run.other), (f"{_PREFIX}TF", run.begun), (f"{_PREFIX}RB", run.main)):
+    for name, program in ((f"{PREFIX}H1", run.other), (f"{PREFIX}TF", run.begun), (f"{PREFIX}RB", run.main)):
         region.register(name, program)
-    region.programs.register(f"{_PREFIX}PROB1", run.lower)
-    handle = region.start(f"{_PREFIX}RB")
+    region.programs.register(f"{PREFIX}PROB1", run.lower)
+    handle = region.start(f"{PREFIX}RB")
     region.run()
     handle.result()
     order = {case.rule: number for number, case in enumerate(cases)}
@@ -106,9 +111,9 @@ class _Run:
         self.groups.append((case.rule, group))
         number = {"N": len(self.groups).to_bytes(4, "big")}
         if first.kind == "begun":
-            task.execute(f"WRITEQ TS QUEUE('{_PREFIX}TRIG') FROM(N) LENGTH(4)", number)
+            task.execute(f"WRITEQ TS QUEUE('{PREFIX}TRIG') FROM(N) LENGTH(4)", number)
         else:
-            task.execute(f"START TRANSID('{_PREFIX}H1') FROM(N) LENGTH(4)", number)
+            task.execute(f"START TRANSID('{PREFIX}H1') FROM(N) LENGTH(4)", number)
 
     def other(self, task: Task) -> None:
         """The other task of a case."""
@@ -119,9 +124,9 @@ class _Run:
     def begun(self, task: Task) -> None:
         """A task of transaction &TF; it does nothing if no case has prepared it."""
         received: dict[str, Any] = {"N": bytearray(4), "L": 4}
-        task.execute(f"READQ TS QUEUE('{_PREFIX}TRIG') INTO(N) LENGTH(L) ITEM(1) RESP(R)", received)
+        task.execute(f"READQ TS QUEUE('{PREFIX}TRIG') INTO(N) LENGTH(L) ITEM(1) RESP(R)", received)
         if received["R"] == Resp.NORMAL:
-            task.execute(f"DELETEQ TS QUEUE('{_PREFIX}TRIG')")
+            task.execute(f"DELETEQ TS QUEUE('{PREFIX}TRIG')")
             self.group(task, received["N"])
 
     def group(self, task: Task, number: bytes) -> None:
@@ -173,7 +178,7 @@ class _Run:
 
     def link(self, task: Task, rule: str, step: ProbeStep) -> None:
         self.below = rule, step
-        task.execute(f"LINK PROGRAM('{_PREFIX}PROB1')")
+        task.execute(f"LINK PROGRAM('{PREFIX}PROB1')")
 
     def abend(self, task: Task, rule: str, step: ProbeStep) -> None:
         code = ""
@@ -202,7 +207,7 @@ class _Run:
 
 
 def _text(command: str) -> str:
-    return command.replace("&", _PREFIX)
+    return command.replace("&", PREFIX)
 
 
 def _fresh(region: Region) -> dict[str, Any]:
@@ -220,7 +225,7 @@ def _assign(region: Region, step: ProbeStep, variables: dict[str, Any]) -> None:
     for name, value in step.values:
         kind, size = VARIABLES[name]
         if kind == "text":
-            variables[name][:] = page.encode(value.strip("'").replace("&", _PREFIX).ljust(size)[:size])
+            variables[name][:] = page.encode(value.strip("'").replace("&", PREFIX).ljust(size)[:size])
         elif kind == "bytes":
             variables[name][:] = bytes.fromhex(value[2:-1]).ljust(size, b"\0")
         else:

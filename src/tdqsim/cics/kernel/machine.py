@@ -1,7 +1,8 @@
 """The answers of a real machine, by command and condition, as a machine.yaml gives them.
 
 The rule of a condition is the only one of :attr:`~tdqsim.cics.kernel.conditions.Condition.rules`. A rule that shares
-command, RESP and RESP2 with another row cannot be told apart from it, and machine.yaml must not name it.
+command, RESP and RESP2 with another row cannot be told apart from it, unless conditions name it (:data:`NAMED`), and
+machine.yaml must not name it.
 :func:`~tdqsim.cics.kernel.task.respond`, through which every condition passes on its way to the program, replaces the
 answer.
 """
@@ -14,13 +15,22 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.errors import DefinitionError, Problem
-from tdqsim.facts import Rule, rules
+from tdqsim.facts import EIBFN, Rule, rules, rules_of
 
 if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine, MachineAnswer
 
-__all__ = ["MachineAnswers", "why_not_told_apart"]
+__all__ = ["NAMED", "MachineAnswers", "why_not_told_apart"]
 
+NAMED: Final = frozenset(
+    """
+    DISABLE-PENDING-NEWCOMER EX-END EX-FIXED-LENGTH EX-FREE-CLOSE EX-IOERR-IGNORE EX-IOERR-SKIP EX-SYSOUT-LENGTH
+    EX-VARIABLE-LENGTH EX-WRITE-ZERO IC-CANCEL-PROTECT LOCK-QBUSY-NOSUSPEND REC-CHAIN-TOO-LONG REC-DAMAGED-RECORD
+    REC-SYSIDERR-CLOSED REC-SYSIDERR-LINK REC-SYSIDERR-OUT-OF-SERVICE REC-SYSIDERR-UNKNOWN TD-DISABLED
+    TD-INDIRECT-MISSING TD-INDIRECT-RING TD-INTRA-LONGEST-RECORD TD-QIDERR TD-REMOTE-DISABLED TD-WRITEQ-LENGERR
+    """.split()  # noqa: SIM905  (a list of words to be read as one)
+)
+"""The rules that conditions name where they are raised, so that others with the same RESP2 do not matter."""
 _MESSAGE: Final = re.compile(r"DFH[A-Z]{2}[0-9]{4}")
 
 
@@ -74,12 +84,12 @@ def why_not_told_apart(row: Rule) -> str:
     """Why the simulator cannot recognize the condition of a rule, as text; empty if it can."""
     if not row.resp or row.resp == "NORMAL":
         return "the rule has no condition, so that its RESP, RESP2 and abend code cannot be replaced"
-    same = [
-        each.id
-        for each in rules().values()
-        if (each.command, each.resp, each.resp2) == (row.command, row.resp, row.resp2) and each.id != row.id
-    ]
+    if row.id in NAMED:
+        return ""
     what = f"{row.command} {row.resp}{f' RESP2 {row.resp2}' if row.resp2 else ''}"
+    if not any(name == row.command for name in EIBFN):
+        return f"the rule is {what}: conditions have the full names of commands, and {row.command} is not one"
+    same = [each.id for each in rules_of(row.resp, int(row.resp2 or 0), row.command) if each.id != row.id]
     return f"the rule is {what}, as {', '.join(same)}: the simulator cannot tell them apart" if same else ""
 
 

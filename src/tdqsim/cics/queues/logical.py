@@ -101,7 +101,8 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
         data = attempt(work, end, uow)
         if isinstance(data, WaitMark):
             if busy:
-                raise Condition(Resp.QBUSY, detail=f"no committed record is left, and {end.holder()}")  # noqa: TRY301  (only LOCKED is counted)
+                detail = f"no committed record is left, and {end.holder()}"
+                raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")  # noqa: TRY301  (only LOCKED is counted)
             waiting = queue.td_read
             assert waiting is not None  # a logically recoverable queue has one
             data = wait(task, lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)

@@ -1,0 +1,72 @@
+"""``tdq probe``: programs for a real CICS region, and the comparison of their answers with the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tdqsim import probe
+from tdqsim.cli import on_demand
+from tdqsim.cli.errors import InputError
+from tdqsim.cli.output import emit, emit_json
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=True)
+
+
+@app.command()
+def make(
+    cics: Annotated[
+        Path | None, typer.Option("--cics", metavar="DIR", help="Write the probe of a CICS region to a new folder.")
+    ] = None,
+    prefix: Annotated[
+        str, typer.Option("--prefix", metavar="XX", help="Two characters with which all names begin.")
+    ] = "ZP",
+    hlq: Annotated[
+        str, typer.Option("--hlq", metavar="NAME", help="The high-level qualifiers of the data sets.")
+    ] = "TDQPROBE",
+    release: Annotated[
+        str, typer.Option("--release", metavar="N.N", help="The release of CICS, which the answers name.")
+    ] = "5.6",
+    rule: Annotated[
+        list[str] | None, typer.Option("--rule", metavar="ID", help="Try only this rule; may be repeated.")
+    ] = None,
+) -> None:
+    """Write programs that try, on a real machine, the rules that no vendor's page confirms."""
+    if cics is None:
+        raise InputError("say for which machine: --cics DIR")
+    made = on_demand.making.write_cics_probe(cics, prefix=prefix.upper(), hlq=hlq.upper(), release=release, wanted=rule)
+    for path in made:
+        emit(str(path))
+    emit(f"Read {cics / 'README.md'} first.")
+
+
+@app.command()
+def compare(
+    answers: Annotated[Path, typer.Argument(metavar="FILE", help="The answers of the machine.", show_default=False)],
+    adopt: Annotated[
+        Path | None,
+        typer.Option("--adopt", metavar="FILE", help="Write a machine.yaml with the answers that can be adopted."),
+    ] = None,
+    machine: Annotated[
+        Path | None,
+        typer.Option("--machine", metavar="FILE", help="Compare with the simulator under this machine.yaml."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="JSON output.")] = False,
+) -> None:
+    """Compare the answers of a real machine with the simulator. Exit code 1: they differ."""
+    given = probe.read_answers(answers)
+    found = on_demand.comparing_products.compare_with_simulator(given, machine)
+    if adopt is not None:
+        adopt.write_text(found.machine_yaml(), "utf-8")
+    if json:
+        emit_json(found.as_dict())
+    else:
+        emit(found.text())
+        if adopt is not None:
+            emit(f"\n{adopt}: the answers of {len(found.adoptable)} rules")
+    if found.differences:
+        raise typer.Exit(1)

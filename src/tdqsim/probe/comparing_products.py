@@ -1,0 +1,34 @@
+"""The comparison of a machine's answers with the simulator of its product."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tdqsim.errors import UsageError
+from tdqsim.probe.answers import Answers
+from tdqsim.probe.cases import RESET, cics_cases
+from tdqsim.probe.cics_run import observe_cics
+from tdqsim.probe.comparing import ProbeComparison, compare
+
+__all__ = ["compare_with_simulator"]
+
+
+def compare_with_simulator(answers: Answers, machine: Path | None = None) -> ProbeComparison:
+    """Run the cases of the answers on the simulator, and compare.
+
+    Args:
+        answers: the answers of a machine.
+        machine: a machine.yaml for the simulator, or None.
+
+    Raises:
+        UsageError: there are no cases for the product.
+        DefinitionError: machine.yaml has errors.
+    """
+    if answers.product != "CICS":
+        raise UsageError(f"{answers.product}: there are no cases for this product")
+    cases = cics_cases()
+    tried = dict.fromkeys(each.rule for each in answers.observations)
+    wanted = [rule for rule in cases if rule in tried and rule != RESET]
+    simulator = observe_cics(machine, wanted=wanted)
+    ignored = {key for rule in wanted for key in cases[rule].ignored()}
+    return compare(answers, simulator, ignored=ignored)

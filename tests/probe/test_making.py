@@ -1,0 +1,128 @@
+"""What ``tdq probe make --cics`` writes is what a region, a compiler and the job entry system would take."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tdqsim.cics.kernel.machine import NAMED
+from tdqsim.cli import main
+from tdqsim.cobol import Options
+from tdqsim.cobol.compiler import expand
+from tdqsim.cobol.translate import translate
+from tdqsim.definitions.csdup import parse_csd
+from tdqsim.errors import UsageError
+from tdqsim.facts import rules
+from tdqsim.probe import Answers, write_answers
+from tdqsim.probe.cics_run import observe_cics
+from tdqsim.probe.making import write_cics_probe
+
+SOURCES = Path(__file__).parents[2] / "src" / "tdqsim" / "cics"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "probe"
+    write_cics_probe(folder, prefix="ZQ", hlq="TEST.ABCDEFGH.PROBE")
+    return folder
+
+
+def test_job_control_is_within_its_columns_and_names(made: Path) -> None:
+    jobs = sorted(made.glob("*.jcl"))
+    assert [path.name for path in jobs] == ["ZQALLOC.jcl", "ZQBUILD.jcl", "ZQDEFINE.jcl", "ZQREMOVE.jcl"]
+    for path in jobs:
+        for line in path.read_text("utf-8").split("\n"):
+            assert len(line) <= 71, line
+            name = re.match(r"//([^ *]+) ", line)
+            if name:
+                assert all(re.fullmatch(r"[A-Z$#@][A-Z0-9$#@]{0,7}", part) for part in name[1].split(".")), line
+        assert "{" not in path.read_text("utf-8")
+
+
+def test_a_job_sets_each_symbol_that_it_uses(made: Path) -> None:
+    for path in made.glob("*.jcl"):
+        text = path.read_text("utf-8")
+        used = set(re.findall(r"(?<!&)&([A-Z]+)", text)) - {"SYSUID", "MEMBER"}
+        assert used <= set(re.findall(r"SET ([A-Z]+)=", text)), path
+
+
+def test_the_definitions_are_valid_and_have_the_prefix(made: Path) -> None:
+    text = (made / "ZQDEF.csd").read_text("utf-8")
+    assert all(len(line) <= 72 for line in text.split("\n"))
+    definitions = parse_csd(text).definitions
+    assert {each.name[:2] for each in definitions.resources} == {"ZQ"}
+    assert definitions.groups == ("ZQPROBE",)
+    transactions = {each.name: each.program for each in definitions.transactions}
+    assert {"ZQRB", "ZQH1", "ZQH2", "ZQTF"} <= transactions.keys()
+
+
+def test_programs_name_only_resources_of_the_probe(made: Path) -> None:
+    for path in made.glob("*.cbl"):
+        names = re.findall(
+            r"\b(?:QUEUE|TDQUEUE|TRANSID|PROGRAM|FILE|REQID|CONTAINER)\('([^']*)'\)", path.read_text("utf-8")
+        )
+        assert names
+        assert {name[:2] for name in names} - {"A "} == {"ZQ"}
+
+
+def test_the_translator_takes_the_programs(made: Path) -> None:
+    for path in made.glob("*.cbl"):
+        translate(expand(path, Options(())), str(path))
+
+
+def test_the_page_for_the_change_request_has_no_gap(made: Path) -> None:
+    page = (made / "README.md").read_text("utf-8")
+    assert "{" not in page
+    assert "ZQDEF.csd" in page
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"prefix": "CX"}, "not C"),
+        ({"prefix": "ABC"}, "two characters"),
+        ({"hlq": "TOO.LONGQUALIFIER"}, "qualifiers of a data set name"),
+        ({"release": "x"}, "two numbers"),
+        ({"wanted": ["SEC-GROUP"]}, "there is no case"),
+    ],
+)
+def test_names_that_are_not_possible_are_refused(tmp_path: Path, given: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        write_cics_probe(tmp_path / "new", **given)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(UsageError, match="empty"):
+        write_cics_probe(tmp_path)
+
+
+def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = ["TASK-ASSIGN-QNAME", "ENQ-LENGERR", "TRAN-SECURITY"]
+    found = observe_cics(wanted=wanted)
+    changed = [
+        each._replace(value="9")
+        if each.key in {("TASK-ASSIGN-QNAME", "1", "RESP2"), ("TRAN-SECURITY", "1", "C1")}
+        else each
+        for each in found.observations
+    ]
+    file, machine = tmp_path / "answers", tmp_path / "machine.yaml"
+    file.write_bytes(write_answers(Answers("CICS", "5.6", tuple(changed)), page="1047", lines=False))
+    assert main(["probe", "compare", str(file), "--adopt", str(machine)]) == 1
+    text = capsys.readouterr().out
+    assert "3 rules compared, 2 differ" in text
+    assert "step 1, RESP2: the simulator answers 4, the machine 9" in text
+    assert rules()["TRAN-SECURITY"].circumstances in text
+    assert main(["probe", "compare", str(file), "--machine", str(machine), "--json"]) == 1
+    assert '"TASK-ASSIGN-QNAME"' not in capsys.readouterr().out
+
+
+def test_the_rules_that_conditions_name_are_listed() -> None:
+    named = set()
+    for path in SOURCES.rglob("*.py"):
+        if path.name != "machine.py":
+            named |= set(re.findall(r'"((?:[A-Z]+-)+[A-Z0-9]+)"', path.read_text("utf-8"))) & rules().keys()
+    assert named == NAMED
