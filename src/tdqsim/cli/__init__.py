@@ -54,7 +54,7 @@ COMMANDS: Final = {
     "store": _Where("storage", "Check, salvage, upgrade, compact and back up stores."),
     "dataset": _Where("dataset", "Find out what a data set is: its format, code page, segments, options."),
     "dtaq": _Where("dtaq", "IBM i data queues: libraries, data queues, entries."),
-    "probe": _Where("probe_machine", "Programs that try open rules on a real machine, and their comparison."),
+    "probe": _Where("probe", "Programs that try open rules on a real machine, and their comparison."),
     "pipeline": _Where("pipeline", "Process large data sets, on Spark or in this process."),
     "guide": _Where("guide", "Read the guide."),
     "mutate": _Where("mutate", "Make small mistakes in handlers, and list those that no test notices."),

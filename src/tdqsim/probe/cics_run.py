@@ -49,7 +49,7 @@ def make_probe_region(folder: Path, machine: Path | Machine | None = None, **opt
 
 
 def _definitions() -> Definitions:
-    """The definitions of the DFHCSDUP input. In CICS the catalogue says that a data set is an ESDS; here a definition."""
+    """The definitions of the DFHCSDUP input; in CICS the catalogue, here a definition says that it is an ESDS."""
     found = parse_csd(definitions_text(PREFIX), file="probe.csd").definitions
     entries = (
         entry._replace(resource=entry.resource.model_copy(update={"organisation": "ESDS"}))
