@@ -132,9 +132,16 @@ def test_check_refuses_what_run_refuses(
 def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, region: str) -> None:
     (good.parent / "region.yaml").write_text(REGION + region)
     (good.parent / "own.py").write_text("raise SystemExit('was run')")
-    good.write_text("group: G\ntransaction:\n- {name: T, handler: 'own:f'}\n- {name: U, handler: 'cobol:PROG'}\n")
+    good.write_text("group: G\ntransaction:\n- {name: T, handler: 'own:f'}\n- {name: U, program: PROG}\n")
     ended = tdq("check", good.parent)
     assert (ended.code, ended.err) == (0, "")
+
+
+def test_a_cobol_program_is_named_by_the_program_of_its_transaction(tdq: Tdq, good: Path) -> None:
+    (good.parent / "region.yaml").write_text(REGION + "cobol: {sources: [.]}")
+    good.write_text("group: G\ntransaction:\n- {name: U, handler: 'cobol:PROG'}\n")
+    assert "handler = 'cobol:PROG': write program: PROG instead" in tdq("check", good.parent).err
+    assert "handler = 'cobol:PROG': write program: PROG instead" in tdq("run", good.parent).err
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,10 @@ def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Pro
     for entry in definitions.entries:
         handler = getattr(entry.resource, "handler", "")
         module = handler.partition(":")[0]
-        if handler and module not in prefixes and not _is_module(module, file.directory):
+        if module == "cobol":
+            program = handler.partition(":")[2]
+            yield _at(entry, "handler", handler, f"write program: {program} instead of handler: {handler}")
+        elif handler and module not in prefixes and not _is_module(module, file.directory):
             yield _at(entry, "handler", handler, _no_module(module))
 
 

@@ -1,4 +1,4 @@
-"""Find the COBOL program of a TRANSACTION, by ``handler: cobol:PROGRAM``, or by its PROGRAM if it has no handler.
+"""Find the COBOL program of a TRANSACTION by its PROGRAM.
 
 The region's settings name the folders; in region.yaml::
 
@@ -40,13 +40,13 @@ class CobolResolver:
         self._programs: WeakKeyDictionary[Region, CobolPrograms] = WeakKeyDictionary()
 
     def handler(self, region: Region, name: str) -> Program:
-        """The handler of a transaction with ``handler: cobol:PROGRAM``.
+        """Refuse ``handler: cobol:NAME``: the PROGRAM of a transaction names its program.
 
         Raises:
-            DefinitionError: the region's settings do not name the folders of its COBOL programs.
-            CobolError: there is no source of that name, or it cannot be compiled.
+            DefinitionError: always.
         """
-        return self.programs(region).handler(name)
+        message = f"write program: {name} instead (PROGRAM({name}) in CSD text); its source is in a folder of sources:"
+        raise DefinitionError([Problem("<handlers>", 0, "", "handler", f"cobol:{name}", message)])
 
     def find(self, region: Region, name: str) -> Program | None:
         """The program of a transaction; None when there is no source of that name."""
