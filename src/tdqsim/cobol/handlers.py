@@ -45,6 +45,7 @@ class CobolResolver:
         Raises:
             DefinitionError: always.
         """
+        del region
         message = f"write program: {name} instead (PROGRAM({name}) in CSD text); its source is in a folder of sources:"
         raise DefinitionError([Problem("<handlers>", 0, "", "handler", f"cobol:{name}", message)])
 
