@@ -133,7 +133,7 @@ def test_a_schema_of_region_files(tdq: Tdq) -> None:
 def test_a_schema_of_system_files(tdq: Tdq) -> None:
     found = json.loads(tdq("schema", "system").out)
     assert found["title"] == "tdqsim system file"
-    keys = {"name", "ccsid", "time_zone", "definitions", "libraries", "commands", "system_values"}
+    keys = {"name", "ccsid", "time_zone", "definitions", "libraries", "commands", "system_values", "machine"}
     assert set(found["properties"]) == keys
     assert all(each["description"] for each in found["properties"].values())
 

@@ -120,6 +120,14 @@ def test_compare_names_what_differs_and_adopts_it(tmp_path: Path, capsys: pytest
     assert '"TASK-ASSIGN-QNAME"' not in capsys.readouterr().out
 
 
+def test_the_command_line_writes_the_probe_of_one_machine(tmp_path: Path) -> None:
+    assert main(["probe", "make", "--cics", str(tmp_path / "cics"), "--rule", "TD-DISABLED"]) == 0
+    assert (tmp_path / "cics" / "ZPPROB1.cbl").exists()
+    assert main(["probe", "make", "--ibmi", str(tmp_path / "ibmi")]) == 0
+    assert (tmp_path / "ibmi" / "README.md").exists()
+    assert main(["probe", "make"]) == 2
+
+
 def test_the_rules_that_conditions_name_are_listed() -> None:
     named = set()
     for path in SOURCES.rglob("*.py"):

@@ -56,8 +56,6 @@ if TYPE_CHECKING:
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
     from tdqsim.pipeline import splits as splits
-    from tdqsim.probe import comparing_products as comparing_products
-    from tdqsim.probe import making as making
     from tdqsim.report import page as page
     from tdqsim.report import queue_layouts as queue_layouts
     from tdqsim.report import topology as topology
@@ -83,7 +81,6 @@ _MODULES: Final = (
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
     "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.queues", "tdqsim.pipeline.session",
     "tdqsim.pipeline.splits",
-    "tdqsim.probe.comparing_products", "tdqsim.probe.making",
     "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
     "tdqsim.server.schema", "tdqsim.server.systemfile",
     "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",

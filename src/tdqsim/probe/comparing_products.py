@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdqsim.errors import UsageError
+from tdqsim.probe._ibmi_run import ibmi_answers
 from tdqsim.probe.answers import Answers
 from tdqsim.probe.cases import RESET, cics_cases
 from tdqsim.probe.cics_run import observe_cics
@@ -21,14 +21,12 @@ def compare_with_simulator(answers: Answers, machine: Path | None = None) -> Pro
         machine: a machine.yaml for the simulator, or None.
 
     Raises:
-        UsageError: there are no cases for the product.
         DefinitionError: machine.yaml has errors.
     """
-    if answers.product != "CICS":
-        raise UsageError(f"{answers.product}: there are no cases for this product")
+    if answers.product == "IBMI":
+        return compare(answers, ibmi_answers(machine=machine))
     cases = cics_cases()
     tried = dict.fromkeys(each.rule for each in answers.observations)
     wanted = [rule for rule in cases if rule in tried and rule != RESET]
-    simulator = observe_cics(machine, wanted=wanted)
     ignored = {key for rule in wanted for key in cases[rule].ignored()}
-    return compare(answers, simulator, ignored=ignored)
+    return compare(answers, observe_cics(machine, wanted=wanted), ignored=ignored)
