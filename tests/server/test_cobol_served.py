@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client
+from tests.cobol.dap import DebugClient
 
 pytestmark = [
     pytest.mark.cobc,
@@ -124,3 +127,27 @@ def test_a_program_that_fails_in_the_engines_thread_abends_and_the_server_goes_o
             orders.start("ORDI")
             orders.wait_for_tasks()
             assert orders.about()["abends"] == {code: count}
+
+
+def test_a_debugger_holds_a_served_region_until_it_lets_go_or_the_server_ends(tmp_path):
+    with ThreadPoolExecutor() as pool, served(tmp_path, str(example(tmp_path)), "--debug-port", "0") as client:
+        debugger = DebugClient(json.loads((tmp_path / "ready.json").read_text())["ports"]["debug"])
+        debugger.attach(functions=["ORDIN", "EXEC CICS WRITEQ TD"])
+        orders = client.region("ORDREGN")
+        asked = pool.submit(orders.start, "ORDI")
+        assert debugger.stopped()[0] == "function breakpoint"
+        assert debugger.go()[0] == "function breakpoint"
+        asked = pool.submit(orders.about)
+        assert not asked.done()
+        debugger.request("disconnect")
+        assert asked.result(60)["applid"] == "ORDREGN"
+        orders.wait("ORDR", 3)
+        orders.wait_for_tasks()
+        assert rejected(client) == REASONS
+        debugger.close()
+        again = DebugClient(json.loads((tmp_path / "ready.json").read_text())["ports"]["debug"])
+        again.attach(functions=["ORDIN"])
+        pool.submit(orders.start, "ORDI")
+        again.stopped()
+    assert again.event("terminated") == {}
+    again.close()

@@ -130,6 +130,12 @@ CHAPTERS: Final = {
         ),
         Chapter("COBOL", "cobol", "COBOL programs", "Run unmodified COBOL CICS programs under GnuCOBOL as tasks."),
         Chapter(
+            "COBOL",
+            "cobol-debugger",
+            "Debugging COBOL programs",
+            "Set breakpoints, step, and look at storage from an editor such as VS Code.",
+        ),
+        Chapter(
             "Testing", "testing", "Testing", "Use the pytest fixtures, assertions, snapshots and the simulated clock."
         ),
         Chapter(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,6 +32,7 @@ _Copybooks = Annotated[
 ]
 _TRANSID = "TDQC"
 _TERMINAL = "TDQT"
+_HIGHEST_PORT = 65535
 
 
 def _files(sources: list[Path]) -> list[Path]:
@@ -126,11 +129,19 @@ def run(
         str, typer.Option("--terminal", metavar="TEXT", help="Start the task at a terminal, with this as its input.")
     ] = "",
     trace: Annotated[bool, typer.Option("--trace", help="Print each statement and command.")] = False,
+    debug: Annotated[
+        str,
+        typer.Option(
+            "--debug",
+            metavar="PORT|stdio",
+            help="Wait for a debugger (DAP) on this port of 127.0.0.1, 0 for any free port; or use stdin and stdout.",
+        ),
+    ] = "",
 ) -> None:
     """Run a program as a task, and the tasks that it starts; then show the queues that have changed."""
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
-    with place.open() as made:
+    with _debugged(debug), place.open() as made:
         programs = cobol.CobolPrograms(
             made,
             sources=[source.parent],
@@ -149,6 +160,21 @@ def run(
             typer.echo(f"operator: {text}")
     if failed:
         raise CommandFailed(failed)
+
+
+@contextmanager
+def _debugged(where: str) -> Iterator[None]:
+    """Run the block under a debugger that has set its breakpoints; an empty text stands for no debugger."""
+    if not where:
+        yield
+        return
+    if where != "stdio" and not (where.isascii() and where.isdigit() and int(where) <= _HIGHEST_PORT):
+        raise InputError(f"--debug {where}: must be a port from 0 to {_HIGHEST_PORT}, or stdio")
+    with on_demand.debug_adapter.debugging(where) as server:
+        if server.port:
+            typer.echo(f"Waiting for a debugger on port {server.port} of 127.0.0.1.", err=True)
+        server.wait()
+        yield
 
 
 def _task(region: Region, typed: str) -> str:

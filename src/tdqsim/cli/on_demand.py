@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol import case_report as case_report
     from tdqsim.cobol import case_run as case_run
     from tdqsim.cobol import compiler as compiler
+    from tdqsim.cobol import debug_adapter as debug_adapter
     from tdqsim.cobol import margins as margins
     from tdqsim.cobol import new_region as new_region
     from tdqsim.cobol import portability as portability
@@ -76,7 +77,8 @@ _MODULES: Final = (
     "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
     "tdqsim.cli.remote_system", "tdqsim.cli.run_page",
     "tdqsim.cobol.calls", "tdqsim.cobol.case_file", "tdqsim.cobol.case_report", "tdqsim.cobol.case_run",
-    "tdqsim.cobol.compiler", "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
+    "tdqsim.cobol.compiler", "tdqsim.cobol.debug_adapter",
+    "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
     "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.queues", "tdqsim.pipeline.session",

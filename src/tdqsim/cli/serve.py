@@ -49,6 +49,14 @@ def serve(
             metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
         ),
     ] = None,
+    debug_port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Let debuggers of COBOL programs (DAP) connect to this port of 127.0.0.1; 0 for any free port.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,
@@ -75,7 +83,16 @@ def serve(
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
         raise InputError("give --certificate and --key together")
-    config = changed(config, address=address, port=port, users=users, tls=tls, certificate=certificate, key=key)
+    config = changed(
+        config,
+        address=address,
+        port=port,
+        debug=debug_port,
+        users=users,
+        tls=tls,
+        certificate=certificate,
+        key=key,
+    )
     code = serve_all(
         config,
         ready_file=ready_file,
@@ -93,6 +110,8 @@ def _print_addresses(served: Served) -> None:
     typer.echo(f"Serving {names} at {served.url}/api/v1 (process {served.pid}).")
     for name, ports in served.ports.get("ibmi", {}).items():
         typer.echo(f"Host servers of {name}: {', '.join(f'{each} {at}' for each, at in ports.items())}.")
+    if "debug" in served.ports:
+        typer.echo(f"Debuggers of COBOL programs: 127.0.0.1 port {served.ports['debug']}.")
     if served.certificate is not None:
         typer.echo(f"Certificate to trust: {served.certificate}")
     if served.link:

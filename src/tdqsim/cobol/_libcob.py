@@ -56,7 +56,7 @@ _LINE_BITS: Final = 20
 
 _COMMAND = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_ssize_t, ctypes.c_char_p)
-_FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int)
+_FAILURE = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
 _CONVERT = ctypes.PYFUNCTYPE(
     ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t
 )
@@ -82,8 +82,12 @@ class Callbacks(Protocol):
     def call(self, name: bytes) -> int:
         """Return the address of a CALLed program; 0 when libcob has to look for it, -1 when the level is over."""
 
-    def failure(self) -> int:
-        """Handle the failure of the level's program; returns 1 to enter it again, at the label of its abend exit."""
+    def failure(self, why: int, may_continue: int) -> int:
+        """Handle the failure of a program of the level, whose storage still exists.
+
+        Returns 1 to enter the level's program again, at the label of its abend exit; this has no effect unless
+        ``may_continue`` is 1.
+        """
 
     def statement(self, module: int, name: bytes, where: int) -> int:
         """Take note that a statement begins; returns DONE or LEFT."""
@@ -138,6 +142,8 @@ class Libcob:
         library.dfh_module_source.argtypes = (ctypes.c_size_t, ctypes.c_uint)
         library.dfh_number.restype = ctypes.c_longlong
         library.dfh_active.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
+        library.dfh_caller.argtypes = (ctypes.c_size_t,)
+        library.dfh_caller.restype = library.dfh_failing.restype = ctypes.c_size_t
         self._kept = (
             _COMMAND(callbacks.command),
             _CALL(callbacks.call),
@@ -163,6 +169,8 @@ class Libcob:
         rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
         self.table = memoryview(rows).cast("B").cast("q")
         self.below: Callable[[], int] = library.dfh_below
+        self.caller: Callable[[int], int] = library.dfh_caller
+        self.failing: Callable[[], int] = library.dfh_failing
         self.watched = 0
         self.watch: Callable[[int], None] = library.dfh_watch
         self.forget_reached: Callable[[], None] = library.dfh_forget_reached

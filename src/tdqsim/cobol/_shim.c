@@ -56,7 +56,7 @@ static cob_global *global;
 int dfh_exec(void);
 static int (*command)(int);
 static void *(*resolver)(const char *);
-static int (*again)(void);
+static int (*again)(int, int);
 static int (*statement)(cob_module *, const char *, unsigned);
 static ssize_t (*convert)(int, const void *, size_t, int, void *, size_t);
 static char message[1024];
@@ -687,7 +687,7 @@ static void initialize(void) {
 }
 
 int dfh_start(int (*on_command)(int), void *(*on_call)(const char *),
-              int (*on_failure)(void), int (*on_statement)(cob_module *, const char *, unsigned),
+              int (*on_failure)(int, int), int (*on_statement)(cob_module *, const char *, unsigned),
               ssize_t (*on_convert)(int, const void *, size_t, int, void *, size_t)) {
     unsigned char install = 0;
     int (*on_error)(char *) = failed;
@@ -823,6 +823,16 @@ static void pack(unsigned char *to, int number) {
         to[at] = (unsigned char)(number / 10 % 10 << 4 | number % 10);
 }
 
+/* Report a failure of a program to Python before the storage of the level's programs is freed. Returns whether to enter
+ * the program again, at the label of its abend exit; only the program at the top of the level can be. */
+static int goes_on(struct level *level, int why, volatile int *tries) {
+    int may;
+    if (why != FAILED && why != CRASHED && why != RUNAWAY && !(why == STOPPED && message[0]))
+        return 0;
+    may = why != RUNAWAY && level->begun_count > 0 && failing == level->begun[0] && (*tries)++ < 16;
+    return again(why, may) && may;
+}
+
 /* Run a program. Its EIB gets the contents of ``filled``, and the task number as packed digits. */
 int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, long runaway, const char *filled,
             int task, int checks) {
@@ -859,7 +869,7 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
         out_of_program();
         if (why > LEAVE || ftell(spoken) > 0)
             take_message();
-    } while ((why == FAILED || why == CRASHED || (why == STOPPED && message[0])) && failing == here.begun[0] && tries++ < 16 && again());
+    } while (goes_on(&here, why, &tries));
     while (here.begun_count > 0)
         forget(&here, here.begun_count - 1);
     free(here.begun);
@@ -884,6 +894,12 @@ const char *dfh_module_source(cob_module *module, unsigned at) {
 }
 
 unsigned dfh_below(void) { return below; }
+
+/* The program that has CALLed this one; NULL for the first program of a level. */
+cob_module *dfh_caller(cob_module *module) { return module->next; }
+
+/* The program in which the last level ended abnormally; its storage exists until the callback for the failure ends. */
+cob_module *dfh_failing(void) { return failing; }
 
 /* The source file and the statement at which the last level ended abnormally. */
 const char *dfh_failing_source(void) { return failing_source; }

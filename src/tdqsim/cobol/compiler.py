@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -24,7 +24,7 @@ from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
-from tdqsim.cobol.symbols import Symbols, read_symbols
+from tdqsim.cobol.symbols import PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
 from tdqsim.core.process import run_program
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "18"
+_FORMAT: Final = "19"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -52,6 +52,9 @@ _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
 _COMPARISON: Final = re.compile(r"^cob_cmp_packed_int \(const cob_field \*f, [^)]*\)\s*\{", re.MULTILINE)
 _DOUBLEWORD: Final = 8
+_PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)(\[\d+\])?;", re.MULTILINE)
+"""The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
+_LOCALS_OF: Final = re.compile(r"/\* Program local variables for '([^']+)' \*/")
 _SHELVES: Final = 64
 """The number of lists of copybooks that are cached."""
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
@@ -337,16 +340,25 @@ def _prepare(folder: Path, stem: str) -> None:
     Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
     program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
     other variables there. The function that compares a packed item with a number is part of the program, so
-    it cannot be replaced like those of libcob in ``_libcob_overrides.c``.
+    it cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of PERFORMs becomes static, under a
+    name for each program, so that a debugger finds it by the module's symbols (see ``Performs`` in the module symbols).
     """
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
         text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
+        if (program := _LOCALS_OF.search(text)) is not None:
+            text = _PERFORMS.sub(partial(_kept_in_module, entry_symbol(program[1])), text)
         path.write_text(text, "utf-8", "surrogateescape")
 
 
 def _widened(declaration: re.Match[str]) -> str:
     return f"{declaration[1]}[{-(-int(declaration[2]) // _DOUBLEWORD) * _DOUBLEWORD}]"
+
+
+def _kept_in_module(program: str, declaration: re.Match[str]) -> str:
+    star, name, size = declaration[1], declaration[2], declaration[3] or ""
+    own = f"{PERFORM_SYMBOLS[name]}{program}"
+    return f"static struct cob_frame {star}{own}{size};\n#undef {name}\n#define {name} {own}"
 
 
 def entry_symbol(program: str) -> str:

@@ -32,7 +32,9 @@ from tdqsim.cics.internals import handles_of, level_of, set_handles
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
-from tdqsim.cobol._libcob import DONE, FAILED, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
+from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cobol import watching
+from tdqsim.cobol._libcob import DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.calls import Plan, answers, plans_of
 from tdqsim.cobol.code_pages import converted
 from tdqsim.cobol.compiler import Module
@@ -45,7 +47,7 @@ from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements"]
+__all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements", "watch_statements"]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """The prefix of libcob's messages. It is removed because its line is not always that of the statement."""
@@ -74,6 +76,14 @@ class CobolFailure(TdqError):
 
 
 _COVERAGE: Final[dict[str, bool]] = {}
+
+
+def watch_statements() -> None:
+    """Report the statements of programs that run already; those of others are reported from their start."""
+    if any(loaded_modules()):
+        library = libcob(_CALLBACKS)
+        library.watch(2)
+        library.watched = 2
 
 
 def begin_coverage() -> None:
@@ -137,13 +147,14 @@ class Level:
         storage: the storage of the task's programs.
         branch: the number of the label that the program goes to; 0 to go on.
         ended: whether the current command ends the level normally.
+        in_statement: the address of libcob's record of the program whose statement is watched; 0 between statements.
         run_number: the number of the run among all runs of the process.
     """
 
     __slots__ = (
-        "_active", "_commands", "_commarea", "_copies", "_eib", "_frames", "_plan", "_plans", "branch", "called",
-        "checked", "eib_address", "ended", "entry", "error", "libcob", "module", "run_number", "settings", "statement",
-        "storage", "task",
+        "_active", "_commands", "_commarea", "_copies", "_eib", "_frames", "_plan", "_plans", "_program_level",
+        "branch", "called", "checked", "eib_address", "ended", "entry", "error", "in_statement", "libcob", "module",
+        "run_number", "settings", "statement", "storage", "task",
     )  # fmt: skip
 
     def __init__(self, module: Module, settings: Settings) -> None:
@@ -164,12 +175,13 @@ class Level:
         self.task: Task = _NO_TASK
         self.storage: TaskStorage = _NO_TASK
         self.statement = ""
-        self.branch = self.entry = self._active = self.run_number = 0
+        self.branch = self.entry = self._active = self.in_statement = self.run_number = 0
         self.ended = False
         self.error: BaseException | None = None
         self._plan: Plan | None = None
         self._commands: set[str] | None = None
         self._commarea: memoryview | None = None
+        self._program_level: ProgramLevel | None = None
         if self.called:
             self.called = {}
         self._frames.clear()
@@ -182,10 +194,33 @@ class Level:
     def programs(self) -> Iterator[ProgramStorage]:
         """The items of the programs of this level, those of the program that issued the current command first."""
         entries = [(self.module, self.entry), *self.called.values()]
-        last = self._module_of(self._active) if self._active else None
+        running = self.running
+        last = self.module_of(running) if running else None
         for module, entry in sorted(entries, key=lambda each: each[0] is not last):
-            active = bool(self._active) and self.libcob.is_active(self._active, module.program)
+            active = bool(running) and self.libcob.is_active(running, module.program)
             yield ProgramStorage(module.program, module.symbols, entry - module.symbols.entry, active=active)
+
+    @property
+    def number(self) -> int:
+        """1 for the first program of the task, and one more for each LINK; XCTL does not change it."""
+        return 1 if self._program_level is None else self._program_level.number
+
+    @property
+    def running(self) -> int:
+        """The address of libcob's record of the program of the current statement or command; 0 before the first one."""
+        return self.in_statement or self._active
+
+    def callers(self) -> Iterator[int]:
+        """The addresses of libcob's records of the active programs: the running one, the one that CALLed it, ..."""
+        program = self.running
+        while program:
+            yield program
+            program = self.libcob.caller(program)
+
+    def base_of(self, module: Module) -> int:
+        """The address at which a module of this level is loaded."""
+        entry = self.entry if module is self.module else self.called[module.program][1]
+        return entry - module.symbols.entry
 
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of the area that contains it; 0 when no known area does."""
@@ -205,7 +240,7 @@ class Level:
     @property
     def issuer(self) -> str:
         """The PROGRAM-ID of the program that has issued the current command."""
-        return self._module_of(self._active).program
+        return self.module_of(self._active).program
 
     def mark_eib(self, offset: int, data: bytes) -> None:
         """Set an indicator of the EIB until the next command."""
@@ -227,10 +262,11 @@ class Level:
         commarea = None
         level = level_of(task)
         if level is not None:
+            self._program_level = level
             self._commarea = level.commarea
             commarea = self.commarea_address
         library, settings = self.libcob, self.settings
-        wanted = 2 if settings.on_statement is not None else len(_COVERAGE)
+        wanted = 2 if settings.on_statement is not None or watching.debugged() else len(_COVERAGE)
         if wanted != library.watched:
             library.watch(wanted)
             library.watched = wanted
@@ -308,7 +344,8 @@ class Level:
             self._eib.show(self.task.eib)
         return self.branch + 1
 
-    def _module_of(self, module: int) -> Module:
+    def module_of(self, module: int) -> Module:
+        """The module of one of libcob's records; for a program inside another one, the module that contains it."""
         if not self.called:
             return self.module
         name = self.libcob.module_name(module).upper()
@@ -324,7 +361,7 @@ class Level:
         """
         table = library.table
         self._active, serial = table[1], table[2]
-        module = self._module_of(self._active) if self.called else self.module
+        module = self.module_of(self._active) if self.called else self.module
         self._plans = module.plans
         if not self._plans:
             self._plans += plans_of(module.commands)
@@ -352,6 +389,7 @@ class Level:
         if label is None or (isinstance(error, Condition) and not abend_code(error)):
             return False
         self.branch = label.number
+        watching.note_abend(self, error, handled=True)
         self._disarm(error)
         return True
 
@@ -365,8 +403,17 @@ class Level:
         set_handles(self.task, handles._replace(abend=None, cancelled=handles.abend))
         self.task.abcode = to_abend(self.task, error).code
 
-    def failure(self) -> bool:
-        """Handle a failure of the program at the top of the level; returns whether it continues at its abend exit."""
+    def failure(self, why: int, *, may_continue: bool) -> bool:
+        """Handle a failure of a program of the level; returns whether its first program continues at its abend exit."""
+        self._active = self.libcob.failing() or self._active
+        error = self._ended_by(why)
+        if may_continue and self._continues(error):
+            return True
+        self.error = error
+        watching.note_abend(self, error, handled=False)
+        return False
+
+    def _continues(self, error: BaseException) -> bool:
         # The programs that were CALLed have ended, so the HANDLEs of the program at the top are in force again.
         while len(self._frames) > 1:
             set_handles(self.task, self._frames.pop()[1])
@@ -376,7 +423,8 @@ class Level:
         # This is DFHEI-NUMBER: when the program is entered again, its first paragraph goes to the label with this
         # number.
         ctypes.c_int.from_address(label.control).value = label.number
-        self._disarm(self._ended_by(FAILED))
+        watching.note_abend(self, error, handled=True)
+        self._disarm(error)
         return True
 
     def call(self, name: str) -> int:
@@ -452,7 +500,7 @@ class _Callbacks:
             assert level is not None
             answer = level.command(number)
         except BaseException as error:  # noqa: BLE001
-            answer = _kept(level, error)
+            answer = _abended(level, error)
         _CURRENT.level = level
         return answer
 
@@ -465,11 +513,11 @@ class _Callbacks:
             level.error = error
             return -1
 
-    def failure(self) -> int:
+    def failure(self, why: int, may_continue: int) -> int:
         level = _CURRENT.level
         assert level is not None
         try:
-            return int(level.failure())
+            return int(level.failure(why, may_continue=bool(may_continue)))
         except BaseException as error:  # noqa: BLE001
             level.error = error
             return 0
@@ -480,6 +528,7 @@ class _Callbacks:
         if level is None or watcher is None:
             return DONE
         place, verb = level.libcob.place(module, where), name.decode("latin-1")
+        level.in_statement = module
         try:
             if not level.generated(verb, place):
                 watcher(level, verb, place)
@@ -487,6 +536,7 @@ class _Callbacks:
             level.error = error
             return LEFT
         finally:
+            level.in_statement = 0
             _CURRENT.level = level
         return DONE
 
@@ -546,6 +596,16 @@ class _Callbacks:
         except BaseException as error:  # noqa: BLE001
             return -_kept(level, error)
         return DONE
+
+
+def _abended(level: Level | None, error: BaseException) -> int:
+    """Keep the exception of a command, and report it while the storage of the level's programs exists."""
+    try:
+        if level is not None and not isinstance(error, TaskReturn):
+            watching.note_abend(level, error, handled=False)
+    except BaseException as later:  # noqa: BLE001
+        error = later
+    return _kept(level, error)
 
 
 def _kept(level: Level | None, error: BaseException) -> int:

@@ -25,7 +25,7 @@ from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["ProgramStorage"]
+__all__ = ["ProgramStorage", "decoded", "encoded"]
 
 _REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
@@ -89,6 +89,32 @@ class ProgramStorage:
         """The bytes of an item of any type."""
         item, address = self._find(name)
         return ctypes.string_at(address, item.size)
+
+    @property
+    def items(self) -> tuple[Item, ...]:
+        """Its items in the order of the source."""
+        return self._symbols.items
+
+    def find(self, name: str) -> tuple[Item, int]:
+        """An item and its address.
+
+        Raises:
+            TdqError: as for reading its value, but its contents are not looked at.
+        """
+        return self._find(name)
+
+    def start_of(self, item: Item) -> int:
+        """The address of the 01 or 77 of an item; 0 if it has no storage now, or nothing in the program uses it."""
+        start = self._start(item.root)
+        return 0 if start == sys.maxsize else start
+
+    def section_of(self, item: Item) -> str:
+        """The section of an item: WORKING-STORAGE, LOCAL-STORAGE or LINKAGE."""
+        names = (item.root, _redefined(self._symbols, item.root))
+        variable = next((each for each in self._symbols.variables if each.name in names), None)
+        if variable is None or not variable.linkage:
+            return "WORKING-STORAGE"
+        return "LINKAGE" if variable.local < 0 else "LOCAL-STORAGE"
 
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of the 01 that contains it; 0 when no 01 does."""
@@ -229,6 +255,24 @@ def _is_number(item: Item) -> bool:
     """Whether an item is a number; an edited number is text, because the program compares it as text."""
     plain = set(item.picture.split(" ")[0].rstrip(",").upper()) <= _PLAIN
     return item.kind == "NUMERIC" and (plain or _usage(item) != "DISPLAY")
+
+
+def decoded(item: Item, data: bytes) -> Any:
+    """The value of an item in its bytes.
+
+    Raises:
+        UsageError: they do not match its picture.
+    """
+    return _decode(item, data, item.name)
+
+
+def encoded(item: Item, value: Any) -> bytes:
+    """The bytes of a value of an item.
+
+    Raises:
+        UsageError: it does not fit.
+    """
+    return _encode(item, value, item.name)
 
 
 def _decode(item: Item, data: bytes, name: str) -> Any:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region, Task
+from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import Module, Options, compile_program
@@ -90,6 +91,7 @@ class CobolPrograms:
         self.settings.runaway_ms = round(runaway * 1000)
         self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
+        watching.register(self.settings)
         pages = {
             name: each if isinstance(each, Conversion) else Conversion(each)
             for name, each in (code_pages or {}).items()

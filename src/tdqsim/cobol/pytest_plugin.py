@@ -1,11 +1,13 @@
-"""The pytest plugin for COBOL programs: ``--tdq-cobol-coverage=DIR``, and tests from case files (``NAME.case.yaml``).
+"""The pytest plugin for COBOL programs: coverage, a debugger, and tests from case files (``NAME.case.yaml``).
 
-Nothing else of the package is imported before the option is given or a case file is found.
+The options are ``--tdq-cobol-coverage=DIR`` and ``--tdq-debug=PORT``. Nothing else of the package is imported before an
+option is given or a case file is found.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _OPTION = "--tdq-cobol-coverage"
+_DEBUG = "--tdq-debug"
 _SUFFIX = ".case.yaml"
 
 
@@ -73,6 +76,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         _OPTION, metavar="DIR", default="", help="statement coverage of COBOL programs: lcov.info and index.html in DIR"
     )
+    group.addoption(
+        _DEBUG,
+        metavar="PORT",
+        type=int,
+        default=None,
+        help="wait for a debugger of COBOL programs (DAP) on this port of 127.0.0.1, 0 for any free port",
+    )
 
 
 def _folder(config: pytest.Config) -> Path | None:
@@ -86,6 +96,29 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from tdqsim.cobol import coverage  # noqa: PLC0415  (only who asks for it)
 
         coverage.begin()
+    if (port := session.config.getoption(_DEBUG)) is not None:
+        _wait_for_debugger(session.config, port)
+
+
+def _wait_for_debugger(config: pytest.Config, port: int) -> None:
+    """Wait, before the first test, until a debugger has set its breakpoints.
+
+    Raises:
+        UsageError: the port cannot be used, or pytest-xdist runs the tests in other processes.
+    """
+    from tdqsim.cobol.debug_adapter import DebugServer  # noqa: PLC0415
+
+    if hasattr(config, "workerinput") or getattr(config.option, "dist", "no") != "no":
+        raise pytest.UsageError(f"{_DEBUG} works in one process: leave out -n")
+    try:
+        server = DebugServer(port)
+    except (OSError, OverflowError) as error:
+        raise pytest.UsageError(f"{_DEBUG}={port}: cannot listen on this port: {error}") from None
+    config.add_cleanup(server.close)
+    capture = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        print(f"\nWaiting for a debugger on port {server.port} of 127.0.0.1.", flush=True)  # noqa: T201
+    server.wait()
 
 
 @pytest.hookimpl(trylast=True)

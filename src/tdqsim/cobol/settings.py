@@ -52,7 +52,7 @@ def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
     return bits
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class Settings:
     """The settings with which the programs of one region run.
 

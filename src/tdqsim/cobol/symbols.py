@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["Item", "Symbols", "Variable", "read_symbols"]
+__all__ = ["PERFORM_SYMBOLS", "Item", "Paragraph", "Performs", "Symbols", "Variable", "read_symbols"]
 
 _ROW: Final = re.compile(r"^(?P<size>\d{5,})\s+(?P<kind>\S+)\s+(?P<level>\d\d)\s+(?P<name>\S+)\s*(?P<text>.*)$")
 _SECTION: Final = re.compile(r"^\s+(?P<name>WORKING-STORAGE|LOCAL-STORAGE|LINKAGE|FILE)\s+SECTION\s*$")
@@ -25,6 +25,9 @@ _STORAGE: Final = re.compile(r"^static (?:cob_u8_t|int)\s+(b_\d+)(?:\[\d+\])?[^;
 _BASED: Final = re.compile(r"^static unsigned char\s*\*(b_\d+) = NULL;\s*/\* (.+?) \*/", re.MULTILINE)
 _PASSED: Final = re.compile(r"^static unsigned char\s*\*(last_b_\d+);", re.MULTILINE)
 _MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\(")
+_HEADER_OR_MARK: Final = re.compile(
+    r"/\* Line: \d+\s*: (?:Paragraph|Section)\s+(\S+)|module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\("
+)
 _SOURCES: Final = re.compile(r"st_source_files\[\]\s*=\s*\{(.*?)\};", re.DOTALL)
 _NAME: Final = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _PACKED: Final = re.compile(r"COMP(UTATIONAL)?-3|PACKED", re.IGNORECASE)
@@ -35,6 +38,12 @@ _OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
 """Items that the translator adds; they are hidden from users."""
 _LOCAL_POINTER: Final = 12 + 2 * 8
 """The offset in the control area of the address of LOCAL-STORAGE: after three numbers and two pointers."""
+PERFORM_SYMBOLS: Final = {"frame_ptr": "dfh_performed_", "frame_stack": "dfh_performs_"}
+"""The beginning of the symbol, before the program's name, of each variable of the stack of PERFORMs."""
+_PERFORM_ROOM: Final = 255
+"""How many entries the compiler gives that stack."""
+_ADDED: Final = "DFHEI-"
+"""The beginning of the names of paragraphs that the translator adds."""
 _BOUNDARY: Final = 16
 """The alignment of each 01 and 77 in LOCAL-STORAGE, in bytes."""
 
@@ -97,6 +106,38 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph or a section.
+
+    Attributes:
+        name: its name, in upper case.
+        header: the mark of its header.
+        first: the mark of its first statement, which may be in a later paragraph if it has none; 0 if there is none.
+    """
+
+    name: str
+    header: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class Performs:
+    """The stack of the active PERFORMs of a program.
+
+    Attributes:
+        program: its PROGRAM-ID as part of a C name.
+        last: the offset in the module of the address of the last entry.
+        stack: the offset of the stack.
+        entry: the size of an entry in bytes.
+    """
+
+    program: str
+    last: int
+    stack: int
+    entry: int
+
+
+@dataclass(frozen=True, slots=True)
 class Symbols:
     """The symbols of one program.
 
@@ -106,6 +147,8 @@ class Symbols:
         entry: the offset of the program's entry in the module.
         sources: its files, by the number in a statement's mark.
         statements: the marks of its statements.
+        paragraphs: its paragraphs and sections in the order of the source.
+        performs: where it and the programs inside it keep their active PERFORMs.
     """
 
     items: tuple[Item, ...]
@@ -113,6 +156,8 @@ class Symbols:
     entry: int
     sources: tuple[str, ...]
     statements: tuple[int, ...]
+    paragraphs: tuple[Paragraph, ...] = ()
+    performs: tuple[Performs, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object for :meth:`from_json`."""
@@ -122,6 +167,8 @@ class Symbols:
             "entry": self.entry,
             "sources": self.sources,
             "statements": self.statements,
+            "paragraphs": [[each.name, each.header, each.first] for each in self.paragraphs],
+            "performs": [[each.program, each.last, each.stack, each.entry] for each in self.performs],
         }
 
     @classmethod
@@ -142,7 +189,15 @@ class Symbols:
             for row in kept["items"]
         )
         variables = tuple(Variable(*row) for row in kept["variables"])
-        return cls(items, variables, kept["entry"], tuple(kept["sources"]), tuple(kept["statements"]))
+        return cls(
+            items,
+            variables,
+            kept["entry"],
+            tuple(kept["sources"]),
+            tuple(kept["statements"]),
+            tuple(Paragraph(*row) for row in kept["paragraphs"]),
+            tuple(Performs(*row) for row in kept["performs"]),
+        )
 
 
 def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> Symbols:
@@ -178,6 +233,8 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
         places.get(entry, (0, 0))[0],
         tuple(_NAME.findall(sources[1])) if sources else (),
         tuple(statements),
+        tuple(_paragraphs(text)),
+        tuple(_performs(places)),
     )
 
 
@@ -190,6 +247,29 @@ def _statements(text: str) -> set[int]:
         else:
             mark = int(number, 16)
     return marks - {0}
+
+
+def _paragraphs(text: str) -> Iterator[Paragraph]:
+    mark, waiting = 0, list[tuple[str, int]]()
+    for name, number, statement in _HEADER_OR_MARK.findall(text):
+        if name:
+            waiting.append((name.upper(), 0))
+        elif number:
+            mark = int(number, 16)
+            waiting = [(each, header or mark) for each, header in waiting]
+        elif statement:
+            yield from (Paragraph(each, header, mark) for each, header in waiting if not each.startswith(_ADDED))
+            waiting.clear()
+    yield from (Paragraph(each, header, 0) for each, header in waiting if not each.startswith(_ADDED))
+
+
+def _performs(places: dict[str, tuple[int, int]]) -> Iterator[Performs]:
+    last, stack = PERFORM_SYMBOLS["frame_ptr"], PERFORM_SYMBOLS["frame_stack"]
+    for name, (offset, _size) in places.items():
+        program = name.removeprefix(last)
+        if program != name and stack + program in places:
+            start, size = places[stack + program]
+            yield Performs(program, offset, start, size // _PERFORM_ROOM)
 
 
 def _variables(local: str, shared: str, places: dict[str, tuple[int, int]], using: Sequence[str]) -> Iterator[Variable]:

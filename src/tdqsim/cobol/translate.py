@@ -155,6 +155,12 @@ def translate(text: str, file: str) -> Translation:
     return replace(made[0], following=tuple(made[1:]))
 
 
+def _names_of(divisions: Divisions) -> tuple[str, ...]:
+    """The names after USING as the program has them."""
+    ways = ("BY", "REFERENCE", "VALUE", "OPTIONAL")
+    return tuple(word.text.upper() for word in divisions.using_names if not word.is_word(*ways))
+
+
 class _Translator:
     """The translation of one program in progress: its words, their replacements, and the results so far."""
 
@@ -190,6 +196,8 @@ class _Translator:
                 self.edits.append((place.end, place.end, f"\n{LOCAL}{self._mark(place)}"))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
+        else:
+            self.using = _names_of(divisions)
         self._insert_branches()
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
@@ -509,5 +517,4 @@ class _Translator:
         given = {word.text.upper() for word in divisions.using_names}
         wanted = [name for name in ("DFHEIBLK", "DFHCOMMAREA") if name not in given]
         self.edits.append((using.end, using.end, "".join(f" {name}" for name in wanted)))
-        ways = ("BY", "REFERENCE", "VALUE", "OPTIONAL")
-        self.using = (*wanted, *(word.text.upper() for word in divisions.using_names if not word.is_word(*ways)))
+        self.using = (*wanted, *_names_of(divisions))

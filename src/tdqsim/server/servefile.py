@@ -72,6 +72,8 @@ class Faces(_Strict):
         ibmi: the host servers of the IBM i systems: yes for free ports or, if there is one system, ports by service
             (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``mapper``; with the suffix ``-s`` over TLS). With TLS, only
             services that are listed without ``-s`` also have a port without TLS.
+        debug: the port on 127.0.0.1 for debuggers of COBOL programs; none by default. Whoever can connect to it can
+            change the storage of the programs.
     """
 
     http: _PORT = 0
@@ -83,6 +85,7 @@ class Faces(_Strict):
         ],
         BeforeValidator(_yes),
     ] = False
+    debug: _PORT | None = None
 
 
 class TlsFiles(_Strict):
@@ -164,6 +167,7 @@ def changed(
     *,
     address: str | None = None,
     port: int | None = None,
+    debug: int | None = None,
     users: Path | None = None,
     tls: bool = False,
     certificate: Path | None = None,
@@ -180,8 +184,9 @@ def changed(
             update["address"] = _check_address(address)
         except ValueError as error:
             raise UsageError(f"address {address[:45]!r}: {error}") from None
-    if port is not None:
-        update["faces"] = config.faces.model_copy(update={"http": port})
+    ports = {name: each for name, each in (("http", port), ("debug", debug)) if each is not None}
+    if ports:
+        update["faces"] = config.faces.model_copy(update=ports)
     if users is not None:
         update["users"] = str(users)
     if certificate is not None and key is not None:

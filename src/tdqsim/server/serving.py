@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import structlog
 from fastapi import FastAPI
@@ -40,6 +40,9 @@ from tdqsim.server.links.serving import check_links, served_links
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.servefile import ServeFile, TlsFiles
 from tdqsim.server.users import Users
+
+if TYPE_CHECKING:
+    from tdqsim.cobol.debug_adapter import DebugServer
 
 __all__ = ["Served", "serve"]
 
@@ -97,6 +100,7 @@ class _Run:
     connections: Connections = field(default_factory=Connections)
     servers: list[HttpServer] = field(default_factory=list)
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
+    debugger: DebugServer | None = None
     links: dict[str, int] = field(default_factory=dict)
 
 
@@ -214,6 +218,7 @@ async def _live(run: _Run) -> None:
             run.ibmi = await cleanup.enter_async_context(
                 host_servers(run.host, run.config, run.certificate, run.connections)
             )
+        run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
         control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2
 
@@ -243,7 +248,25 @@ async def _live(run: _Run) -> None:
         await asyncio.gather(*served)
 
 
+@contextlib.contextmanager
+def _debugger(port: int | None) -> Iterator[DebugServer | None]:
+    """The port for debuggers of COBOL programs, which is always on loopback; None without one."""
+    if port is None:
+        yield None
+        return
+    from tdqsim.cobol.debug_adapter import DebugServer  # noqa: PLC0415  (only if a debugger may come)
+
+    try:
+        server = DebugServer(port)
+    except OSError as error:
+        raise ServeError(f"cannot listen on 127.0.0.1 port {port}: {error.strerror}") from error
+    with server:
+        yield server
+
+
 def _end(run: _Run) -> None:
+    if run.debugger is not None:
+        run.debugger.close()  # a program that a debugger holds would hold the end of the server
     for server in run.servers:
         server.should_exit = True
     run.app.state.streams.end()
@@ -256,6 +279,7 @@ def _ready(run: _Run) -> None:
     url = f"{'http' if certificate is None else 'https'}://{shown}:{port}"
     ports: dict[str, Any] = {"http": port, **({"ibmi": run.ibmi} if run.ibmi else {})}
     ports |= {"links": run.links} if run.links else {}
+    ports |= {"debug": run.debugger.port} if run.debugger is not None else {}
     link = url + run.gate.new_link() if run.gate.users is None else ""
     made = certificate.certificate if certificate is not None and certificate.generated else None
     served = Served(url, run.token, os.getpid(), tuple(run.host.regions), tuple(run.host.systems), ports, link, made)

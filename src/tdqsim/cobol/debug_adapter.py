@@ -1,0 +1,413 @@
+"""The debug adapter: what a client of the Debug Adapter Protocol (an editor) can do with COBOL programs.
+
+:class:`DebugServer` waits on a port of the loopback address, or uses given streams, and serves one client at a time. A
+client that attaches watches all COBOL programs of the process; when it disconnects, they go on without stops. Threads
+are tasks, frames are the programs of LINK, XCTL and CALL, scopes are the sections of a program and its EIB.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
+from functools import partial
+from pathlib import Path
+from threading import Event, Thread
+from types import TracebackType
+from typing import Any, BinaryIO, Final, Self
+
+from tdqsim.cobol import watching
+from tdqsim.cobol.debug_breakpoints import FunctionBreakpoint, LineBreakpoint
+from tdqsim.cobol.debug_frames import Frame, absolute, split_place
+from tdqsim.cobol.debug_protocol import Arguments, BadMessage, BadRequest, Channel, Request
+from tdqsim.cobol.debug_session import DebugSession, Stop
+from tdqsim.cobol.debug_variables import EIB, Node, named, roots
+from tdqsim.cobol.level import watch_statements
+from tdqsim.errors import TdqError
+
+__all__ = ["DebugServer", "debugging"]
+
+LOOPBACK: Final = "127.0.0.1"
+_ABENDS: Final = ("abend", "handled")
+_SECTIONS: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE", EIB)
+_PAGE: Final = 1000
+"""The maximum number of variables in a response."""
+_SENDING: Final = 30
+"""The number of seconds in which a client must read what is sent to it."""
+_CAPABILITIES: Final = {
+    "supportsConfigurationDoneRequest": True,
+    "supportsFunctionBreakpoints": True,
+    "supportsSetVariable": True,
+    "supportsSetExpression": True,
+    "supportsEvaluateForHovers": True,
+    "supportsValueFormattingOptions": True,
+    "supportsExceptionInfoRequest": True,
+    "supportsExceptionFilterOptions": True,
+    "exceptionBreakpointFilters": [
+        {
+            "filter": "abend",
+            "label": "Abends",
+            "default": True,
+            "supportsCondition": True,
+            "conditionDescription": "Abend codes with * and ?, separated by commas: ASRA, AEI*",
+        },
+        {
+            "filter": "handled",
+            "label": "Abends that a HANDLE ABEND label handles",
+            "default": False,
+            "supportsCondition": True,
+            "conditionDescription": "Abend codes with * and ?, separated by commas: ASRA, AEI*",
+        },
+    ],
+}
+
+
+class _Client:
+    """The connection of one client.
+
+    Attributes:
+        ended: whether the client has disconnected in order.
+    """
+
+    def __init__(self, channel: Channel, configured: Callable[[], object]) -> None:
+        self._channel = channel
+        self._configured = configured
+        self._session = DebugSession(self._stopped, self._verified)
+        self._numbers = 0
+        self._stop: Stop | None = None
+        self.ended = False
+
+    # -- events; in the thread of the region --------------------------------------------------------------------------
+
+    def _stopped(self, stop: Stop) -> None:
+        self._stop = stop
+        body = {"reason": stop.reason, "threadId": stop.thread, "allThreadsStopped": True, "description": stop.text}
+        self.tell("stopped", {**body, "text": stop.text} if stop.reason == "exception" else body)
+
+    def _verified(self, breakpoint_: LineBreakpoint | FunctionBreakpoint) -> None:
+        self.tell("breakpoint", {"reason": "changed", "breakpoint": _shown(breakpoint_)})
+
+    def tell(self, event: str, body: Mapping[str, Any] | None = None) -> None:
+        """Send an event; a client that is gone or does not read is dropped."""
+        try:
+            self._channel.tell(event, body)
+        except (OSError, ValueError):
+            self.close()
+
+    def close(self) -> None:
+        """Let all programs go on without stops."""
+        watching.detach()
+        self._session.close()
+
+    # -- requests -----------------------------------------------------------------------------------------------------
+
+    def serve(self) -> None:
+        """Answer requests until the client disconnects."""
+        try:
+            while not self.ended and (request := self._channel.read()) is not None:
+                self._serve(request)
+        except (OSError, ValueError, BadMessage):
+            pass
+        finally:
+            self.close()
+
+    def _serve(self, request: Request) -> None:
+        act = getattr(self, f"_do_{request.command}", None) if request.command.isalpha() else None
+        if act is None:
+            self._channel.respond(request, problem=f"request {request.command[:40]} is not supported")
+            return
+        try:
+            body = act(request.arguments)
+        except (TdqError, BadRequest) as error:
+            self._channel.respond(request, problem=str(error))
+            return
+        self._channel.respond(request, body)
+        if request.command == "initialize":
+            self._channel.tell("initialized")
+        elif request.command == "configurationDone":
+            self._configured()
+
+    def _do_initialize(self, _given: Arguments) -> Mapping[str, Any]:
+        return _CAPABILITIES
+
+    def _do_launch(self, given: Arguments) -> None:
+        self._do_attach(given)
+
+    def _do_attach(self, given: Arguments) -> None:
+        if given.flag("stopOnEntry"):
+            self._session.pause("entry")
+        watching.attach(self._session)
+        watch_statements()
+
+    def _do_configurationDone(self, _given: Arguments) -> None:  # noqa: N802  (the name of the request)
+        pass
+
+    def _do_disconnect(self, _given: Arguments) -> None:
+        self.ended = True
+        self.close()
+
+    def _number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    def _do_setBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        file = absolute(given.object("source").text("path"))
+        lines = [LineBreakpoint(self._number(), file, each.number("line")) for each in given.objects("breakpoints")]
+        self._session.breakpoints.set_lines(file, lines)
+        return {"breakpoints": [_shown(each) for each in lines]}
+
+    def _do_setFunctionBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        texts = [" ".join(each.text("name").upper().split()) for each in given.objects("breakpoints")]
+        functions = [FunctionBreakpoint(self._number(), text) for text in texts]
+        self._session.breakpoints.set_functions(functions)
+        return {"breakpoints": [_shown(each) for each in functions]}
+
+    def _do_setExceptionBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        wanted = dict.fromkeys(given.texts("filters"), "*")
+        wanted |= {each.text("filterId"): each.text("condition", "*") for each in given.objects("filterOptions")}
+        patterns = (_patterns(wanted.get(name, "")) for name in _ABENDS)
+        self._session.breakpoints.set_abends(*patterns)
+        return {"breakpoints": [{"verified": name in _ABENDS} for name in wanted]}
+
+    def _do_pause(self, _given: Arguments) -> None:
+        self._session.pause()
+
+    def _do_continue(self, _given: Arguments) -> Mapping[str, Any]:
+        self._session.go_on()
+        return {"allThreadsContinued": True}
+
+    def _do_next(self, _given: Arguments) -> None:
+        self._session.go_on("next")
+
+    def _do_stepIn(self, _given: Arguments) -> None:  # noqa: N802
+        self._session.go_on("stepIn")
+
+    def _do_stepOut(self, _given: Arguments) -> None:  # noqa: N802
+        self._session.go_on("stepOut")
+
+    def _do_threads(self, _given: Arguments) -> Mapping[str, Any]:
+        threads = self._session.threads()
+        return {"threads": [{"id": number, "name": name} for number, name in threads]}
+
+    def _do_stackTrace(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        frames = self._session.ask(partial(self._session.stack, given.number("threadId")))
+        first, count = given.number("startFrame", 0), given.number("levels", 0) or len(frames)
+        return {
+            "stackFrames": [_shown_frame(number, frame) for number, frame in frames[first : first + count]],
+            "totalFrames": len(frames),
+        }
+
+    def _do_exceptionInfo(self, _given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        stop = self._stop
+        if stop is None or stop.reason != "exception":
+            raise BadRequest("no program has stopped at an abend")
+        code = stop.text.partition("abend ")[2][:4]
+        return {"exceptionId": code, "description": stop.text, "breakMode": "always"}
+
+    def _do_scopes(self, given: Arguments) -> Mapping[str, Any]:
+        return {"scopes": self._session.ask(partial(self._scopes, given.number("frameId")))}
+
+    def _scopes(self, number: int) -> list[dict[str, Any]]:
+        storage = self._session.frame(number).storage
+        found = ((section, roots(storage, section)) for section in _SECTIONS)
+        return [
+            {
+                "name": "EIB" if section == EIB else section,
+                "variablesReference": self._session.keep(nodes[0] if section == EIB else nodes),
+                "namedVariables": len(nodes),
+                "expensive": False,
+            }
+            for section, nodes in found
+            if nodes
+        ]
+
+    def _do_variables(self, given: Arguments) -> Mapping[str, Any]:
+        in_hex = given.object("format").flag("hex")
+        start, count = given.number("start", 0), given.number("count", 0) or _PAGE
+        number = given.number("variablesReference")
+        return {"variables": self._session.ask(partial(self._variables, number, start, min(count, _PAGE), in_hex))}
+
+    def _variables(self, number: int, start: int, count: int, in_hex: bool) -> list[dict[str, Any]]:
+        kept = self._session.kept(number)
+        nodes = kept.children(start, count) if isinstance(kept, Node) else kept[start : start + count]
+        return [self._shown_node(node, in_hex) for node in nodes]
+
+    def _shown_node(self, node: Node, in_hex: bool) -> dict[str, Any]:
+        shown = {"name": node.label, "type": node.picture, "variablesReference": 0, "evaluateName": node.reference}
+        shown["value"] = node.hex if in_hex and not node.is_table else node.value
+        if node.is_table:
+            shown |= {"variablesReference": self._session.keep(node), "indexedVariables": node.occurs}
+        elif node.item.kind == "GROUP":
+            shown["variablesReference"] = self._session.keep(node)
+        return shown
+
+    def _do_setVariable(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        number, name, value = given.number("variablesReference"), given.text("name"), given.text("value")
+        return self._session.ask(partial(self._set_variable, number, name, value))
+
+    def _set_variable(self, number: int, name: str, value: str) -> Mapping[str, Any]:
+        kept = self._session.kept(number)
+        nodes = kept.children() if isinstance(kept, Node) else kept
+        node = next((each for each in nodes if each.label == name), None)
+        if node is None:
+            raise BadRequest(f"there is no item {name[:80]} here")
+        return self._set(node, value)
+
+    def _set(self, node: Node, value: str) -> Mapping[str, Any]:
+        node.set(value)
+        self._channel.tell("invalidated", {"areas": ["variables"]})  # groups and redefinitions share the storage
+        return {"value": node.value, "type": node.picture, "variablesReference": 0}
+
+    def _do_evaluate(self, given: Arguments) -> Mapping[str, Any]:
+        name, frame, in_hex = given.text("expression"), given.number("frameId", 0), given.object("format").flag("hex")
+        return self._session.ask(partial(self._evaluate, name, frame, in_hex))
+
+    def _evaluate(self, name: str, frame: int, in_hex: bool) -> Mapping[str, Any]:
+        shown = self._shown_node(named(self._session.frame(frame).storage, name), in_hex)
+        return {"result": shown.pop("value"), **shown}
+
+    def _do_setExpression(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+        name, frame, value = given.text("expression"), given.number("frameId", 0), given.text("value")
+        return self._session.ask(lambda: self._set(named(self._session.frame(frame).storage, name), value))
+
+
+def _shown(breakpoint_: LineBreakpoint | FunctionBreakpoint) -> dict[str, Any]:
+    if isinstance(breakpoint_, FunctionBreakpoint):
+        verified, shown = breakpoint_.verified, {}
+    else:
+        verified = bool(breakpoint_.lines)
+        line = min(breakpoint_.lines, default=breakpoint_.wanted)
+        shown = {"line": line, "source": _source(breakpoint_.file)}
+    message = {} if verified else {"message": "no program that has run so far has such a statement"}
+    return {"id": breakpoint_.number, "verified": verified, **shown, **message}
+
+
+def _source(file: str) -> dict[str, Any]:
+    path = absolute(file)
+    return {"name": Path(path).name, **({"path": path} if Path(path).is_file() else {})}
+
+
+def _shown_frame(number: int, frame: Frame) -> dict[str, Any]:
+    file, line = split_place(frame.place)
+    shown = {"id": number, "name": frame.title, "line": line, "column": 1 if line else 0}
+    return {**shown, "source": _source(file)} if file else shown
+
+
+def _patterns(text: str) -> list[str]:
+    return [part.strip().upper() for part in text.split(",") if part.strip()]
+
+
+class DebugServer:
+    """Serves debuggers, one after the other.
+
+    Args:
+        port: the port on 127.0.0.1; 0 for any free port.
+        streams: read requests from the first and write to the second, instead of using a port.
+
+    Attributes:
+        port: the port; 0 with streams.
+
+    Raises:
+        OSError: the port is taken.
+    """
+
+    def __init__(self, port: int = 0, *, streams: tuple[BinaryIO, BinaryIO] | None = None) -> None:
+        self._client: _Client | None = None
+        self._configured = Event()
+        self._closed = False
+        self._listener = None if streams is not None else socket.create_server((LOOPBACK, port), backlog=5)
+        self._connection: socket.socket | None = None
+        self.port: int = 0 if self._listener is None else self._listener.getsockname()[1]
+        act = self._listen if streams is None else partial(self._serve, Channel(*streams))
+        self._thread = Thread(target=act, name="tdqsim debugger", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wait(self) -> None:
+        """Wait until a client has set its breakpoints."""
+        self._configured.wait()
+
+    def tell(self, event: str, body: Mapping[str, Any] | None = None) -> None:
+        """Send an event to the client, if there is one."""
+        if self._client is not None:
+            self._client.tell(event, body)
+
+    def close(self, exit_code: int = 0) -> None:
+        """Tell the client that the programs have ended, and stop serving."""
+        self._closed = True
+        self.tell("terminated")
+        self.tell("exited", {"exitCode": exit_code})
+        if self._client is not None:
+            self._client.close()
+        for each in (self._listener, self._connection):
+            if each is not None:
+                with suppress(OSError):
+                    each.shutdown(socket.SHUT_RDWR)
+        if self._listener is not None:
+            self._listener.close()
+            self._thread.join(_SENDING)
+
+    def _listen(self) -> None:
+        assert self._listener is not None
+        while not self._closed:
+            try:
+                connection, _address = self._listener.accept()
+            except OSError:
+                return
+            self._connection = connection
+            with suppress(OSError), connection:
+                # only sending is limited in time: a client may have nothing to ask for hours
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SENDING, 0))
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with connection.makefile("rb") as source, connection.makefile("wb") as target:
+                    self._serve(Channel(source, target))
+
+    def _serve(self, channel: Channel) -> None:
+        client = self._client = _Client(channel, self._configured.set)
+        client.serve()
+        self._client = None
+        self._configured.set()  # a client that leaves before it has set its breakpoints does not hold the programs
+
+
+class _Output(io.TextIOBase):
+    """Standard output as events of the client, which has the stream for messages."""
+
+    def __init__(self, server: DebugServer) -> None:
+        self._server = server
+
+    def write(self, text: str) -> int:
+        """Send a text."""
+        self._server.tell("output", {"category": "stdout", "output": text})
+        return len(text)
+
+
+@contextmanager
+def debugging(where: str) -> Iterator[DebugServer]:
+    """Serve debuggers while the block runs.
+
+    Args:
+        where: a port on 127.0.0.1, 0 for any free port; or ``stdio`` for the standard streams of the process, whose
+            other output the client gets as events.
+
+    Raises:
+        OSError: the port is taken.
+    """
+    if where != "stdio":
+        with DebugServer(int(where)) as server:
+            yield server
+        return
+    target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # for what does not pass through sys.stdout
+    with DebugServer(streams=(sys.stdin.buffer, target)) as server, redirect_stdout(_Output(server)):
+        yield server

@@ -1,0 +1,179 @@
+"""Breakpoints of a debugger: by line, by paragraph or program, by command, and by abend.
+
+A breakpoint on a line without a statement moves to the next statement of the file. Which lines have statements is known
+when a program is loaded; until then a breakpoint waits, unverified. A *function* breakpoint is a text:
+
+=============================  ==================================================================
+``PAY-CUSTOMER``               each entry of a paragraph or section of that name
+``PAYPROG``                    each start of a program of that name
+``PAYPROG.PAY-CUSTOMER``       a paragraph or section of one program
+``EXEC CICS WRITEQ TD``        each command with this verb and, in any order, these options
+``EXEC CICS LINK PROGRAM('B')``  the same, where the option has this argument
+=============================  ==================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Final
+
+from tdqsim.cobol.compiler import Module
+from tdqsim.cobol.debug_frames import absolute, place_of, split_place
+
+__all__ = ["Breakpoints", "FunctionBreakpoint", "LineBreakpoint"]
+
+_OPTION: Final = re.compile(r"[^\s()]+(?:\s*\((?:[^()]|\([^()]*\))*\))?")
+_COMMAND: Final = ("EXEC ", "EXECUTE ")
+
+
+@dataclass(slots=True, eq=False)
+class LineBreakpoint:
+    """A breakpoint on a line.
+
+    Attributes:
+        number: its number, for the client.
+        file: the absolute path.
+        wanted: the line that the client asked for.
+        lines: the lines with statements at which programs stop.
+    """
+
+    number: int
+    file: str
+    wanted: int
+    lines: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True, eq=False)
+class FunctionBreakpoint:
+    """A breakpoint on a paragraph, a section, a program or a command.
+
+    Attributes:
+        number: its number, for the client.
+        text: the text of the client, in upper case.
+        verified: whether a loaded program has such a paragraph or name; a command always counts.
+    """
+
+    number: int
+    text: str
+    verified: bool = False
+
+    @property
+    def options(self) -> list[str]:
+        """The verb and the options of a command; empty for a paragraph or program."""
+        return _options(self.text) if self.text.startswith(_COMMAND) else []
+
+
+def _options(command: str) -> list[str]:
+    """The verb and the options of ``EXEC CICS ...``, each without blanks outside its argument's quotes."""
+    found = _OPTION.findall(command.upper())
+    words = [" ".join(each.replace("(", " ( ").split()).replace(" ( ", "(") for each in found]
+    return [word for word in words[1:] if word not in ("CICS", "END-EXEC")]
+
+
+class Breakpoints:
+    """All breakpoints of a client.
+
+    Attributes:
+        abends: patterns of codes of abends that no HANDLE ABEND of the program handles.
+        handled: patterns of codes of abends that a HANDLE ABEND handles.
+    """
+
+    def __init__(self) -> None:
+        self.abends: tuple[str, ...] = ()
+        self.handled: tuple[str, ...] = ()
+        self._lines: dict[str, list[LineBreakpoint]] = {}
+        self._functions: list[FunctionBreakpoint] = []
+        self._commands: list[list[str]] = []
+        self._places: frozenset[str] = frozenset()
+        self._entries: frozenset[str] = frozenset()
+        self._modules: dict[Module, None] = {}
+
+    def set_lines(self, file: str, lines: Iterable[LineBreakpoint]) -> None:
+        """Replace the breakpoints of a file."""
+        self._lines[absolute(file)] = list(lines)
+        self._resolve()
+
+    def set_functions(self, functions: Iterable[FunctionBreakpoint]) -> None:
+        """Replace the breakpoints on paragraphs, programs and commands."""
+        self._functions = list(functions)
+        self._commands = [each.options for each in self._functions if each.options]
+        self._resolve()
+
+    def set_abends(self, abends: Sequence[str], handled: Sequence[str]) -> None:
+        """Replace the patterns of abend codes."""
+        self.abends, self.handled = tuple(abends), tuple(handled)
+
+    def meet(self, module: Module) -> list[LineBreakpoint | FunctionBreakpoint] | None:
+        """Take in a program that runs; returns the breakpoints that it verifies, None if it was known."""
+        if module in self._modules:
+            return None
+        before = self._verified()
+        self._modules[module] = None
+        self._resolve()
+        return [each for each in self._verified() if each not in before]
+
+    def _verified(self) -> list[LineBreakpoint | FunctionBreakpoint]:
+        lines = [each for some in self._lines.values() for each in some if each.lines]
+        return [*lines, *(each for each in self._functions if each.verified)]
+
+    def _resolve(self) -> None:
+        places, entries = set[str](), set[str]()
+        for module in list(self._modules):
+            for source in filter(None, module.symbols.sources):
+                for each in self._lines.get(absolute(source), ()):
+                    line = _statement_line(module, source, each.wanted)
+                    if line:
+                        each.lines.add(line)
+                        places.add(f"{source}:{line}")
+        for function in self._functions:
+            found = {place for module in self._modules for place in _entries(module, function.text)}
+            function.verified = bool(found or function.options)
+            entries |= found
+        self._places, self._entries = frozenset(places), frozenset(entries)
+
+    def at_place(self, place: str) -> str:
+        """Why to stop at a statement: ``breakpoint``, ``function breakpoint`` or an empty text."""
+        if place in self._places:
+            return "breakpoint"
+        return "function breakpoint" if place in self._entries else ""
+
+    def at_command(self, command: str) -> bool:
+        """Whether to stop at a command, as the program has it."""
+        if not self._commands:
+            return False
+        given = _options(command)
+        names = {each.partition("(")[0] for each in given}
+        return any(
+            given[:1] == wanted[:1] and all(each in (given if "(" in each else names) for each in wanted[1:])
+            for wanted in self._commands
+        )
+
+    def at_abend(self, code: str, *, handled: bool) -> bool:
+        """Whether to stop at an abend."""
+        return any(fnmatchcase(code, pattern) for pattern in (self.handled if handled else self.abends))
+
+
+def _statement_line(module: Module, source: str, wanted: int) -> int:
+    """The first line from a wanted one on that has a statement in a file; 0 if there is none."""
+    places = (split_place(place_of(module, mark)) for mark in module.symbols.statements)
+    return min((line for file, line in places if file == source and line >= wanted), default=0)
+
+
+def _entries(module: Module, text: str) -> list[str]:
+    """The places of the first statements of paragraphs with a name, or of a program's first statement."""
+    program, _, name = text.rpartition(".")
+    if program and program != module.program:
+        return []
+    marks = [each.first for each in module.symbols.paragraphs if each.name == name and each.first]
+    if not program and name == module.program and module.symbols.statements:
+        first = next((each.first for each in module.symbols.paragraphs if each.first), min(module.symbols.statements))
+        marks.append(min(first, _first_in_main_file(module)))
+    return [place_of(module, mark) for mark in marks]
+
+
+def _first_in_main_file(module: Module) -> int:
+    own = [mark for mark in module.symbols.statements if place_of(module, mark).startswith(f"{module.source}:")]
+    return min(own or module.symbols.statements)

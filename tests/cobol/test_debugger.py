@@ -1,0 +1,417 @@
+"""The debugger, with a client on a port: the programs run in the thread of an engine."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdqsim import Region, define_tdqueue
+from tdqsim.cobol import CobolPrograms
+from tdqsim.cobol.debug_adapter import DebugServer
+from tdqsim.core.engine import Engine
+
+from .dap import DebugClient, Refused
+
+pytestmark = pytest.mark.cobc
+
+MAIN = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. MAIN.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       77 WS-COUNT PIC S9(4) COMP VALUE 0.
+       01 CUSTOMER.
+          05 NAME PIC X(6) VALUE 'MILLER'.
+          05 AMOUNT PIC S9(5)V99 COMP-3 VALUE -1.25.
+          05 LINES-OF OCCURS 3.
+             10 LINE-NO PIC 99 VALUE 7.
+             10 LINE-TEXT PIC X(2) OCCURS 2 VALUE 'ab'.
+       01 SHOWN REDEFINES CUSTOMER PIC X(10).
+       PROCEDURE DIVISION.
+       FIRST-PARA.
+           PERFORM COUNT-UP.
+           PERFORM COUNT-UP UNTIL WS-COUNT > 2.
+           EXEC CICS WRITEQ TD QUEUE('OUT') FROM(NAME)
+           END-EXEC
+           EXEC CICS LINK PROGRAM('SUB') COMMAREA(CUSTOMER) END-EXEC
+           CALL 'CALLED' USING WS-COUNT.
+           EXEC CICS XCTL PROGRAM('LAST') END-EXEC
+           GOBACK.
+       COUNT-UP.
+           ADD 1 TO WS-COUNT.
+           CONTINUE.
+"""
+SUB = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. SUB.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       01 DFHCOMMAREA PIC X(6).
+       PROCEDURE DIVISION.
+           MOVE 'SCHULZ' TO DFHCOMMAREA
+           EXEC CICS RETURN END-EXEC.
+"""
+CALLED = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. CALLED.
+       DATA DIVISION.
+       LINKAGE SECTION.
+       01 N PIC S9(4) COMP.
+       PROCEDURE DIVISION USING N.
+           MOVE 99 TO N.
+           GOBACK.
+"""
+LAST = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. LAST.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 BAD PIC X(4) VALUE SPACES.
+       01 N REDEFINES BAD PIC S9(7) COMP-3.
+       PROCEDURE DIVISION.
+           EXEC CICS HANDLE ABEND LABEL(ON-ABEND) END-EXEC
+           EXEC CICS WRITEQ TD QUEUE('NONE') FROM(BAD) END-EXEC
+           GOBACK.
+       ON-ABEND.
+           ADD 1 TO N.
+           GOBACK.
+"""
+
+
+class Place:
+    """An engine with a region of these programs, a debug server, and a client of it."""
+
+    def __init__(self, folder, stack):
+        self.folder = folder
+        for name, text in (("MAIN", MAIN), ("SUB", SUB), ("CALLED", CALLED), ("LAST", LAST)):
+            (folder / f"{name}.cbl").write_text(text)
+        self.engine = stack.enter_context(Engine())
+        self.region = self.engine.make(Region, [define_tdqueue(name="OUT", type="INTRA")])
+        self.programs = self.engine.outside(
+            lambda: CobolPrograms(self.region, sources=[folder], cache=folder / "compiled")
+        ).result()
+        self.server = stack.enter_context(DebugServer())
+        self.client = DebugClient(self.server.port)
+        stack.callback(self.client.close)
+
+    @property
+    def main(self):
+        return self.folder / "MAIN.cbl"
+
+    def start(self, name="MAIN"):
+        return self.engine.submit(lambda: self.region.start(self.programs.handler(name)))
+
+    def out(self):
+        return self.engine.outside(lambda: self.region.peek("OUT")).result()
+
+
+@pytest.fixture
+def place(tmp_path):
+    with contextlib.ExitStack() as stack:
+        yield Place(tmp_path, stack)
+
+
+def test_breakpoints_on_lines_stop_and_show_storage_that_can_be_changed(place):
+    client = place.client
+    client.attach({place.main: [17]})
+    place.start()
+    assert client.event("breakpoint")["breakpoint"] | {"source": 0} == {
+        "id": 1, "verified": True, "line": 17, "source": 0
+    }  # fmt: skip
+    assert client.stopped() == ("breakpoint", [("MAIN FIRST-PARA", 17)])
+    assert client.frames[0]["source"] == {"name": "MAIN.cbl", "path": str(place.main)}
+    assert client.request("threads")["threads"][0]["id"] == client.thread
+
+    items = client.variables("WORKING-STORAGE")
+    assert list(items) == ["77 WS-COUNT", "01 CUSTOMER", "01 SHOWN"]
+    assert (items["77 WS-COUNT"]["value"], items["77 WS-COUNT"]["type"]) == ("3", "77 PIC S9(4) COMP")
+    assert items["01 SHOWN"]["type"] == "01 PIC X(10) REDEFINES CUSTOMER"
+    group = items["01 CUSTOMER"]["variablesReference"]
+    inside = client.below(group)
+    assert {name: (each["value"], each["type"]) for name, each in inside.items()} == {
+        "05 NAME": ("'MILLER'", "05 PIC X(6)"),
+        "05 AMOUNT": ("-1.25", "05 PIC S9(5)V99 COMP-3"),
+        "05 LINES-OF": ("3 occurrences", "05 OCCURS 3"),
+    }
+    assert client.below(group, format={"hex": True})["05 AMOUNT"]["value"] == "X'0000125D'"
+    table = inside["05 LINES-OF"]["variablesReference"]
+    second = client.below(table, start=1, count=1)
+    assert list(second) == ["LINES-OF (2)"]
+    line = client.below(second["LINES-OF (2)"]["variablesReference"])
+    assert (line["10 LINE-NO"]["value"], line["10 LINE-NO"]["evaluateName"]) == (
+        "7",
+        "LINE-NO OF LINES-OF OF CUSTOMER (2)",
+    )
+    texts = client.below(line["10 LINE-TEXT"]["variablesReference"])
+    assert {name: each["value"] for name, each in texts.items()} == {
+        "LINE-TEXT (2, 1)": "'ab'", "LINE-TEXT (2, 2)": "'ab'",
+    }  # fmt: skip
+
+    assert (
+        client.request("setVariable", variablesReference=group, name="05 NAME", value="'O''NEAL'")["value"]
+        == "'O''NEAL'"
+    )
+    assert client.evaluate("shown", format={"hex": True}) == "X'4F274E45414C0000125D'"
+    client.request("setExpression", expression="LINE-TEXT (2, 1)", value="X'0001'", frameId=client.frames[0]["id"])
+    assert client.evaluate("LINE-TEXT (2, 1)") == "X'0001'"
+    client.request("setVariable", variablesReference=group, name="05 AMOUNT", value="12.5")
+    assert client.evaluate("AMOUNT OF CUSTOMER") == "12.50"
+    with pytest.raises(Refused, match="does not fit"):
+        client.request("setVariable", variablesReference=group, name="05 AMOUNT", value="123456")
+    with pytest.raises(Refused, match="no item NOWHERE"):
+        client.evaluate("NOWHERE")
+
+    eib = client.variables("EIB")
+    assert eib["02 EIBRESP"]["value"] == "0"
+    client.request("continue", threadId=client.thread)
+    place.server.close()
+    assert place.out() == [b"O'NEAL"]
+
+
+def test_steps_go_in_over_and_out_of_performs_links_calls_and_xctl(place):
+    client = place.client
+    client.attach(stopOnEntry=True)
+    done = place.start()
+    assert client.stopped() == ("entry", [("MAIN FIRST-PARA", 15)])
+    assert client.go("stepIn") == ("step", [("MAIN COUNT-UP", 24)])
+    assert client.go("next") == ("step", [("MAIN COUNT-UP", 25)])
+    assert client.go("next") == ("step", [("MAIN FIRST-PARA", 16)])
+    assert client.go("stepIn")[1] == [("MAIN COUNT-UP", 24)]
+    assert client.go("stepOut")[1] == [("MAIN FIRST-PARA", 17)]
+    assert client.evaluate("WS-COUNT") == "3"
+    assert client.go("next")[1] == [("MAIN FIRST-PARA", 19)]
+    assert client.go("stepIn")[1] == [("SUB (LINK)", 7), ("MAIN FIRST-PARA", 19)]
+    assert client.evaluate("DFHCOMMAREA") == "'MILLER'"
+    assert client.evaluate("WS-COUNT", frame=1) == "3"
+    assert client.go("stepOut")[1] == [("MAIN FIRST-PARA", 20)]
+    assert client.evaluate("NAME") == "'SCHULZ'"
+    assert client.go("stepIn")[1] == [("CALLED (CALL)", 7), ("MAIN FIRST-PARA", 20)]
+    assert client.go("next")[1] == [("CALLED (CALL)", 8), ("MAIN FIRST-PARA", 20)]
+    assert client.go("next")[1] == [("MAIN FIRST-PARA", 21)]
+    assert client.evaluate("WS-COUNT") == "99"
+    assert client.go("next")[1] == [("LAST (XCTL)", 8), ("MAIN FIRST-PARA", 21)]
+    client.request("disconnect")
+    assert done.exception(60).code == "ASRA"
+
+
+def test_function_breakpoints_are_paragraphs_programs_and_commands(place):
+    client = place.client
+    functions = ["count-up", "SUB", "exec cics writeq td", "EXEC CICS LINK PROGRAM('OTHER')", "MAIN.NOWHERE"]
+    client.attach(functions=functions)
+    place.start()
+    for _time in range(3):
+        assert client.stopped() == ("function breakpoint", [("MAIN COUNT-UP", 24)])
+        client.request("continue")
+    assert client.stopped() == ("function breakpoint", [("MAIN FIRST-PARA", 17)])
+    assert client.go()[1][0] == ("SUB (LINK)", 7)
+    assert client.go()[1][0] == ("LAST (XCTL)", 9)
+    verified = [each["breakpoint"]["id"] for each in (m["body"] for m in client.events if m["event"] == "breakpoint")]
+    assert verified == [1, 2]
+
+
+def test_breakpoints_on_abends_stop_where_the_storage_still_is(place):
+    client = place.client
+    client.attach(abends={"filters": ["abend"], "filterOptions": [{"filterId": "handled", "condition": "X, AEY?"}]})
+    done = place.start()
+    assert client.stopped() == ("exception", [("LAST (XCTL)", 9), ("MAIN FIRST-PARA", 21)])
+    assert client.request("exceptionInfo", threadId=client.thread)["exceptionId"] == "AEYH"
+    assert client.go() == ("exception", [("LAST ON-ABEND (XCTL)", 12), ("MAIN FIRST-PARA", 21)])
+    assert client.request("exceptionInfo", threadId=client.thread)["exceptionId"] == "ASRA"
+    assert client.evaluate("N") == "X'20202020' (not valid)"
+    client.request("continue")
+    assert done.exception(60).code == "ASRA"
+
+
+def test_a_pause_stops_the_next_statement_and_other_tasks_wait(place):
+    client = place.client
+    client.attach()
+    client.request("pause", threadId=1)
+    done = place.start("SUB")
+    assert client.stopped()[0] == "pause"
+    assert not done.done()
+    with pytest.raises(Refused, match="no address now"):
+        client.evaluate("DFHCOMMAREA")
+    assert client.variables("LINKAGE")["01 DFHCOMMAREA"]["value"] == "no storage"
+    client.request("disconnect")
+    assert done.exception(60).code == "ASRA"  # there is no COMMAREA
+
+
+def test_a_client_that_is_gone_lets_the_programs_go_on(place):
+    client = place.client
+    client.attach(functions=["MAIN"])
+    done = place.start("MAIN")
+    client.stopped()
+    client.socket.shutdown(socket.SHUT_RDWR)
+    assert done.exception(60).code == "ASRA"
+    again = DebugClient(place.server.port)
+    again.attach(functions=["SUB"])
+    place.start("SUB")
+    assert again.stopped()[1] == [("SUB", 7)]
+    again.close()
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"POST / HTTP/1.1\r\nHost: here\r\nContent-Length: 2\r\n\r\n{}",
+        b"Content-Length: 99999999\r\n\r\n",
+        b"Content-Length: 2\r\n\r\n[]",
+        b"Content-Length: 3\r\n\r\n[[[",
+        b"Content-Length: 14\r\n\r\n" + b'{"type": "no"}',
+        b"X" * 5000,
+    ],
+)
+def test_what_is_no_request_ends_the_connection(place, sent):
+    place.client.socket.sendall(sent)
+    place.client.socket.shutdown(socket.SHUT_WR)
+    with contextlib.suppress(ConnectionResetError):
+        assert place.client.file.read() == b""
+    again = DebugClient(place.server.port)
+    assert again.request("initialize")["supportsSetVariable"]
+    again.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("setBreakpoints", {"source": {"path": 5}}),
+        ("setBreakpoints", {"source": [], "breakpoints": []}),
+        ("setBreakpoints", {"source": {"path": "x"}, "breakpoints": [{"line": -1}]}),
+        ("setBreakpoints", {"source": {"path": "x"}, "breakpoints": [{"line": 1}] * 10_001}),
+        ("setFunctionBreakpoints", {"breakpoints": ["x"]}),
+        ("variables", {"variablesReference": "1"}),
+        ("variables", {"variablesReference": 1}),
+        ("stackTrace", {"threadId": 99}),
+        ("evaluate", {"expression": "x" * 10_001}),
+        ("evaluate", {"expression": "NAME", "frameId": 1}),
+        ("continue", {}),
+        ("next", {}),
+        ("__init__", {}),
+        ("unknown", {}),
+    ],
+)
+def test_wrong_requests_are_answered_by_an_error(place, command, arguments):
+    place.client.request("initialize")
+    with pytest.raises(Refused):
+        place.client.request(command, **arguments)
+    assert place.client.request("threads") == {"threads": []}
+
+
+def test_programs_run_without_hooks_before_and_after(place):
+    assert place.programs.settings.on_statement is None
+    place.client.attach()
+    assert place.programs.settings.on_statement is not None
+    place.client.request("disconnect")
+    assert place.programs.settings.on_statement is None
+
+
+def start(*words, folder):
+    """Start a command that names its port; returns the process and the port."""
+    process = subprocess.Popen(
+        [sys.executable, *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    lines = []
+    for line in process.stdout:
+        lines.append(line)
+        if (match := re.search(r"Waiting for a debugger on port (\d+)", line)) is not None:
+            return process, int(match[1])
+    raise AssertionError("".join(lines))
+
+
+def run(*words, folder):
+    """Start a command that names its port; returns the process and a client of it."""
+    process, port = start(*words, folder=folder)
+    return process, DebugClient(port)
+
+
+@pytest.fixture
+def sub(tmp_path):
+    """A program that writes a record."""
+    source = tmp_path / "ONE.cbl"
+    source.write_text(CALLED.replace("CALLED", "ONE").replace("USING N", "").replace("LINKAGE", "WORKING-STORAGE"))
+    return source
+
+
+def test_tdq_cobol_run_waits_for_a_debugger(sub):
+    command = ["-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
+    process, client = run(*command, "cobol", "run", str(sub), "--debug", "0", folder=sub.parent)
+    client.attach({sub: [7]})
+    assert client.stopped() == ("breakpoint", [("ONE", 7)])
+    assert client.go("next")[1] == [("ONE", 8)]
+    assert client.evaluate("n") == "99"
+    client.request("continue", threadId=client.thread)
+    client.event("terminated")
+    client.close()
+    assert process.communicate(timeout=60)[0] == ""
+    assert process.returncode == 0
+
+
+def test_pytest_waits_for_a_debugger(sub):
+    (sub.parent / "test_one.py").write_text(
+        "from pathlib import Path\n"
+        "from tdqsim.cobol import CobolPrograms\n"
+        "def test_one(tdq_region):\n"
+        "    programs = CobolPrograms(tdq_region, sources=['.'], cache='compiled')\n"
+        "    handle = tdq_region.start(programs.handler('ONE'))\n"
+        "    tdq_region.run()\n"
+        "    handle.result()\n"
+    )
+    options = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--tdq-debug=0", "test_one.py"]
+    process, client = run("-m", "pytest", *options, folder=sub.parent)
+    client.attach(functions=["ONE"])
+    assert client.stopped() == ("function breakpoint", [("ONE", 7)])
+    client.request("continue", threadId=client.thread)
+    client.event("terminated")
+    client.close()
+    assert "1 passed" in process.communicate(timeout=60)[0]
+
+
+def test_a_debugger_on_standard_streams_gets_the_output_as_events(sub):
+    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
+    with subprocess.Popen(
+        [*command, "cobol", "run", str(sub), "--debug", "stdio"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        client = DebugClient(streams=(process.stdout, process.stdin))
+        client.attach(functions=["ONE"])
+        assert client.stopped()[0] == "function breakpoint"
+        client.request("continue", threadId=client.thread)
+        client.event("terminated")
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def test_a_port_that_cannot_be_is_refused(sub):
+    from typer.testing import CliRunner
+
+    from tdqsim.cli.cobol import app
+
+    done = CliRunner().invoke(app, ["run", str(sub), "--debug", "70000"])
+    assert "--debug 70000: must be a port from 0 to 65535, or stdio" in str(done.exception)
+
+
+@pytest.mark.slow
+def test_the_client_of_vs_codes_own_tests_attaches_stops_and_steps(sub):
+    if shutil.which("npm") is None:
+        pytest.skip("npm is not installed")
+    shutil.copy(Path(__file__).with_name("testsupport.mjs"), sub.parent)
+    (sub.parent / "package.json").write_text('{"type": "module", "private": true}', "utf-8")
+    words = ["npm", "install", "--no-audit", "--no-fund", "--silent", "@vscode/debugadapter-testsupport@1.68"]
+    if subprocess.run(words, cwd=sub.parent, check=False, timeout=600).returncode:
+        pytest.skip("npm cannot install @vscode/debugadapter-testsupport")
+    command = ["-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
+    process, port = start(*command, "cobol", "run", str(sub), "--debug", "0", folder=sub.parent)
+    done = subprocess.run(
+        ["node", "testsupport.mjs", str(port), str(sub)], cwd=sub.parent, capture_output=True, text=True, check=False
+    )
+    process.communicate(timeout=60)
+    assert done.stdout == "WORKING-STORAGE 01 N = 99 01 PIC S9(4) COMP\n", done.stderr
+    assert process.returncode == 0
