@@ -62,13 +62,13 @@ class DebugClient:
     def attach(self, lines=None, functions=(), abends=None, **arguments):
         """Attach with breakpoints: lines by file, texts of paragraphs and commands, options of exception breakpoints."""
         self.request("initialize", adapterID="tdq")
+        self.request("attach", **arguments)
         self.event("initialized")
         for file, numbers in (lines or {}).items():
             breakpoints = [{"line": number} for number in numbers]
             self.request("setBreakpoints", source={"path": str(file)}, breakpoints=breakpoints)
         self.request("setFunctionBreakpoints", breakpoints=[{"name": text} for text in functions])
         self.request("setExceptionBreakpoints", **(abends or {"filters": []}))
-        self.request("attach", **arguments)
         self.request("configurationDone")
 
     def stopped(self):

@@ -409,9 +409,11 @@ def test_the_client_of_vs_codes_own_tests_attaches_stops_and_steps(sub):
         pytest.skip("npm cannot install @vscode/debugadapter-testsupport")
     command = ["-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
     process, port = start(*command, "cobol", "run", str(sub), "--debug", "0", folder=sub.parent)
-    done = subprocess.run(
-        ["node", "testsupport.mjs", str(port), str(sub)], cwd=sub.parent, capture_output=True, text=True, check=False
-    )
-    process.communicate(timeout=60)
+    words = ["node", "testsupport.mjs", str(port), str(sub)]
+    try:
+        done = subprocess.run(words, cwd=sub.parent, capture_output=True, text=True, check=False, timeout=120)
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
     assert done.stdout == "WORKING-STORAGE 01 N = 99 01 PIC S9(4) COMP\n", done.stderr
     assert process.returncode == 0

@@ -6,8 +6,8 @@ const client = new DebugClient("node", "unused", "tdq", undefined, true);
 client.defaultTimeout = 60000;
 await client.start(Number(port));
 await Promise.all([
-  client.waitForEvent("initialized").then(() => client.configurationSequence()),
-  client.initializeRequest().then(() => client.attachRequest({ stopOnEntry: true })),
+  client.configurationSequence(),
+  client.launch({ stopOnEntry: true }),
   client.assertStoppedLocation("entry", { path: program, line: 7 }),
 ]);
 const thread = (await client.threadsRequest()).body.threads[0].id;
@@ -20,5 +20,4 @@ const scopes = (await client.scopesRequest({ frameId: frame.id })).body.scopes;
 const variables = (await client.variablesRequest({ variablesReference: scopes[0].variablesReference })).body.variables;
 console.log(scopes[0].name, variables.map((each) => `${each.name} = ${each.value} ${each.type}`).join("; "));
 await Promise.all([client.continueRequest({ threadId: thread }), client.waitForEvent("terminated")]);
-await client.disconnectRequest().catch(() => undefined);
 process.exit(0);

@@ -126,8 +126,8 @@ class _Client:
             self._channel.respond(request, problem=str(error))
             return
         self._channel.respond(request, body)
-        if request.command == "initialize":
-            self._channel.tell("initialized")
+        if request.command in ("attach", "launch"):
+            self._channel.tell("initialized")  # the client sets its breakpoints next
         elif request.command == "configurationDone":
             self._configured()
 
