@@ -407,7 +407,8 @@ def debugging(where: str) -> Iterator[DebugServer]:
         with DebugServer(int(where)) as server:
             yield server
         return
+    source = os.fdopen(os.dup(sys.stdin.fileno()), "rb")  # the interpreter cannot close a stream that a thread reads
     target = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # for what does not pass through sys.stdout
-    with DebugServer(streams=(sys.stdin.buffer, target)) as server, redirect_stdout(_Output(server)):
+    with DebugServer(streams=(source, target)) as server, redirect_stdout(_Output(server)):
         yield server
