@@ -7,24 +7,31 @@ ever while no debugger is attached. Abends are reported here by the levels, whic
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Any, Final, Protocol
 from weakref import WeakSet
 
-if TYPE_CHECKING:
-    from tdqsim.cobol.level import Level
-    from tdqsim.cobol.settings import Settings, Watcher
+__all__ = ["Debugger", "Watched", "attach", "debugged", "detach", "note_abend", "register"]
 
-__all__ = ["Debugger", "attach", "debugged", "detach", "note_abend", "register"]
+
+class Watched(Protocol):
+    """The part of the settings of a region's programs that a debugger changes.
+
+    Attributes:
+        on_statement: called with each statement: the level, the statement and its place; None for no function.
+    """
+
+    on_statement: Callable[[Any, str, str], object] | None
 
 
 class Debugger(Protocol):
     """What the programs call while it is attached, in the thread in which they run."""
 
-    def on_statement(self, level: Level, what: str, place: str) -> object:
+    def on_statement(self, level: Any, what: str, place: str) -> object:
         """A statement or command is about to run; see :data:`~tdqsim.cobol.settings.Watcher`."""
 
-    def on_abend(self, level: Level, error: BaseException, *, handled: bool) -> object:
+    def on_abend(self, level: Any, error: BaseException, *, handled: bool) -> object:
         """A program abends; ``handled`` if a HANDLE ABEND label of this program gets control."""
 
 
@@ -35,7 +42,7 @@ class _Attached:
 
     def __init__(self) -> None:
         self.debugger: Debugger | None = None
-        self.known: WeakSet[Settings] = WeakSet()
+        self.known: WeakSet[Watched] = WeakSet()
         self.lock = Lock()
 
 
@@ -47,17 +54,17 @@ class _Both:
 
     __slots__ = ("debugger", "own")
 
-    def __init__(self, debugger: Debugger, own: Watcher | None) -> None:
+    def __init__(self, debugger: Debugger, own: Callable[[Any, str, str], object] | None) -> None:
         self.debugger = debugger
         self.own = own
 
-    def __call__(self, level: Level, what: str, place: str) -> None:
+    def __call__(self, level: Any, what: str, place: str) -> None:
         self.debugger.on_statement(level, what, place)
         if self.own is not None:
             self.own(level, what, place)
 
 
-def register(settings: Settings) -> None:
+def register(settings: Watched) -> None:
     """Add the programs of a region."""
     with _ATTACHED.lock:
         _ATTACHED.known.add(settings)
@@ -88,7 +95,7 @@ def debugged() -> bool:
     return _ATTACHED.debugger is not None
 
 
-def note_abend(level: Level, error: BaseException, *, handled: bool) -> None:
+def note_abend(level: Any, error: BaseException, *, handled: bool) -> None:
     """Report an abend to the debugger, while the storage of the level's programs exists."""
     if _ATTACHED.debugger is not None:
         _ATTACHED.debugger.on_abend(level, error, handled=handled)
