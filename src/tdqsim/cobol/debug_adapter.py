@@ -22,10 +22,10 @@ from typing import Any, BinaryIO, Final, Self
 
 from tdqsim.cobol import watching
 from tdqsim.cobol.debug_breakpoints import FunctionBreakpoint, LineBreakpoint
-from tdqsim.cobol.debug_frames import Frame, absolute, split_place
-from tdqsim.cobol.debug_protocol import Arguments, BadMessage, BadRequest, Channel, Request
-from tdqsim.cobol.debug_session import DebugSession, Stop
-from tdqsim.cobol.debug_variables import EIB, Node, named, roots
+from tdqsim.cobol.debug_frames import ProgramFrame, absolute, split_place
+from tdqsim.cobol.debug_protocol import BadMessage, BadRequest, DebugArguments, DebugRequest, DebugStream
+from tdqsim.cobol.debug_session import DebugSession, DebugStop
+from tdqsim.cobol.debug_variables import EIB, StorageItem, named, roots
 from tdqsim.cobol.level import watch_statements
 from tdqsim.errors import TdqError
 
@@ -73,17 +73,17 @@ class _Client:
         ended: whether the client has disconnected in order.
     """
 
-    def __init__(self, channel: Channel, configured: Callable[[], object]) -> None:
+    def __init__(self, channel: DebugStream, configured: Callable[[], object]) -> None:
         self._channel = channel
         self._configured = configured
         self._session = DebugSession(self._stopped, self._verified)
         self._numbers = 0
-        self._stop: Stop | None = None
+        self._stop: DebugStop | None = None
         self.ended = False
 
     # -- events; in the thread of the region --------------------------------------------------------------------------
 
-    def _stopped(self, stop: Stop) -> None:
+    def _stopped(self, stop: DebugStop) -> None:
         self._stop = stop
         body = {"reason": stop.reason, "threadId": stop.thread, "allThreadsStopped": True, "description": stop.text}
         self.tell("stopped", {**body, "text": stop.text} if stop.reason == "exception" else body)
@@ -115,7 +115,7 @@ class _Client:
         finally:
             self.close()
 
-    def _serve(self, request: Request) -> None:
+    def _serve(self, request: DebugRequest) -> None:
         act = getattr(self, f"_do_{request.command}", None) if request.command.isalpha() else None
         if act is None:
             self._channel.respond(request, problem=f"request {request.command[:40]} is not supported")
@@ -131,22 +131,22 @@ class _Client:
         elif request.command == "configurationDone":
             self._configured()
 
-    def _do_initialize(self, _given: Arguments) -> Mapping[str, Any]:
+    def _do_initialize(self, _given: DebugArguments) -> Mapping[str, Any]:
         return _CAPABILITIES
 
-    def _do_launch(self, given: Arguments) -> None:
+    def _do_launch(self, given: DebugArguments) -> None:
         self._do_attach(given)
 
-    def _do_attach(self, given: Arguments) -> None:
+    def _do_attach(self, given: DebugArguments) -> None:
         if given.flag("stopOnEntry"):
             self._session.pause("entry")
         watching.attach(self._session)
         watch_statements()
 
-    def _do_configurationDone(self, _given: Arguments) -> None:  # noqa: N802  (the name of the request)
+    def _do_configurationDone(self, _given: DebugArguments) -> None:  # noqa: N802  (the name of the request)
         pass
 
-    def _do_disconnect(self, _given: Arguments) -> None:
+    def _do_disconnect(self, _given: DebugArguments) -> None:
         self.ended = True
         self.close()
 
@@ -154,46 +154,46 @@ class _Client:
         self._numbers += 1
         return self._numbers
 
-    def _do_setBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_setBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         file = absolute(given.object("source").text("path"))
         lines = [LineBreakpoint(self._number(), file, each.number("line")) for each in given.objects("breakpoints")]
         self._session.breakpoints.set_lines(file, lines)
         return {"breakpoints": [_shown(each) for each in lines]}
 
-    def _do_setFunctionBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_setFunctionBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         texts = [" ".join(each.text("name").upper().split()) for each in given.objects("breakpoints")]
         functions = [FunctionBreakpoint(self._number(), text) for text in texts]
         self._session.breakpoints.set_functions(functions)
         return {"breakpoints": [_shown(each) for each in functions]}
 
-    def _do_setExceptionBreakpoints(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_setExceptionBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         wanted = dict.fromkeys(given.texts("filters"), "*")
         wanted |= {each.text("filterId"): each.text("condition", "*") for each in given.objects("filterOptions")}
         patterns = (_patterns(wanted.get(name, "")) for name in _ABENDS)
         self._session.breakpoints.set_abends(*patterns)
         return {"breakpoints": [{"verified": name in _ABENDS} for name in wanted]}
 
-    def _do_pause(self, _given: Arguments) -> None:
+    def _do_pause(self, _given: DebugArguments) -> None:
         self._session.pause()
 
-    def _do_continue(self, _given: Arguments) -> Mapping[str, Any]:
+    def _do_continue(self, _given: DebugArguments) -> Mapping[str, Any]:
         self._session.go_on()
         return {"allThreadsContinued": True}
 
-    def _do_next(self, _given: Arguments) -> None:
+    def _do_next(self, _given: DebugArguments) -> None:
         self._session.go_on("next")
 
-    def _do_stepIn(self, _given: Arguments) -> None:  # noqa: N802
+    def _do_stepIn(self, _given: DebugArguments) -> None:  # noqa: N802
         self._session.go_on("stepIn")
 
-    def _do_stepOut(self, _given: Arguments) -> None:  # noqa: N802
+    def _do_stepOut(self, _given: DebugArguments) -> None:  # noqa: N802
         self._session.go_on("stepOut")
 
-    def _do_threads(self, _given: Arguments) -> Mapping[str, Any]:
+    def _do_threads(self, _given: DebugArguments) -> Mapping[str, Any]:
         threads = self._session.threads()
         return {"threads": [{"id": number, "name": name} for number, name in threads]}
 
-    def _do_stackTrace(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_stackTrace(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         frames = self._session.ask(partial(self._session.stack, given.number("threadId")))
         first, count = given.number("startFrame", 0), given.number("levels", 0) or len(frames)
         return {
@@ -201,14 +201,14 @@ class _Client:
             "totalFrames": len(frames),
         }
 
-    def _do_exceptionInfo(self, _given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_exceptionInfo(self, _given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         stop = self._stop
         if stop is None or stop.reason != "exception":
             raise BadRequest("no program has stopped at an abend")
         code = stop.text.partition("abend ")[2][:4]
         return {"exceptionId": code, "description": stop.text, "breakMode": "always"}
 
-    def _do_scopes(self, given: Arguments) -> Mapping[str, Any]:
+    def _do_scopes(self, given: DebugArguments) -> Mapping[str, Any]:
         return {"scopes": self._session.ask(partial(self._scopes, given.number("frameId")))}
 
     def _scopes(self, number: int) -> list[dict[str, Any]]:
@@ -225,7 +225,7 @@ class _Client:
             if nodes
         ]
 
-    def _do_variables(self, given: Arguments) -> Mapping[str, Any]:
+    def _do_variables(self, given: DebugArguments) -> Mapping[str, Any]:
         in_hex = given.object("format").flag("hex")
         start, count = given.number("start", 0), given.number("count", 0) or _PAGE
         number = given.number("variablesReference")
@@ -233,10 +233,10 @@ class _Client:
 
     def _variables(self, number: int, start: int, count: int, in_hex: bool) -> list[dict[str, Any]]:
         kept = self._session.kept(number)
-        nodes = kept.children(start, count) if isinstance(kept, Node) else kept[start : start + count]
+        nodes = kept.children(start, count) if isinstance(kept, StorageItem) else kept[start : start + count]
         return [self._shown_node(node, in_hex) for node in nodes]
 
-    def _shown_node(self, node: Node, in_hex: bool) -> dict[str, Any]:
+    def _shown_node(self, node: StorageItem, in_hex: bool) -> dict[str, Any]:
         shown = {"name": node.label, "type": node.picture, "variablesReference": 0, "evaluateName": node.reference}
         shown["value"] = node.hex if in_hex and not node.is_table else node.value
         if node.is_table:
@@ -245,24 +245,24 @@ class _Client:
             shown["variablesReference"] = self._session.keep(node)
         return shown
 
-    def _do_setVariable(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_setVariable(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         number, name, value = given.number("variablesReference"), given.text("name"), given.text("value")
         return self._session.ask(partial(self._set_variable, number, name, value))
 
     def _set_variable(self, number: int, name: str, value: str) -> Mapping[str, Any]:
         kept = self._session.kept(number)
-        nodes = kept.children() if isinstance(kept, Node) else kept
+        nodes = kept.children() if isinstance(kept, StorageItem) else kept
         node = next((each for each in nodes if each.label == name), None)
         if node is None:
             raise BadRequest(f"there is no item {name[:80]} here")
         return self._set(node, value)
 
-    def _set(self, node: Node, value: str) -> Mapping[str, Any]:
+    def _set(self, node: StorageItem, value: str) -> Mapping[str, Any]:
         node.set(value)
         self._channel.tell("invalidated", {"areas": ["variables"]})  # groups and redefinitions share the storage
         return {"value": node.value, "type": node.picture, "variablesReference": 0}
 
-    def _do_evaluate(self, given: Arguments) -> Mapping[str, Any]:
+    def _do_evaluate(self, given: DebugArguments) -> Mapping[str, Any]:
         name, frame, in_hex = given.text("expression"), given.number("frameId", 0), given.object("format").flag("hex")
         return self._session.ask(partial(self._evaluate, name, frame, in_hex))
 
@@ -270,7 +270,7 @@ class _Client:
         shown = self._shown_node(named(self._session.frame(frame).storage, name), in_hex)
         return {"result": shown.pop("value"), **shown}
 
-    def _do_setExpression(self, given: Arguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_setExpression(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
         name, frame, value = given.text("expression"), given.number("frameId", 0), given.text("value")
         return self._session.ask(lambda: self._set(named(self._session.frame(frame).storage, name), value))
 
@@ -291,7 +291,7 @@ def _source(file: str) -> dict[str, Any]:
     return {"name": Path(path).name, **({"path": path} if Path(path).is_file() else {})}
 
 
-def _shown_frame(number: int, frame: Frame) -> dict[str, Any]:
+def _shown_frame(number: int, frame: ProgramFrame) -> dict[str, Any]:
     file, line = split_place(frame.place)
     shown = {"id": number, "name": frame.title, "line": line, "column": 1 if line else 0}
     return {**shown, "source": _source(file)} if file else shown
@@ -322,7 +322,7 @@ class DebugServer:
         self._listener = None if streams is not None else socket.create_server((LOOPBACK, port), backlog=5)
         self._connection: socket.socket | None = None
         self.port: int = 0 if self._listener is None else self._listener.getsockname()[1]
-        act = self._listen if streams is None else partial(self._serve, Channel(*streams))
+        act = self._listen if streams is None else partial(self._serve, DebugStream(*streams))
         self._thread = Thread(target=act, name="tdqsim debugger", daemon=True)
         self._thread.start()
 
@@ -371,9 +371,9 @@ class DebugServer:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SENDING, 0))
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 with connection.makefile("rb") as source, connection.makefile("wb") as target:
-                    self._serve(Channel(source, target))
+                    self._serve(DebugStream(source, target))
 
-    def _serve(self, channel: Channel) -> None:
+    def _serve(self, channel: DebugStream) -> None:
         client = self._client = _Client(channel, self._configured.set)
         client.serve()
         self._client = None

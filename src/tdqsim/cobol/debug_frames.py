@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Depth",
-    "Frame",
+    "ProgramFrame",
     "absolute",
     "depth_of",
     "frames_of",
@@ -45,7 +45,7 @@ Depth = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class ProgramFrame:
     """One program of the call stack.
 
     Attributes:
@@ -103,21 +103,21 @@ def _performs(level: Level, program: int) -> int:
     return max(last - base - performs.stack, 0) // performs.entry
 
 
-def frames_of(task: Task, place: str = "") -> list[Frame]:
+def frames_of(task: Task, place: str = "") -> list[ProgramFrame]:
     """The call stack of a task, the running program first.
 
     Args:
         task: the task, which runs or waits.
         place: the file and line of the running statement, where the caller knows it.
     """
-    frames: list[Frame] = []
+    frames: list[ProgramFrame] = []
     for level in reversed(levels_of(task)):
         programs = list(_programs(level))
         for number, program in enumerate(programs):
             module = level.module_of(program)
             where = place if place and not frames else level.libcob.place(program)
             frames.append(
-                Frame(
+                ProgramFrame(
                     level.libcob.module_name(program),
                     module,
                     level,

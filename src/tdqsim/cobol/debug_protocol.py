@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["Arguments", "BadMessage", "BadRequest", "Channel", "Request"]
+__all__ = ["BadMessage", "BadRequest", "DebugArguments", "DebugRequest", "DebugStream"]
 
 _LENGTH: Final = re.compile(rb"Content-Length: *([0-9]{1,8})\r\n", re.IGNORECASE)
 _HEADER: Final = 1000
@@ -35,7 +35,7 @@ class BadRequest(TdqError):
     """A request has an argument that is missing, of the wrong type, or too large."""
 
 
-class Arguments:
+class DebugArguments:
     """The arguments of a request, or an object in them."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -74,7 +74,7 @@ class Arguments:
             raise BadRequest(f"{name} must be true or false")
         return value
 
-    def object(self, name: str) -> Arguments:
+    def object(self, name: str) -> DebugArguments:
         """An object; an empty one if it is missing.
 
         Raises:
@@ -82,7 +82,7 @@ class Arguments:
         """
         return _object(self._values.get(name) or {}, name)
 
-    def objects(self, name: str) -> list[Arguments]:
+    def objects(self, name: str) -> list[DebugArguments]:
         """A list of at most 10,000 objects; an empty one if it is missing.
 
         Raises:
@@ -96,7 +96,7 @@ class Arguments:
         Raises:
             BadRequest: it is not such a list.
         """
-        return [Arguments({name: each}).text(name) for each in self._list(name)]
+        return [DebugArguments({name: each}).text(name) for each in self._list(name)]
 
     def _list(self, name: str) -> list[Any]:
         value = self._values.get(name) or []
@@ -105,13 +105,13 @@ class Arguments:
         return value
 
 
-def _object(value: Any, name: str) -> Arguments:
+def _object(value: Any, name: str) -> DebugArguments:
     if not isinstance(value, dict):
         raise BadRequest(f"{name} must be an object")
-    return Arguments(value)
+    return DebugArguments(value)
 
 
-class Request:
+class DebugRequest:
     """A request of a client.
 
     Attributes:
@@ -120,13 +120,13 @@ class Request:
         arguments: its arguments.
     """
 
-    def __init__(self, number: int, command: str, arguments: Arguments) -> None:
+    def __init__(self, number: int, command: str, arguments: DebugArguments) -> None:
         self.number = number
         self.command = command
         self.arguments = arguments
 
 
-class Channel:
+class DebugStream:
     """Reads requests from a client, and writes responses and events to it; any thread may write.
 
     Args:
@@ -140,7 +140,7 @@ class Channel:
         self._lock = Lock()
         self._written = 0
 
-    def read(self) -> Request | None:
+    def read(self) -> DebugRequest | None:
         """The next request; None when the client has closed the connection.
 
         Raises:
@@ -160,8 +160,8 @@ class Channel:
         if not isinstance(message, dict) or message.get("type") != "request":
             raise BadMessage("a message is not a request")
         try:
-            values = Arguments(message)
-            return Request(values.number("seq"), values.text("command"), values.object("arguments"))
+            values = DebugArguments(message)
+            return DebugRequest(values.number("seq"), values.text("command"), values.object("arguments"))
         except BadRequest as error:
             raise BadMessage(str(error)) from None
 
@@ -182,7 +182,7 @@ class Channel:
             raise BadMessage(f"a header must give a Content-Length of at most {_BODY} bytes")
         return length
 
-    def respond(self, request: Request, body: Mapping[str, Any] | None = None, *, problem: str = "") -> None:
+    def respond(self, request: DebugRequest, body: Mapping[str, Any] | None = None, *, problem: str = "") -> None:
         """Write the response to a request; one with a problem is an error."""
         message: dict[str, Any] = {"type": "response", "request_seq": request.number, "command": request.command}
         message |= {"success": not problem, **({"body": body} if body is not None else {})}

@@ -20,15 +20,15 @@ from tdqsim.cics import Abend, Condition
 from tdqsim.cics.internals import has_ended
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cobol.debug_breakpoints import Breakpoints, FunctionBreakpoint, LineBreakpoint
-from tdqsim.cobol.debug_frames import Depth, Frame, depth_of, frames_of, levels_of
-from tdqsim.cobol.debug_variables import Node
+from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of
+from tdqsim.cobol.debug_variables import StorageItem
 from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cobol.level import Level
 
-__all__ = ["DebugSession", "NotStopped", "Stop"]
+__all__ = ["DebugSession", "DebugStop", "NotStopped"]
 
 T = TypeVar("T")
 _PROGRAM_CHECK: Final = "ASRA"
@@ -43,7 +43,7 @@ class NotStopped(TdqError):
 
 
 @dataclass(frozen=True, slots=True)
-class Stop:
+class DebugStop:
     """Why a program has stopped.
 
     Attributes:
@@ -84,7 +84,7 @@ class DebugSession:
 
     def __init__(
         self,
-        stopped: Callable[[Stop], object],
+        stopped: Callable[[DebugStop], object],
         verified: Callable[[LineBreakpoint | FunctionBreakpoint], object],
     ) -> None:
         self.breakpoints = Breakpoints()
@@ -100,13 +100,13 @@ class DebugSession:
         self._tasks: dict[int, Task] = {}
         self._seen = 0
         self._stopped: tuple[Task, str] | None = None
-        self._frames: list[Frame] = []
-        self._nodes: list[Node | list[Node]] = []
+        self._frames: list[ProgramFrame] = []
+        self._nodes: list[StorageItem | list[StorageItem]] = []
 
     # -- the thread of the region -------------------------------------------------------------------------------------
 
     def on_statement(self, level: Level, what: str, place: str) -> None:
-        """Stop before a statement or command if a breakpoint, a step or a pause asks for it."""
+        """DebugStop before a statement or command if a breakpoint, a step or a pause asks for it."""
         if not self._open:
             return
         for each in self.breakpoints.meet(level.module_of(level.running)) or ():
@@ -138,7 +138,7 @@ class DebugSession:
         return depth < step.depth if step.mode == _OUT else depth <= step.depth
 
     def on_abend(self, level: Level, error: BaseException, *, handled: bool) -> None:
-        """Stop where a program abends, if the client asks for it."""
+        """DebugStop where a program abends, if the client asks for it."""
         if not self._open or not isinstance(error, Exception) or vars(error).get("cobol_stopped"):
             return
         code = _code(error)
@@ -157,7 +157,7 @@ class DebugSession:
             self._stopped = (task, place)
             self._frames, self._nodes = [], []
         try:
-            self._tell_stopped(Stop(self._thread_of(task), reason, text))
+            self._tell_stopped(DebugStop(self._thread_of(task), reason, text))
             while (call := self._work.get()) is not None:
                 call()
         finally:
@@ -217,7 +217,7 @@ class DebugSession:
         return call()
 
     def pause(self, reason: str = "pause") -> None:
-        """Stop the next statement of any program."""
+        """DebugStop the next statement of any program."""
         self._pause = reason
 
     def go_on(self, mode: str = "continue") -> None:
@@ -256,7 +256,7 @@ class DebugSession:
         self._forget_ended()
         return [(number, f"task {task.number} {task.transid}") for number, task in self._tasks.items()]
 
-    def stack(self, thread: int) -> list[tuple[int, Frame]]:
+    def stack(self, thread: int) -> list[tuple[int, ProgramFrame]]:
         """The call stack of a task, each frame with its number for :meth:`frame`."""
         task = self._tasks.get(thread)
         if task is None:
@@ -267,20 +267,20 @@ class DebugSession:
         self._frames += frames
         return list(enumerate(frames, first))
 
-    def frame(self, number: int) -> Frame:
+    def frame(self, number: int) -> ProgramFrame:
         """A frame of :meth:`stack`."""
         if not 1 <= number <= len(self._frames):
             raise NotStopped(f"there is no frame {number} in this stop")
         return self._frames[number - 1]
 
-    def keep(self, node: Node | Iterable[Node]) -> int:
+    def keep(self, node: StorageItem | Iterable[StorageItem]) -> int:
         """A number for :meth:`kept`, for a group, a table or a list of items."""
         if len(self._nodes) >= _HANDLES:
             raise NotStopped(f"this stop has {_HANDLES} open groups; continue and stop again")
-        self._nodes.append(node if isinstance(node, Node) else list(node))
+        self._nodes.append(node if isinstance(node, StorageItem) else list(node))
         return len(self._nodes)
 
-    def kept(self, number: int) -> Node | list[Node]:
+    def kept(self, number: int) -> StorageItem | list[StorageItem]:
         """What :meth:`keep` got."""
         if not 1 <= number <= len(self._nodes):
             raise NotStopped(f"there are no variables {number} in this stop")

@@ -18,7 +18,7 @@ from tdqsim.cobol.program_storage import ProgramStorage, decoded, encoded
 from tdqsim.cobol.symbols import Item
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["EIB", "Node", "flattened", "named", "roots", "shown_bytes"]
+__all__ = ["EIB", "StorageItem", "flattened", "named", "roots", "shown_bytes"]
 
 EIB: Final = "DFHEIBLK"
 _MEMORY: Final = "/proc/self/mem"
@@ -31,7 +31,7 @@ _REDEFINES: Final = re.compile(r",?\s*REDEFINES (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class StorageItem:
     """An item, or one occurrence of it.
 
     Attributes:
@@ -156,12 +156,12 @@ class Node:
         if not self.address or not _write(self.address, data):
             raise UsageError(f"{self.item.name} has no storage now")
 
-    def children(self, start: int = 0, count: int | None = None) -> list[Node]:
+    def children(self, start: int = 0, count: int | None = None) -> list[StorageItem]:
         """The occurrences of a table, or the items of a group; some of them by number."""
         if self.is_table:
             end = self.occurs if count is None else min(self.occurs, start + count)
-            return [Node(self.storage, self.at, (*self.subscripts, number + 1)) for number in range(start, end)]
-        found = [Node(self.storage, at, self.subscripts) for at in self._below()]
+            return [StorageItem(self.storage, self.at, (*self.subscripts, number + 1)) for number in range(start, end)]
+        found = [StorageItem(self.storage, at, self.subscripts) for at in self._below()]
         return found[start:] if count is None else found[start : start + count]
 
     def _below(self) -> Iterator[int]:
@@ -175,9 +175,9 @@ class Node:
                 yield at
 
 
-def roots(storage: ProgramStorage, section: str = "") -> list[Node]:
+def roots(storage: ProgramStorage, section: str = "") -> list[StorageItem]:
     """The 01 and 77 items of a program that have storage, or of one section; the EIB is a section of its own."""
-    found = [Node(storage, at) for at, item in enumerate(storage.items) if item.level in (1, 77)]
+    found = [StorageItem(storage, at) for at, item in enumerate(storage.items) if item.level in (1, 77)]
     if not section:
         return found
     if section == EIB:
@@ -185,7 +185,7 @@ def roots(storage: ProgramStorage, section: str = "") -> list[Node]:
     return [node for node in found if storage.section_of(node.item) == section and node.item.name != EIB]
 
 
-def named(storage: ProgramStorage, name: str) -> Node:
+def named(storage: ProgramStorage, name: str) -> StorageItem:
     """The item that a program would refer to by a name such as ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.
 
     Raises:
@@ -200,9 +200,9 @@ def named(storage: ProgramStorage, name: str) -> Node:
         table = [at for at, each in enumerate(storage.items) if each.name == bare.strip().upper() and each.dimensions]
         if len(table) != 1 or len(storage.items[table[0]].dimensions) != 1:
             raise
-        return Node(storage, table[0])
+        return StorageItem(storage, table[0])
     numbers = tuple(int(part) for part in re.split(r"[\s,]+", rest.strip(" )")) if part)
-    return Node(storage, storage.items.index(item), numbers)
+    return StorageItem(storage, storage.items.index(item), numbers)
 
 
 def shown_bytes(data: bytes, *, cut: bool = False) -> str:
@@ -273,7 +273,7 @@ def _write(address: int, data: bytes) -> bool:
         os.close(memory)
 
 
-def flattened(nodes: Sequence[Node], most: int) -> Iterator[Node]:
+def flattened(nodes: Sequence[StorageItem], most: int) -> Iterator[StorageItem]:
     """Nodes with all below them, in the order of the source, at most ``most``."""
     waiting = list(reversed(nodes))
     while waiting and most > 0:

@@ -35,6 +35,7 @@ from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cobol import watching
 from tdqsim.cobol._libcob import DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
+from tdqsim.cobol.abends import AbendLabel, CobolFailure
 from tdqsim.cobol.calls import Plan, answers, plans_of
 from tdqsim.cobol.code_pages import converted
 from tdqsim.cobol.compiler import Module
@@ -45,9 +46,8 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure", "Level", "begin_coverage", "reached_statements", "watch_statements"]
+__all__ = ["Level", "begin_coverage", "reached_statements", "watch_statements"]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """The prefix of libcob's messages. It is removed because its line is not always that of the statement."""
@@ -61,18 +61,6 @@ _ROWS: Final = HEADING * 8
 _RUNS: Final = count(1)
 _NO_TASK: Final[Any] = None
 """The task and the storage of a level while no task runs it."""
-
-
-class CobolFailure(TdqError):
-    """libcob has detected an error in a program, such as bad packed digits or a missing program.
-
-    Attributes:
-        message: in libcob's words, with the user's file and line.
-    """
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message)
-        self.message = message
 
 
 _COVERAGE: Final[dict[str, bool]] = {}
@@ -97,27 +85,6 @@ def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
     """The loaded modules, each with the marks of the statements that were reached."""
     for module in loaded_modules():
         yield module, frozenset(libcob(_CALLBACKS).reached(module.program))
-
-
-class AbendLabel:
-    """A label of HANDLE ABEND: an abend exit to which only its own level can branch.
-
-    Attributes:
-        run: the number of the run of the level that the label belongs to.
-        number: the label's number in its program.
-        control: the address of the program's control area.
-    """
-
-    __slots__ = ("control", "number", "run")
-
-    def __init__(self, run: int, number: int, control: int) -> None:
-        self.run = run
-        self.number = number
-        self.control = control
-
-    def __call__(self, abend: Abend) -> None:
-        """Raise the abend again: the level of the label has ended."""
-        raise abend
 
 
 _Frame = tuple[int, Handles]

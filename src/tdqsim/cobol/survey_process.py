@@ -18,8 +18,8 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.cics.internals import strand_of
+from tdqsim.cobol.abends import CobolFailure
 from tdqsim.cobol.compiler import Options, compile_program
-from tdqsim.cobol.level import CobolFailure
 from tdqsim.cobol.program_commands import Unserved
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.cobol.translate import ExecCommand

@@ -12,10 +12,10 @@ from threading import Lock
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
-__all__ = ["Debugger", "Watched", "attach", "debugged", "detach", "note_abend", "register"]
+__all__ = ["Debugger", "WatchedPrograms", "attach", "debugged", "detach", "note_abend", "register"]
 
 
-class Watched(Protocol):
+class WatchedPrograms(Protocol):
     """The part of the settings of a region's programs that a debugger changes.
 
     Attributes:
@@ -42,7 +42,7 @@ class _Attached:
 
     def __init__(self) -> None:
         self.debugger: Debugger | None = None
-        self.known: WeakSet[Watched] = WeakSet()
+        self.known: WeakSet[WatchedPrograms] = WeakSet()
         self.lock = Lock()
 
 
@@ -64,7 +64,7 @@ class _Both:
             self.own(level, what, place)
 
 
-def register(settings: Watched) -> None:
+def register(settings: WatchedPrograms) -> None:
     """Add the programs of a region."""
     with _ATTACHED.lock:
         _ATTACHED.known.add(settings)
