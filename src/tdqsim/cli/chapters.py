@@ -175,6 +175,12 @@ CHAPTERS: Final = {
             "Run the same test bodies against a real region or a real IBM i.",
         ),
         Chapter(
+            "Testing",
+            "probe",
+            "Probe a real machine",
+            "Try the rules that no manual confirms on a real machine, and adopt its answers.",
+        ),
+        Chapter(
             "Data",
             "datasets",
             "Data sets",

@@ -76,10 +76,12 @@ The behaviour of another implementation, or a tutorial, never overrides them.
 
 ## Report how a real system behaves
 
-If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. The chapter
-[Tests on a real system too](verified.md) describes how to run a test there and here, and record each call with its
-answer in a transcript. Open an issue with the transcript, the release of the system, and the name of the rule. A
-transcript has the names and bytes of the test records, and nothing else of your machine.
+If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. `tdq probe make` writes
+programs that try these rules on your machine, and `tdq probe compare` compares their answers with the simulator; see
+[Probe a real machine](probe.md). The chapter [Tests on a real system too](verified.md) describes how to run your own
+test there and here, and record each call with its answer in a transcript. Open an issue with the report or the
+transcript, the release of the system, and the name of the rule. Both have the names and bytes of the test records, and
+nothing else of your machine.
 
 ## Rules that the vendor's pages and programs show
 
