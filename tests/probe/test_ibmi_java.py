@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tdqsim.definitions.machine import Machine
-from tdqsim.ibmi import System
 from tdqsim.probe._ibmi_make import write_ibmi_probe
 from tdqsim.probe._ibmi_run import DEFAULTS, LOCATION, ibmi_answers, register_programs
 from tdqsim.probe.answers import Answers, read_answers
@@ -46,7 +45,7 @@ def own() -> Answers:
 
 def served_with(machine: Machine | None) -> Served:
     """A served system with what the cases need."""
-    served = Served()
+    served = Served(machine=machine)
     system = served.system
 
     def fill() -> None:
@@ -57,15 +56,9 @@ def served_with(machine: Machine | None) -> Served:
         with system.job(user="ANNA") as job:
             job.command(f"CRTLIB LIB({DEFAULTS['LIB']})")
         register_programs(system, DEFAULTS["LIB"])
-        system._core.machine = system._core.machine if machine is None else _messages(machine)
 
     served.do(fill)
     return served
-
-
-def _messages(machine: Machine) -> dict[str, str]:
-    with System(machine=machine) as system:
-        return dict(system._core.machine)
 
 
 def run_client(client: Path, served: Served, out: Path, *options: str) -> Answers:

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.cli import main
 from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
-from tdqsim.errors import DefinitionError
+from tdqsim.errors import UsageError
 from tdqsim.probe._ibmi_cases import cases, not_tried
 from tdqsim.probe._ibmi_cl import cl_cases
 from tdqsim.probe._ibmi_make import write_ibmi_probe
 from tdqsim.probe._ibmi_run import DEFAULTS, LOCATION, example_system, ibmi_answers, register_programs
 from tdqsim.probe._ibmi_sql import sql_cases
-from tdqsim.probe.answers import Answers, Observation
+from tdqsim.probe.answers import Answers, Observation, write_answers
 from tdqsim.probe.comparing import compare
 from tests.probe.cl_interpreter import run_cl, statements
+from tests.probe.ibmi_alterations import altered_machine
 
 LIBRARIES = {"library": DEFAULTS["LIB"], "library2": DEFAULTS["LIB2"]}
 
@@ -118,19 +120,32 @@ def test_the_page_names_the_libraries_and_every_rule(made: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
-        ({"library": "tdq"}, "is not a valid library name"),
-        ({"library": "QSYS"}, "is not a valid library name"),
-        ({"library2": "TDQPROBE"}, "must be another library"),
-        ({"location": "A.B"}, "is not a valid remote location name"),
-        ({"job": "ANNA"}, "is not a job"),
+        ({"library": "tdq"}, "is not a library name"),
+        ({"library": "QSYS"}, "is not a library name"),
+        ({"library2": "TDQPROBE"}, "must be another one"),
+        ({"location": "A.B"}, "is not a remote location name"),
+        ({"job": "ANNA"}, "is not the name of a job"),
     ],
 )
 def test_names_that_are_refused(tmp_path: Path, arguments: dict[str, str], reason: str) -> None:
-    with pytest.raises(DefinitionError, match=reason):
+    with pytest.raises(UsageError, match=reason):
         write_ibmi_probe(tmp_path / "new", **arguments)
     assert not (tmp_path / "new").exists()
 
 
 def test_a_folder_with_files_is_refused(made: Path) -> None:
-    with pytest.raises(DefinitionError, match="is not an empty folder"):
+    with pytest.raises(UsageError, match="is not an empty folder"):
         write_ibmi_probe(made)
+
+
+def test_the_command_line_writes_compares_and_adopts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["probe", "make", "--ibmi", "made", "--library", "ourlib"]) == 0
+    assert "LIB(OURLIB)" in (tmp_path / "made" / "README.md").read_text("utf-8")
+    machine = ibmi_answers(machine=altered_machine(["DTAQ-SEND-EMPTY"]))
+    (tmp_path / "answers").write_bytes(write_answers(machine, page="037", lines=False))
+    assert main(["probe", "compare", "answers", "--adopt", "machine.yaml"]) == 1
+    assert "DTAQ-SEND-EMPTY" in capsys.readouterr().out
+    assert main(["probe", "compare", "answers", "--machine", "machine.yaml"]) == 0
+    assert main(["probe", "make"]) == 2
+    assert main(["probe", "make", "--ibmi", "a", "--cics", "b"]) == 2

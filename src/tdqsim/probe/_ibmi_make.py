@@ -6,7 +6,7 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import UsageError
 from tdqsim.probe._ibmi_cases import case_text, cases, not_tried
 from tdqsim.probe._ibmi_cl import PARM_PROGRAM, XCL_PROGRAM, cl_cases, cl_program, source
 from tdqsim.probe._ibmi_sql import sql_cases, sql_script
@@ -20,7 +20,7 @@ _LOCATION = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}")
 
 def write_ibmi_probe(
     directory: Path | str, *, library: str = "TDQPROBE", library2: str = "TDQPROBE2", location: str = "", job: str = ""
-) -> tuple[Path, ...]:
+) -> list[Path]:
     """Write the probe for an IBM i system.
 
     Args:
@@ -35,7 +35,7 @@ def write_ibmi_probe(
         The files that were written.
 
     Raises:
-        DefinitionError: a name is not valid, or the folder is not empty.
+        UsageError: a name is not valid, or the folder is not empty.
         OSError: the folder cannot be written.
     """
     target = Path(directory)
@@ -53,25 +53,21 @@ def write_ibmi_probe(
     target.mkdir(parents=True, exist_ok=True)
     for name, text in contents.items():
         (target / name).write_text(text, "utf-8", newline="\n")
-    return tuple(target / name for name in contents)
+    return [target / name for name in contents]
 
 
 def _check(target: Path, library: str, library2: str, location: str, job: str) -> None:
-    problems = [
-        Problem("tdq probe make", 0, "", what, value, "is not a valid library name")
-        for what, value in (("library", library), ("library2", library2))
-        if not _NAME.fullmatch(value) or value.startswith("Q")
-    ]
+    for value in (library, library2):
+        if not _NAME.fullmatch(value) or value.startswith("Q"):
+            raise UsageError(f"{value}: is not a library name; allowed are 1 to 10 of A-Z 0-9 $ # @ _, the first not Q")
     if library == library2:
-        problems.append(Problem("tdq probe make", 0, "", "library2", library2, "must be another library"))
+        raise UsageError(f"{library}: the second library must be another one")
     if location and not _LOCATION.fullmatch(location):
-        problems.append(Problem("tdq probe make", 0, "", "location", location, "is not a valid remote location name"))
+        raise UsageError(f"{location}: is not a remote location name; allowed are 1 to 8 of A-Z 0-9 $ # @")
     if job and not _JOB.fullmatch(job):
-        problems.append(Problem("tdq probe make", 0, "", "job", job, "is not a job; allowed is number/user/name"))
+        raise UsageError(f"{job}: is not the name of a job; allowed is number/user/name")
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        problems.append(Problem(str(target), 0, "", "", "", "is not an empty folder"))
-    if problems:
-        raise DefinitionError(problems)
+        raise UsageError(f"{target}: is not an empty folder; name one that is empty or does not exist")
 
 
 def _page(library: str, library2: str) -> str:

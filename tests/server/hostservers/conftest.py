@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tdqsim.core.engine import Engine
+from tdqsim.definitions.machine import Machine
 from tdqsim.ibmi import System
 from tdqsim.server.hostservers import Account, Accounts, HostServers
 from tests.server.hostservers.java import JAR, compile_java
@@ -21,10 +22,10 @@ SERVICES = ("as-signon", "as-dtaq", "as-rmtcmd")
 class Served:
     """A system behind its host servers, the loop in a thread of its own."""
 
-    def __init__(self, level: int = 3, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, level: int = 3, tls: ssl.SSLContext | None = None, *, machine: Machine | None = None) -> None:
         self.engine = Engine()
         self.engine.__enter__()
-        self.system: System = self.engine.make(System, "SYS1")
+        self.system: System = self.engine.make(System, "SYS1", machine=machine)
         self.accounts = {user: Account(user) for user in ("ANNA", "BERT")}
         self.system.values["QPWDLVL"] = level
         self.do(self._fill)
