@@ -136,6 +136,12 @@ CHAPTERS: Final = {
             "Set breakpoints, step, and look at storage from an editor such as VS Code.",
         ),
         Chapter(
+            "COBOL",
+            "cobol-test-tools",
+            "COBOL test tools compared",
+            "Choose between this package, zUnit, cobol-check, Micro Focus and mocking kits.",
+        ),
+        Chapter(
             "Testing", "testing", "Testing", "Use the pytest fixtures, assertions, snapshots and the simulated clock."
         ),
         Chapter(
