@@ -117,7 +117,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         (7, "EXEC CICS WEB OPEN HOST(X): WEB is not a command", "WEB OPEN"),
         (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
         (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is not an option", "READQ"),
-        (10, "EXEC SQL COMMIT: only a function", "SQL"),
+        (10, 'EXEC SQL COMMIT: only a test answers it: SqlStub(SqlAnswer(...), kind="COMMIT"), or a function', "SQL"),
         (11, "EXEC CICS SIGNOFF RESP(X): SIGNOFF is not a command", "SIGNOFF"),
     ):
         assert f"ASKS.cbl:{line}: {command}" in told

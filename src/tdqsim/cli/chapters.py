@@ -137,6 +137,12 @@ CHAPTERS: Final = {
         ),
         Chapter(
             "COBOL",
+            "cobol-sql",
+            "SQL and external CALLs",
+            "Answer the SQL and the CALLs of COBOL programs in a test.",
+        ),
+        Chapter(
+            "COBOL",
             "cobol-test-tools",
             "COBOL test tools compared",
             "Choose between this package, zUnit, cobol-check, Micro Focus and mocking kits.",

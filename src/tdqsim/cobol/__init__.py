@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from tdqsim.cobol.area_warnings import CobolWarning
     from tdqsim.cobol.code_pages import Conversion
     from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
+    from tdqsim.cobol.external_calls import CallAnswer, CallStub
     from tdqsim.cobol.programs import CobolPrograms
+    from tdqsim.cobol.sql_answers import SqlAnswer, SqlCall, SqlStub
     from tdqsim.cobol.storage import storage_of
     from tdqsim.cobol.stubs import Stub, StubAnswer
     from tdqsim.cobol.trace import Trace
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "CallAnswer",
+    "CallStub",
     "CobolError",
     "CobolMissing",
     "CobolPrograms",
@@ -31,6 +35,9 @@ __all__ = [
     "Conversion",
     "Module",
     "Options",
+    "SqlAnswer",
+    "SqlCall",
+    "SqlStub",
     "Stub",
     "StubAnswer",
     "Trace",
@@ -44,7 +51,9 @@ __getattr__, __dir__ = load_late(
         ".compiler": ("CobolMissing", "Module", "Options", "compile_program"),
         ".area_warnings": ("CobolWarning",),
         ".code_pages": ("Conversion",),
+        ".external_calls": ("CallAnswer", "CallStub"),
         ".programs": ("CobolPrograms",),
+        ".sql_answers": ("SqlAnswer", "SqlCall", "SqlStub"),
         ".storage": ("storage_of",),
         ".stubs": ("StubAnswer", "Stub"),
         ".trace": ("Trace",),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from tdqsim.cobol._tokens import Word
 
-__all__ = ["Divisions", "options_of_command", "programs_of"]
+__all__ = ["Divisions", "options_of_command", "parameters_of", "programs_of", "tables_of"]
 
 
 _IN_PROCEDURE: Final = ("PROGRAM-ID", "PROCEDURE", "END")
@@ -130,3 +131,40 @@ def options_of_command(inside: list[Word]) -> Iterator[tuple[Word, list[Word] | 
             depth += {"(": 1, ")": -1}.get(inside[at].text, 0)
             at += 1
         yield name, inside[start : at - 1]
+
+
+_ENDS_CALL: Final = ("END-CALL", "ON", "NOT", "EXCEPTION", "OVERFLOW", "RETURNING", "GIVING")
+_WAYS: Final = ("BY", "REFERENCE", "CONTENT", "VALUE")
+_PREFIXES: Final = ("ADDRESS", "LENGTH")
+
+
+def parameters_of(words: list[Word], at: int) -> Iterator[list[Word]]:
+    """The parameters after USING of a CALL; words of the next statement may follow as further ones."""
+    if at >= len(words) or not words[at].is_word("USING"):
+        return
+    at += 1
+    while at < len(words) and words[at].kind in ("word", "literal", "number") and not words[at].is_word(*_ENDS_CALL):
+        if words[at].is_word(*_WAYS):
+            at += 1
+            continue
+        start = at
+        at += 3 if words[at].is_word(*_PREFIXES) and words[at + 1 : at + 2] and words[at + 1].is_word("OF") else 1
+        while at < len(words) and words[at].is_word("OF", "IN"):
+            at += 2
+        depth = 0
+        while at < len(words) and (depth or words[at].text == "("):
+            depth += {"(": 1, ")": -1}.get(words[at].text, 0)
+            at += 1
+        yield words[start:at]
+
+
+def tables_of(words: list[Word]) -> Iterator[str]:
+    """The names of the items with OCCURS."""
+    name = ""
+    for before, word in pairwise(words):
+        if before.kind == "number" and word.kind == "word":
+            name = word.text.upper()
+        elif word.is_word("OCCURS") and name:
+            yield name
+        elif word.is_word("PROCEDURE"):
+            return

@@ -33,6 +33,7 @@ __all__ = [
     "INTERRUPTED",
     "LEFT",
     "RUNAWAY",
+    "STAND_INS",
     "STOPPED",
     "Callbacks",
     "Libcob",
@@ -47,8 +48,10 @@ CRASHED: Final = 4
 INTERRUPTED: Final = 5
 RUNAWAY: Final = 6
 HEADING: Final = 4
+STAND_INS: Final = 256
+"""The number of functions that can stand in for programs."""
 _TABLE: Final = 64 * 5 + HEADING
-_SHIM: Final = ("_shim.c", "_libcob_overrides.c")
+_SHIM: Final = ("_shim.c", "_libcob_overrides.c", "_external_calls.c")
 """The source text of the shim and of the files that it includes."""
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
@@ -114,6 +117,12 @@ class Callbacks(Protocol):
     def moment(self, to: int) -> int:
         """Put CURRENT-DATE and the days of year and week into a buffer, with a zero byte; returns DONE or LEFT."""
 
+    def outside(self, number: int) -> int:
+        """Answer a CALL of a program that is not there; returns DONE or LEFT.
+
+        Its parameters are in the table; the RETURN-CODE is put into the first number of the table.
+        """
+
 
 class Libcob:
     """The run-time and its shim.
@@ -159,6 +168,10 @@ class Libcob:
             _MOMENT(callbacks.moment),
         )
         library.dfh_overrides(*self._overrides)
+        self._outside = _COMMAND(callbacks.outside)
+        library.dfh_outside(self._outside)
+        library.dfh_stand_in.restype = ctypes.c_void_p
+        self.stand_in: Callable[[int], int] = library.dfh_stand_in
         library.dfh_characters(_ebcdic())
         # libcob has set the locale from the environment, by which Python would decode the files that it opens
         locale.setlocale(locale.LC_ALL, spoken)

@@ -770,6 +770,29 @@ static void touch(const cob_field *area) {
     }
 }
 
+/* The arguments of a CALL, from the one with number ``first``. */
+static void touch_arguments(const cob_module *module, int first) {
+    int at;
+    for (at = first; at < global->cob_call_params && at < ARGUMENTS; at++)
+        if (module->cob_procedure_params[at] != NULL)
+            touch(module->cob_procedure_params[at]);
+}
+
+static void take_arguments(const cob_module *module, int first) {
+    int at;
+    for (at = first; at < global->cob_call_params && at < ARGUMENTS; at++) {
+        long long *row = table + HEADING + (at - first) * 5;
+        cob_field *argument = module->cob_procedure_params[at];
+        const cob_field_attr *attr = argument == NULL ? NULL : argument->attr;
+        row[0] = argument == NULL ? 0 : (long long)(size_t)argument->data;
+        row[1] = argument == NULL ? 0 : (long long)argument->size;
+        row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
+        row[3] = (long long)(size_t)argument;
+        row[4] = binary(argument);
+    }
+    table[0] = at - first;
+}
+
 /* The function that every command CALLs; its first argument is the control area. The callback gets the command's
  * number, negative if another program of the level issued the previous command, or none did. It returns one more
  * than the number of the label to go to. A pending signal is handled before the callback, because an exception at
@@ -777,25 +800,13 @@ static void touch(const cob_field *area) {
 int dfh_exec(void) {
     struct level *mine = current;
     cob_module *module = global->cob_current_module;
-    cob_field **arguments = module->cob_procedure_params;
-    int count = global->cob_call_params, answer, at;
-    struct control *control = (struct control *)arguments[0]->data;
+    int answer;
+    struct control *control = (struct control *)module->cob_procedure_params[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
-    for (at = 1; at < count && at < ARGUMENTS; at++)
-        if (arguments[at] != NULL)
-            touch(arguments[at]);
+    touch_arguments(module, 1);
     out_of_program();
-    for (at = 1; at < count && at < ARGUMENTS; at++) {
-        long long *row = table + HEADING + (at - 1) * 5;
-        const cob_field_attr *attr = arguments[at] == NULL ? NULL : arguments[at]->attr;
-        row[0] = arguments[at] == NULL ? 0 : (long long)(size_t)arguments[at]->data;
-        row[1] = arguments[at] == NULL ? 0 : (long long)arguments[at]->size;
-        row[2] = attr == NULL ? 0 : (attr->type | (long long)attr->flags << 16 | (long long)(attr->scale & 0xffff) << 32);
-        row[3] = (long long)(size_t)arguments[at];
-        row[4] = binary(arguments[at]);
-    }
-    table[0] = count - 1;
+    take_arguments(module, 1);
     table[1] = (long long)(size_t)module;
     table[2] = frame;
     table[3] = (long long)(size_t)control;
@@ -811,6 +822,8 @@ int dfh_exec(void) {
     into_program();
     return 0;
 }
+
+#include "_external_calls.c"
 
 #define EIB 85
 #define EIBTASKN 12

@@ -33,14 +33,14 @@ from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
 from tdqsim.cobol.program_commands import (
     PROGRAM_COMMANDS,
     Refusal,
-    Unserved,
     options_of,
     program_command,
     program_command_name,
     refusal_of,
     refused,
 )
-from tdqsim.cobol.stubs import StubAnswer, give
+from tdqsim.cobol.sql_answers import answer_sql, end_cursors, unanswered
+from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, give
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import EIBFN
 
@@ -89,7 +89,9 @@ class Plan:
         own = program_command_name(declared)
         refusal = refused(own, declared) if own else None
         self.issue: Issue
-        if declared.verb in _LANGUAGES:
+        if declared.sql:
+            self.issue = lambda level, rows: answer_sql(level, declared, Areas(level.libcob, rows, declared.written))
+        elif declared.verb in _LANGUAGES:
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
             self.issue = _return
@@ -100,6 +102,19 @@ class Plan:
         else:
             self.issue = _served(declared)
             self.plain = self.names[1] in _PLAIN
+            if self.names[1] == "SYNCPOINT":
+                self.issue = _syncpoint(self.issue, backout="ROLLBACK" in declared.text)
+
+
+def _syncpoint(issue: Issue, *, backout: bool) -> Issue:
+    """Do SYNCPOINT, which also closes SQL cursors."""
+
+    def syncpoint(level: Level, rows: Sequence[int]) -> None:
+        issue(level, rows)
+        if level.storage.cursors:
+            end_cursors(level, backout=backout)
+
+    return syncpoint
 
 
 def _return(level: Level, rows: Sequence[int]) -> None:
@@ -312,7 +327,9 @@ def _all_words(declared: ExecCommand) -> frozenset[str]:
 
 
 def unserved(declared: ExecCommand) -> str:
-    """The reason why only a function of the test can answer a command, with the name of that function; else empty."""
+    """The reason why only the test can answer a command, and how; else empty."""
+    if declared.sql:
+        return f'{declared.shown}: {unanswered(declared)}, or a function: programs.verbs["SQL"]'
     if declared.verb in _LANGUAGES:
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
     if own := program_command_name(declared):
@@ -455,7 +472,7 @@ def _addressed(value: Any) -> bytes:
 
 
 def _statement(level: Level, declared: ExecCommand, areas: Areas) -> None:
-    """Do EXEC SQL or EXEC DLI: call the user's function with the host variables A1, A2, ... of the statement."""
+    """Do EXEC DLI: call the user's function with the host variables A1, A2, ... of the statement."""
     language, _, text = declared.text.partition(" ")
     function = level.verbs.get(language)
     if function is None:
@@ -478,7 +495,7 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     options = options_of(declared, Areas(level.libcob, rows, declared.written))
     words = _all_words(declared) if settings.stubs else frozenset()
     # every stub is asked, because each counts the commands that it fits
-    taking = [each for each in settings.stubs if each.takes(level, words, options)]
+    taking = [each for each in settings.stubs if isinstance(each, Stub) and each.takes(level, words, options)]
     answer: object = NotImplemented
     for stub in taking:
         stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cobol.case_file import CaseData, CaseRecord
-from tdqsim.core.codepage import CodePage
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import UsageError
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
 
-__all__ = ["CaseDifference", "CaseRecords"]
+__all__ = ["LATIN", "CaseDifference", "CaseRecords"]
 
+LATIN: Final = codepage(819)
+"""The code page of programs."""
 _NUMBERS: Final = (int, float, Decimal)
 _TEXTS: Final = (FieldType.TEXT, FieldType.EDITED)
 
@@ -63,7 +65,12 @@ class CaseRecords:
         if data.hex:
             return bytes.fromhex(data.hex)
         if not data.layout:
-            raise UsageError(f"like and pattern are for what is expected: {data.like or data.pattern}")
+            what = (
+                "null is for SQL"
+                if data.null
+                else f"like and pattern are for what is expected: {data.like or data.pattern}"
+            )
+            raise UsageError(what)
         layout = self._layout(data, page)
         values = {name: _value(layout.field(name), value) for name, value in data.fields.items()}
         return layout.encode(values, base=_initial(layout, page))
@@ -83,6 +90,26 @@ class CaseRecords:
             return [] if same else [CaseDifference(place, f"X'{expected.hex.upper()}'", f"X'{actual.hex().upper()}'")]
         text = page.decode(actual)
         return [] if _agrees(expected, text) else [CaseDifference(place, _shown(expected), _readable(text, actual))]
+
+    def compare_value(self, place: str, expected: CaseData, actual: object) -> list[CaseDifference]:
+        """Give the difference between an expected value and a value of a host variable or parameter."""
+        if isinstance(expected, CaseRecord) and (expected.hex or expected.layout):
+            return self.compare(place, expected, _bytes(actual), LATIN)
+        if isinstance(expected, CaseRecord) and expected.null:
+            same = actual is None
+        else:
+            same = actual is not None and _agrees(expected, _plain(actual))
+        return [] if same else [CaseDifference(place, _shown(expected), _value_shown(actual))]
+
+    def written_value(self, expected: CaseData | None, actual: object) -> Any:
+        """Give a value of a host variable or parameter as a case file writes it; for updates."""
+        if actual is None:
+            return {"null": "yes"}
+        if expected is not None and not self.compare_value("", expected, actual):
+            return expected if isinstance(expected, str) else expected.model_dump(exclude_defaults=True)
+        if isinstance(actual, bytes):
+            return self.written(expected, actual, LATIN)
+        return str(actual)
 
     def written(self, expected: CaseData | None, actual: bytes, page: CodePage) -> Any:
         """Give a record as a case file writes it, in the form of the expected record; for updates."""
@@ -156,7 +183,24 @@ def _text(value: object) -> str:
 def _shown(expected: str | CaseRecord) -> str:
     if isinstance(expected, str):
         return repr(expected)
+    if expected.null or expected.hex:
+        return "null" if expected.null else f"X'{expected.hex.upper()}'"
     return f"like {expected.like!r}" if expected.like is not None else f"pattern {expected.pattern!r}"
+
+
+def _plain(value: object) -> object:
+    """A value of a program as text or number: a group is its characters."""
+    return value.decode("latin-1") if isinstance(value, bytes) else value
+
+
+def _bytes(value: object) -> bytes:
+    return value if isinstance(value, bytes) else _text(value).encode("latin-1", "replace")
+
+
+def _value_shown(value: object) -> str:
+    if isinstance(value, bytes):
+        return _readable(value.decode("latin-1"), value)
+    return "null" if value is None else repr(str(value))
 
 
 def _readable(text: str, data: bytes) -> str:

@@ -11,6 +11,10 @@
               - {layout: copy/PAYREC.cpy, fields: {PAY-ID: "42", PAY-AMOUNT: "12.50"}}
           stubs:
             - {command: WRITEQ TD, where: {QUEUE: LOGQ}, count: 2, answer: {resp: NOSPACE}}
+          sql:
+            - {kind: SELECT, table: CUST, rows: [{WS-NAME: MILLER}]}
+          programs:
+            - {call: MQPUT, values: {REASON: "2035"}, return_code: 8}
         when:
           - {transaction: PAYP}
         then:
@@ -41,11 +45,14 @@ from tdqsim.errors import DefinitionError, Problem
 __all__ = [
     "SUFFIX",
     "Case",
+    "CaseCall",
     "CaseData",
     "CaseFile",
     "CaseGiven",
     "CaseInput",
     "CaseRecord",
+    "CaseRow",
+    "CaseSql",
     "CaseStart",
     "CaseStub",
     "CaseThen",
@@ -63,7 +70,7 @@ class _StrictCase(BaseModel):
 
 
 class CaseRecord(_StrictCase):
-    """A record that is not plain text; one of hex, layout, like and pattern.
+    """A record that is not plain text; one of hex, layout, like, pattern and null.
 
     Attributes:
         hex: its bytes in hexadecimal digits.
@@ -73,6 +80,7 @@ class CaseRecord(_StrictCase):
             or ``pattern`` in a mapping.
         like: a text with * for any characters and ? for one; expected records only.
         pattern: a regular expression that fits the whole text; expected records only.
+        null: whether it is SQL's null value.
     """
 
     hex: _Text = ""
@@ -81,6 +89,7 @@ class CaseRecord(_StrictCase):
     fields: Mapping[str, _Text | CaseRecord] = Field(default_factory=dict)
     like: _Text | None = None
     pattern: _Text | None = None
+    null: bool = False
 
     @field_validator("hex")
     @classmethod
@@ -90,8 +99,9 @@ class CaseRecord(_StrictCase):
 
     @model_validator(mode="after")
     def _is_one(self) -> CaseRecord:
-        if bool(self.hex) + bool(self.layout) + (self.like is not None) + (self.pattern is not None) != 1:
-            raise ValueError("needs one of hex, layout, like and pattern")
+        given = (bool(self.hex), bool(self.layout), self.like is not None, self.pattern is not None, self.null)
+        if sum(given) != 1:
+            raise ValueError("needs one of hex, layout, like, pattern and null")
         if bool(self.layout) != bool(self.fields):
             raise ValueError("layout and fields belong together")
         return self
@@ -177,6 +187,72 @@ class CaseStart(_StrictCase):
     queue: _Text | None = None
 
 
+CaseRow = Mapping[str, CaseData] | tuple[CaseData, ...]
+"""A row of an SQL answer: values by host variable, or all values in order."""
+
+
+class CaseSql(_StrictCase):
+    """SQL statements that are answered; see :class:`~tdqsim.cobol.sql_answers.SqlStub`.
+
+    Attributes:
+        kind: the first word of the statement, such as SELECT or OPEN.
+        table: a table that it names.
+        cursor: its cursor.
+        statement: the whole statement.
+        pattern: a regular expression that fits any part of it.
+        where: values of host variables that it reads.
+        program: the program that executes it.
+        transaction: the transaction of the task.
+        count: which of those that fit: 3, 2-4 or 5-.
+        rows: the rows, each by host variable or as a list of all values; {"null": yes} is the null value.
+        sqlcode: the SQLCODE; 0, or 100 where there is no row, when it is not given.
+        sqlstate: the SQLSTATE; that of the SQLCODE when it is not given.
+        rowcount: the rows that an INSERT, UPDATE, DELETE or MERGE has changed.
+        message: the tokens of the message.
+        abend: an abend code instead.
+    """
+
+    kind: _Text = ""
+    table: _Text = ""
+    cursor: _Text = ""
+    statement: _Text = ""
+    pattern: _Text = ""
+    where: Mapping[str, _Text] = Field(default_factory=dict)
+    program: _Text = ""
+    transaction: _Text = ""
+    count: _Text = ""
+    rows: tuple[CaseRow, ...] | None = None
+    sqlcode: int | None = None
+    sqlstate: _Text = ""
+    rowcount: int = Field(default=1, ge=0)
+    message: _Text = ""
+    abend: _Text = ""
+
+
+class CaseCall(_StrictCase):
+    """CALLs of a program that are answered; see :class:`~tdqsim.cobol.external_calls.CallStub`.
+
+    Attributes:
+        call: the called program.
+        where: values of parameters, by name or by position from 1.
+        program: the program that issues the CALL.
+        transaction: the transaction of the task.
+        count: which of those that fit: 3, 2-4 or 5-.
+        values: values that parameters get, by name or by position from 1.
+        return_code: the RETURN-CODE.
+        abend: an abend code instead.
+    """
+
+    call: _Text = Field(min_length=1)
+    where: Mapping[str, _Text] = Field(default_factory=dict)
+    program: _Text = ""
+    transaction: _Text = ""
+    count: _Text = ""
+    values: Mapping[str, CaseData] = Field(default_factory=dict)
+    return_code: int = 0
+    abend: _Text = ""
+
+
 class CaseGiven(_StrictCase):
     """The state in which a case begins.
 
@@ -189,6 +265,8 @@ class CaseGiven(_StrictCase):
         starts: START requests that were issued before. Those without ``after`` start before the first input, the others
             when the clock reaches them: at the latest after the first input.
         replies: the operator's replies to WRITE OPERATOR, in order.
+        sql: SQL statements that are answered.
+        programs: CALLs of programs that are answered.
     """
 
     clock: _Text = "2026-01-01 08:00:00"
@@ -198,6 +276,8 @@ class CaseGiven(_StrictCase):
     stubs: tuple[CaseStub, ...] = ()
     starts: tuple[CaseStart, ...] = ()
     replies: tuple[_Text, ...] = ()
+    sql: tuple[CaseSql, ...] = ()
+    programs: tuple[CaseCall, ...] = ()
 
     @field_validator("clock")
     @classmethod
@@ -272,7 +352,9 @@ class CaseThen(_StrictCase):
         channel: containers of the channel after the last ``program``.
         abend: the abend code of the first task that ends abnormally; none is expected when it is empty.
         messages: the messages to the operator.
-        calls: by command such as START, each one that programs have issued, with options by name.
+        calls: by command such as START, each one that programs have issued, with options by name. ``SQL UPDATE CUST``
+            names SQL statements by kind and by table or cursor, with the host variables that they read; ``CALL MQPUT``
+            names the CALLs of a program, with its parameters.
     """
 
     queues: Mapping[str, _Records] = Field(default_factory=dict)
@@ -322,19 +404,19 @@ class CaseFile(_StrictCase):
 
 def case_json_schema() -> dict[str, Any]:
     """The JSON schema of case files, for editors."""
-    parts = (
-        Case,
+    inside = (
         CaseGiven,
-        CaseInput,
-        CaseThen,
-        CaseRecord,
         CaseStub,
         CaseStart,
         CaseAnswer,
-        CaseScreen,
+        CaseSql,
+        CaseCall,
         CaseFileData,
+        CaseInput,
+        CaseThen,
+        CaseScreen,
     )
-    return described_schema(CaseFile, "tdqsim COBOL case file", parts)
+    return described_schema(CaseFile, "tdqsim COBOL case file", (Case, CaseRecord, *inside))
 
 
 def case_files(path: Path) -> list[Path]:

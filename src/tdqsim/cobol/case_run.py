@@ -20,22 +20,12 @@ from tdqsim.cics.files.datafile import DataFile
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cobol import coverage
-from tdqsim.cobol.case_data import CaseDifference, CaseRecords
-from tdqsim.cobol.case_file import (
-    Case,
-    CaseAnswer,
-    CaseData,
-    CaseFile,
-    CaseGiven,
-    CaseInput,
-    CaseStart,
-    CaseThen,
-    load_case_file,
-)
+from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
+from tdqsim.cobol.case_file import Case, CaseData, CaseFile, CaseGiven, CaseInput, CaseStart, CaseThen, load_case_file
+from tdqsim.cobol.case_stubs import CaseWatch, stubs_of
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.cobol.programs import CobolPrograms
-from tdqsim.cobol.stubs import Stub, StubAnswer
-from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.testing.clock import StillClock
@@ -43,7 +33,6 @@ from tdqsim.testing.clock import StillClock
 __all__ = ["CaseResult", "covered", "run_case", "run_cases"]
 
 _CHANNEL: Final = "CASE"
-_LATIN: Final = codepage(819)
 
 
 @dataclass(slots=True)
@@ -155,9 +144,8 @@ class _Run:
 
     def run(self, case: Case) -> None:
         self.containers = tuple(case.then.channel)
-        watched = {name: Stub(name, lambda _options, _level: NotImplemented) for name in case.then.calls}
-        stubs = [_stub(each, self) for each in case.given.stubs]
-        self.programs.stubs += [*watched.values(), *stubs]
+        watched = {name: CaseWatch(name) for name in case.then.calls}
+        self.programs.stubs += [*(each.stub for each in watched.values()), *stubs_of(case.given, self.bytes_of)]
         self._give(case.given)
         for step in case.when:
             self._do(step)
@@ -169,7 +157,7 @@ class _Run:
         conversion = self.programs.settings.pages.of(name) if name else None
         if conversion is not None:
             return conversion.page
-        return self.region.options.codepage if name else _LATIN
+        return self.region.options.codepage if name else LATIN
 
     def bytes_of(self, data: CaseData, name: str = "") -> bytes:
         return self.records.encode(data, self.page(name))
@@ -254,32 +242,13 @@ def _contents(task: Task, name: str) -> bytes:
     return container if isinstance(container, bytes) else container.data or b""
 
 
-def _stub(given: Any, run: _Run) -> Stub:
-    answer: CaseAnswer = given.answer
-    values = {name: _option(each, run) for name, each in answer.values.items()}
-    eib = {name: _option(each, run) for name, each in answer.eib.items()}
-    made = StubAnswer(values, answer.resp, answer.resp2, eib, answer.abend)
-    return Stub(
-        given.command,
-        made,
-        where=given.where,
-        program=given.program,
-        transaction=given.transaction,
-        count=given.count,
-    )
-
-
-def _option(data: CaseData, run: _Run) -> str | bytes:
-    return data if isinstance(data, str) else run.bytes_of(data)
-
-
 # -- then ------------------------------------------------------------------------------------------------------------
 
 
 class _Check:
     """Compares the state after a run with ``then``, and collects that state for updates."""
 
-    def __init__(self, run: _Run, watched: Mapping[str, Stub]) -> None:
+    def __init__(self, run: _Run, watched: Mapping[str, CaseWatch]) -> None:
         self._run = run
         self._region = run.region
         self._watched = watched
@@ -301,8 +270,8 @@ class _Check:
         for name, data in then.channel.items():
             self._one(f"channel.{name}", data, self._run.channel.get(name, b""), self._part("channel"), name)
         if then.messages is not None:
-            operator = [_LATIN.encode(text) for text in self._region.diagnostics.operator]
-            self._found["messages"] = self._list("messages", then.messages, operator, _LATIN)
+            operator = [LATIN.encode(text) for text in self._region.diagnostics.operator]
+            self._found["messages"] = self._list("messages", then.messages, operator, LATIN)
         for command, calls in then.calls.items():
             self._calls(command, calls)
         self._abend(then.abend)
@@ -332,8 +301,8 @@ class _Check:
         return written
 
     def _one(self, place: str, expected: CaseData, actual: bytes, part: dict[str, Any], name: str = "") -> None:
-        part[name or place] = self._run.records.written(expected, actual, _LATIN)
-        self._run.result.differences += self._run.records.compare(place, expected, actual, _LATIN)
+        part[name or place] = self._run.records.written(expected, actual, LATIN)
+        self._run.result.differences += self._run.records.compare(place, expected, actual, LATIN)
 
     def _screen(self, terminal: str, expected: Any) -> None:
         sent = self._region.screens.screen(terminal).sent
@@ -344,12 +313,12 @@ class _Check:
             if part["map"] != expected.map:
                 self._differ(f"screen.{terminal}.map", repr(expected.map), repr(part["map"]))
         if expected.text is not None:
-            text = _LATIN.encode("" if last is None else last.text)
+            text = LATIN.encode("" if last is None else last.text)
             self._one(f"screen.{terminal}.text", expected.text, text, part, "text")
         for name, value in expected.fields.items():
             shown = "" if last is None else last.fields.get(name, "")
             fields = part.setdefault("fields", {})
-            self._one(f"screen.{terminal}.fields.{name}", value, _LATIN.encode(shown), fields, name)
+            self._one(f"screen.{terminal}.fields.{name}", value, LATIN.encode(shown), fields, name)
 
     def _calls(self, command: str, expected: tuple[Mapping[str, CaseData], ...]) -> None:
         calls = self._watched[command].calls
@@ -360,12 +329,11 @@ class _Check:
             wanted = expected[at] if at < len(expected) else None
             options: dict[str, Any] = {}
             for name in call if wanted is None else wanted:
-                value = call.get(name) or b""
-                place = f"calls.{command}[{at + 1}].{name}"
-                if wanted is None:
-                    options[name] = self._run.records.written(None, value, _LATIN)
-                else:
-                    self._one(place, wanted[name], value, options, name)
+                place, expected_value = f"calls.{command}[{at + 1}].{name}", None if wanted is None else wanted[name]
+                value = call.get(name, b"")
+                options[name] = self._run.records.written_value(expected_value, value)
+                if expected_value is not None:
+                    self._run.result.differences += self._run.records.compare_value(place, expected_value, value)
             written.append(options)
 
     def _abend(self, expected: str) -> None:

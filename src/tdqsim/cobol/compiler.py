@@ -24,9 +24,10 @@ from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
+from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
-from tdqsim.cobol.translate import CobolError, ExecCommand, Translation, translate
+from tdqsim.cobol.translate import CobolError, ExecCommand, ProgramCall, Translation, translate
 from tdqsim.core.process import run_program
 from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.facts import table
@@ -46,7 +47,11 @@ _FORMAT: Final = "19"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
-_INCLUDE: Final = re.compile(rb"EXEC\s+SQL\s+INCLUDE\s+([A-Z0-9@#$-]+)\s+END-EXEC(?:\s*\.)?", re.IGNORECASE)
+_INCLUDE: Final = re.compile(
+    rb"EXEC\s+SQL\s+INCLUDE\s+['\"]?([A-Z0-9@#$_-]+)['\"]?\s+END-EXEC(?:\s*\.)?", re.IGNORECASE
+)
+_SQL: Final = re.compile(rb"\bEXEC\s+SQL\b(?:(?!(?<![A-Z0-9-])EXEC\s).)*?\bEND-EXEC\b", re.IGNORECASE | re.DOTALL)
+_COMMA: Final = re.compile(rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|,", re.MULTILINE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
@@ -94,6 +99,7 @@ class Module:
         symbols: its items and statements.
         headers: places of statements that the translator added.
         following: the programs that follow it in its file, which it can CALL.
+        calls: its CALL statements.
         plans: how to do its commands; empty before its first run.
     """
 
@@ -105,6 +111,7 @@ class Module:
     symbols: Symbols
     headers: tuple[str, ...] = ()
     following: tuple[Module, ...] = ()
+    calls: tuple[ProgramCall, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
 
@@ -234,7 +241,11 @@ def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, 
     for name in _copied_names(text, shelf):
         path = shelf.copybooks.get(name) or shelf.maps[name]
         if name in shelf.copybooks:
-            (library / name).symlink_to(path.absolute())
+            text = path.read_bytes()
+            if _SQL.search(text):
+                (library / name).write_bytes(_without_options(text))
+            else:
+                (library / name).symlink_to(path.absolute())
         else:
             (library / name).write_text(symbolic_map(parse_bms(path.read_text("latin-1"), str(path))))
         originals[name] = str(path)
@@ -261,14 +272,20 @@ def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
 def _without_options(text: bytes) -> bytes:
     """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
-    The number of lines does not change.
+    A comma in SQL is replaced by a mark, because the preprocessor drops commas; without it an indicator variable could
+    not be told from the next host variable. The number of lines does not change.
     """
     lines = [within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
-    return _INCLUDE.sub(_copied, b"\n".join(lines))
+    return _SQL.sub(_with_marks, _INCLUDE.sub(_copied, b"\n".join(lines)))
+
+
+def _with_marks(sql: re.Match[bytes]) -> bytes:
+    mark = COMMA.encode()
+    return _COMMA.sub(lambda match: mark if match[0] == b"," else match[0], sql[0])
 
 
 def _copied(include: re.Match[bytes]) -> bytes:
@@ -324,6 +341,7 @@ def _make_one(
         "labels": translation.labels,
         "headers": translation.headers,
         "commands": [asdict(command) for command in translation.commands],
+        "calls": [asdict(call) for call in translation.calls],
         "symbols": symbols.as_json(),
     }
 
@@ -382,10 +400,19 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
             tuple(row["written"]),
             tuple(map(tuple, row["labels"])),
             row["passed"],
+            tuple(row["sql"]),
+            row["status"],
         )
         for row in kept["commands"]
     )
-    symbols = Symbols.from_json(kept["symbols"])
+    calls = tuple(ProgramCall(WordPlace(*row["place"]), row["program"], tuple(row["written"])) for row in kept["calls"])
     return Module(
-        program, place / f"{program}.so", source, commands, tuple(kept["labels"]), symbols, tuple(kept["headers"])
+        program,
+        place / f"{program}.so",
+        source,
+        commands,
+        tuple(kept["labels"]),
+        Symbols.from_json(kept["symbols"]),
+        tuple(kept["headers"]),
+        calls=calls,
     )

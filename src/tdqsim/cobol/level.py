@@ -42,6 +42,7 @@ from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
+from tdqsim.cobol.external_calls import answer_call, stand_in
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
@@ -396,6 +397,9 @@ class Level:
 
     def call(self, name: str) -> int:
         """Return the address of a CALLed program: a copy for this level; 0 when the region has no such program."""
+        outside = stand_in(self, name)
+        if outside:
+            return outside
         loaded = self.called.get(name)
         if loaded is None:
             module = self.settings.modules(name)
@@ -403,6 +407,21 @@ class Level:
                 return 0
             loaded = self.called[name] = module, copies_of(module).take()
         return loaded[1]
+
+    def outside(self, number: int) -> None:
+        """Answer a CALL of a program that is not there."""
+        active, self._active = self._active, self.libcob.table[1]
+        try:
+            answer_call(self, number)
+        finally:
+            self._active = active
+
+    def written_in_call(self, module: int, place: str, name: str, count: int) -> tuple[str, ...]:
+        """Return the parameters of the current CALL as its program has written them, or their numbers if unknown."""
+        at_place = [each for each in self._module_of(module).calls if str(each.place) == place]
+        named = [each for each in at_place if each.program.strip("'\"").upper() == name] or at_place
+        written = next((each.written for each in named if len(each.written) >= count), ())
+        return written[:count] or tuple(map(str, range(1, count + 1)))
 
     def abend_exit(self, label: int) -> AbendLabel:
         """Return the exit for HANDLE ABEND LABEL: the program of the current command continues at that label."""
@@ -562,6 +581,17 @@ class _Callbacks:
             ctypes.memmove(to, text + b"\0", len(text) + 1)
         except BaseException as error:  # noqa: BLE001
             return -_kept(level, error)
+        return DONE
+
+    def outside(self, number: int) -> int:
+        level = _CURRENT.level
+        assert level is not None
+        try:
+            level.outside(number)
+        except BaseException as error:  # noqa: BLE001
+            return -_kept(level, error)
+        finally:
+            _CURRENT.level = level
         return DONE
 
 

@@ -19,7 +19,6 @@ from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.errors import TdqError
 from tdqsim.facts import Resp, table
 
 if TYPE_CHECKING:
@@ -29,7 +28,6 @@ __all__ = [
     "PROGRAM_COMMANDS",
     "ProgramCommand",
     "Refusal",
-    "Unserved",
     "options_of",
     "program_command",
     "program_command_name",
@@ -47,10 +45,6 @@ _NO_AREA: Final = next(int(row["value"], 16) for row in table("cobol") if row["n
 
 ProgramCommand = Callable[["Level", dict[str, Area | None], ExecCommand], None]
 """A function that does a command that concerns the program itself."""
-
-
-class Unserved(TdqError):
-    """A program has issued a command that the simulator does not support, and there is no function for it."""
 
 
 class Refusal(NamedTuple):

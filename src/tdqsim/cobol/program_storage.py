@@ -160,7 +160,32 @@ class ProgramStorage:
             return address
         return address + variable.local if address and self._active else 0
 
+    def items_of(self, name: str) -> tuple[Item, ...]:
+        """The item with a name, then the items that it contains, without those that redefine others.
+
+        Raises:
+            UsageError: there is no such item, or the name fits several.
+        """
+        item = self._named(name)[0]
+        items = self._symbols.items
+        inside = []
+        redefining = 0
+        for each in items[next(at for at, other in enumerate(items) if other is item) + 1 :]:
+            if each.root != item.root or each.level <= item.level:
+                break
+            if redefining and each.level > redefining:
+                continue
+            redefining = each.level if " REDEFINES " in f" {each.picture} " else 0
+            if not redefining:
+                inside.append(each)
+        return (item, *inside)
+
     def _find(self, name: str) -> tuple[Item, int]:
+        item, subscripts = self._named(name)
+        return item, self._address(item, name) + item.offset + _displacement(item, subscripts, name)
+
+    def _named(self, name: str) -> tuple[Item, str]:
+        """The item with a name, and the subscripts that follow the name."""
         match = _REFERENCE.match(name)
         if match is None:
             raise UsageError(
@@ -176,8 +201,7 @@ class ProgramStorage:
         if len(items) > 1:
             ways = ", ".join(" OF ".join((item.name, *item.above)) for item in items)
             raise UsageError(f"program {self.program}: {name} may be {ways}")
-        item = items[0]
-        return item, self._address(item, name) + item.offset + _displacement(item, match["subscripts"] or "", name)
+        return items[0], match["subscripts"] or ""
 
     def _address(self, item: Item, name: str) -> int:
         variable = next((each for each in self._symbols.variables if each.name == item.root), None)

@@ -15,7 +15,7 @@ from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
-from tdqsim.cobol.stubs import Stub
+from tdqsim.cobol.stubs import AnyStub
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import UsageError
@@ -45,7 +45,8 @@ class CobolPrograms:
         flags: further options of ``cobc``.
         collating_sequence: ``ascii``, or ``ebcdic`` to order characters in comparisons and sorts as on the mainframe.
         verbs: functions by verb that answer EXEC CICS commands instead of the region.
-        stubs: stubs, which answer commands before ``verbs`` does; see :mod:`~tdqsim.cobol.stubs`.
+        stubs: stubs, which answer before ``verbs`` does: commands (:mod:`~tdqsim.cobol.stubs`), SQL
+            (:mod:`~tdqsim.cobol.sql_answers`) and CALLs (:mod:`~tdqsim.cobol.external_calls`).
         code_pages: by queue or file, the code page of its records, or a Conversion with a layout; ``*`` for all others.
             Records without a code page are not converted.
         runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
@@ -72,7 +73,7 @@ class CobolPrograms:
         flags: Iterable[str] = (),
         collating_sequence: str = "ascii",
         verbs: Mapping[str, Verb] | None = None,
-        stubs: Iterable[Stub] = (),
+        stubs: Iterable[AnyStub] = (),
         code_pages: Mapping[str, Conversion | str | int] | None = None,
         runaway: float = 5.0,
         cwa: int = 0,

@@ -13,7 +13,7 @@ from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.storage import TaskStorage
-from tdqsim.cobol.stubs import Stub
+from tdqsim.cobol.stubs import AnyStub
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import UsageError
 
@@ -73,7 +73,7 @@ class Settings:
     """
 
     modules: Callable[[str], Module | None]
-    stubs: list[Stub] = field(default_factory=list)
+    stubs: list[AnyStub] = field(default_factory=list)
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
     on_warning: Callable[[str], object] = issue_warning

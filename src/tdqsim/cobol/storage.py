@@ -7,7 +7,7 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.internals import keep_storage, kept_storage
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Buffer = ctypes.Array[ctypes.c_char]
 
-__all__ = ["TaskStorage", "loaded_by", "storage_of"]
+__all__ = ["Cursor", "TaskStorage", "loaded_by", "storage_of"]
 
 
 class RunningLevel(Protocol):
@@ -30,6 +30,23 @@ class RunningLevel(Protocol):
 
     def programs(self) -> Iterable[ProgramStorage]:
         """The items of the programs of the level; the running program first."""
+
+
+class Cursor:
+    """An open SQL cursor.
+
+    Attributes:
+        rows: its rows.
+        at: the position: the number of a row from 0, -1 before the first row.
+        holds: whether it stays open after a syncpoint.
+    """
+
+    __slots__ = ("at", "holds", "rows")
+
+    def __init__(self, rows: Sequence[object], holds: bool) -> None:
+        self.rows = rows
+        self.at = -1
+        self.holds = holds
 
 
 class TaskStorage:
@@ -40,9 +57,10 @@ class TaskStorage:
         timer: the timer of its POST that has not expired, or None.
         page: its DISPLAY output; None before the first line.
         loaded: the names of the tables it has loaded without HOLD.
+        cursors: its open SQL cursors, by program and name.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "levels", "loaded", "page", "timer")
+    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "loaded", "page", "timer")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
@@ -52,6 +70,7 @@ class TaskStorage:
         self.page: DisplayLines | None = None
         self.timer: Timer | None = None
         self.loaded: set[str] = set()
+        self.cursors: dict[tuple[str, str], Cursor] = {}
 
     def __getitem__(self, name: str) -> Any:
         """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.

@@ -17,7 +17,7 @@ FLENGTH or TOLENGTH, and in WEB commands HOST sets HOSTLENGTH, PATH sets PATHLEN
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -25,13 +25,15 @@ from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.kernel.eib import NO_COMMAND, completion
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.terminal.screen import AIDS
+from tdqsim.cobol._libcob import Libcob
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.core.spelling import close_names
-from tdqsim.errors import UsageError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import EIBFN, Cvda, Resp, table
 
-__all__ = ["Options", "Stub", "StubAnswer", "Value", "give", "put"]
+__all__ = ["Answered", "AnyStub", "Options", "Stub", "StubAnswer", "Unserved", "Value", "give", "put"]
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
@@ -59,6 +61,10 @@ _COUNT: Final = re.compile(r"(?P<first>[1-9]\d*)(?P<to>-(?P<last>[1-9]\d*)?)?")
 _LATIN: Final = "latin-1"
 
 
+class Unserved(TdqError):
+    """A program has issued a command that the simulator does not support, and there is no function for it."""
+
+
 class Issuer(Protocol):
     """The level whose program issued a command, for a stub.
 
@@ -76,6 +82,42 @@ class Issuer(Protocol):
 
     def mark_eib(self, offset: int, data: bytes) -> None:
         """Set an indicator of the EIB until the next command."""
+
+
+class StubSettings(Protocol):
+    """The settings of the programs of a region, for stubs.
+
+    Attributes:
+        stubs: the stubs in the order in which they are asked.
+    """
+
+    stubs: list[AnyStub]
+
+
+class Answered(Issuer, Protocol):
+    """The level whose program executes an SQL statement or a CALL, for a stub.
+
+    Attributes:
+        libcob: the run-time.
+        statement: the text of an SQL statement for the function of ``verbs``.
+    """
+
+    libcob: Libcob
+    statement: str
+
+    @property
+    def settings(self) -> StubSettings:
+        """The settings of its programs."""
+
+    @property
+    def verbs(self) -> Mapping[str, Callable[..., object]]:
+        """The functions that answer commands by their verbs."""
+
+    def programs(self) -> Iterator[ProgramStorage]:
+        """The items of its programs, those of the current program first."""
+
+    def written_in_call(self, module: int, place: str, name: str, count: int) -> tuple[str, ...]:
+        """The parameters of the current CALL as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +156,42 @@ def _near(name: str, known: Mapping[str, Any]) -> str:
     return f"; near are {', '.join(near)}" if near else f"; there are {', '.join(known)}"
 
 
-class Stub:
+class AnyStub:
+    """What all stubs have in common: whose statements they answer, and which of those.
+
+    Args:
+        program: the program that issues the statement.
+        transaction: the transaction id of its task.
+        count: which of the matching statements are answered: ``3``, ``"2-4"``, ``"5-"``; all when empty.
+
+    Raises:
+        UsageError: the count has another form.
+    """
+
+    def __init__(self, *, program: str = "", transaction: str = "", count: int | str = "") -> None:
+        self.program = program.upper()
+        self.transaction = transaction
+        self.count = str(count)
+        match = _COUNT.fullmatch(self.count)
+        if self.count and match is None:
+            raise UsageError(f"count {self.count!r} is not like 3, 2-4 or 5-")
+        self._first = int(match["first"]) if match else 1
+        self._last = int(match["last"] or 0) if match and match["to"] else self._first if match else 0
+        self._fitted = 0
+
+    def concerns(self, level: Issuer) -> bool:
+        """Whether it may answer statements of a program and task."""
+        if self.program and self.program != level.issuer:
+            return False
+        return not self.transaction or self.transaction == level.task.eib.eibtrnid
+
+    def counts(self) -> bool:
+        """Count a statement that matches; returns whether it is one of those that are answered."""
+        self._fitted += 1
+        return self._fitted >= self._first and (not self._last or self._fitted <= self._last)
+
+
+class Stub(AnyStub):
     """A command that a test answers.
 
     Args:
@@ -141,21 +218,13 @@ class Stub:
         transaction: str = "",
         count: int | str = "",
     ) -> None:
+        super().__init__(program=program, transaction=transaction, count=count)
         self.command = command
         self.words = command.upper().split()
         if not self.words:
             raise UsageError("a stub needs the words of a command, such as READQ TD")
         self.answer = answer
         self.where = {name.upper(): value for name, value in (where or {}).items()}
-        self.program = program.upper()
-        self.transaction = transaction
-        self.count = str(count)
-        match = _COUNT.fullmatch(self.count)
-        if self.count and match is None:
-            raise UsageError(f"count {self.count!r} is not like 3, 2-4 or 5-")
-        self._first = int(match["first"]) if match else 1
-        self._last = int(match["last"] or 0) if match and match["to"] else self._first if match else 0
-        self._fitted = 0
         self.calls: list[dict[str, bytes | None]] = []
 
     def __repr__(self) -> str:
@@ -163,17 +232,12 @@ class Stub:
 
     def takes(self, level: Issuer, words: frozenset[str], options: Options) -> bool:
         """Whether the stub answers a command; counts the commands that match."""
-        if not self._fits(level, words, options):
-            return False
-        self._fitted += 1
-        return self._fitted >= self._first and (not self._last or self._fitted <= self._last)
+        return self._fits(level, words, options) and self.counts()
 
     def _fits(self, level: Issuer, words: frozenset[str], options: Options) -> bool:
         if not words.issuperset(self.words) or next(iter(options)) != self.words[0]:
             return False
-        if self.program and self.program != level.issuer:
-            return False
-        if self.transaction and self.transaction != level.task.eib.eibtrnid:
+        if not self.concerns(level):
             return False
         return all(name in options and _is(options[name], value) for name, value in self.where.items())
 

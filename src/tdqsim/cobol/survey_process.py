@@ -20,8 +20,8 @@ from tdqsim.cics import Abend, Condition, Region
 from tdqsim.cics.internals import strand_of
 from tdqsim.cobol.abends import CobolFailure
 from tdqsim.cobol.compiler import Options, compile_program
-from tdqsim.cobol.program_commands import Unserved
 from tdqsim.cobol.programs import CobolPrograms
+from tdqsim.cobol.stubs import Unserved
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.definitions.bms import parse_bms

@@ -33,13 +33,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tdqsim.cobol._divisions import Divisions, options_of_command, programs_of
+from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
 from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, LOCAL
+from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
 from tdqsim.cobol._tokens import Word, WordPlace, words
+from tdqsim.cobol.sql_statements import statement_of
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["CobolError", "ExecCommand", "Translation", "translate"]
+__all__ = ["CobolError", "ExecCommand", "ProgramCall", "Translation", "translate"]
 
 
 class CobolError(TdqError):
@@ -64,6 +66,9 @@ class ExecCommand:
         written: the arguments as written in the program.
         labels: for HANDLE: each option with its label's number, 0 if there is no label.
         passed: how many of the arguments the CALL passes; those of RESP and RESP2 follow them and are not passed.
+        sql: for EXEC SQL: the statement in the form of :mod:`~tdqsim.cobol.sql_statements`; for OPEN also the
+            declaration of its cursor. The last arguments are then the items that get the SQLCODE.
+        status: how many of the arguments are such items.
     """
 
     text: str
@@ -71,10 +76,14 @@ class ExecCommand:
     written: tuple[str, ...] = ()
     labels: tuple[tuple[str, int], ...] = ()
     passed: int = 0
+    sql: tuple[str, ...] = ()
+    status: int = 0
 
     @property
     def shown(self) -> str:
         """The command as written in the program, in one line."""
+        if self.sql:
+            return f"EXEC SQL {self.sql[0]}"
         text = re.sub(r"\bA(\d+)\b", lambda match: self.written[int(match[1]) - 1], self.text)
         return f"EXEC {'' if self.verb in _LANGUAGES else 'CICS '}{text}"
 
@@ -82,6 +91,21 @@ class ExecCommand:
     def verb(self) -> str:
         """The first word."""
         return self.text.partition(" ")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramCall:
+    """One CALL statement of a program.
+
+    Attributes:
+        place: the user's file and line.
+        program: the literal or item that names the called program, as written.
+        written: the parameters after USING, as written.
+    """
+
+    place: WordPlace
+    program: str
+    written: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +120,7 @@ class Translation:
         using: the names after USING of the PROCEDURE DIVISION.
         headers: the places of DFHEI-BRANCH, whose statements the translator added.
         following: the programs that follow it in the same file, which it can CALL.
+        calls: its CALL statements.
     """
 
     program: str
@@ -105,6 +130,7 @@ class Translation:
     using: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
     following: tuple[Translation, ...] = ()
+    calls: tuple[ProgramCall, ...] = ()
 
 
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
@@ -120,9 +146,7 @@ _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("RECEIVE", "MAP"): ("INTO", {"INTO", "SET"}, "I"),
 }
 _LANGUAGES: Final = ("SQL", "DLI")
-_DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")
-"""SQL statements that have no effect at run time."""
-_WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP"})
+_WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION", "RECORDING", "STOP", "CALL"})
 """The words at which the walk stops for a closer look."""
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
@@ -176,6 +200,8 @@ class _Translator:
         self.using: tuple[str, ...] = ()
         self.divisions = Divisions([])
         self.blocks: list[tuple[Word, Word, int, list[str], list[str]]] = []
+        self.calls: list[ProgramCall] = []
+        self.sql = SqlDeclarations(tokens, text)
 
     def translation(self) -> Translation:
         divisions = self.divisions = Divisions(self.words)
@@ -211,6 +237,7 @@ class _Translator:
             tuple(self.labels.get(1, ())),
             self.using,
             tuple(self.headers),
+            calls=tuple(self.calls),
         )
 
     def _labels_of(self, word: Word) -> dict[str, int]:
@@ -285,6 +312,10 @@ class _Translator:
                 self.commands.append(ExecCommand("RETURN", word.place))
                 self.blocks.append((word, tokens[at + 1], len(self.commands), [], []))
                 at += 2
+            elif word.is_word("CALL") and self.in_procedure(word) and at + 1 < len(tokens):
+                written = tuple(self._as_written(each) for each in parameters_of(tokens, at + 2))
+                self.calls.append(ProgramCall(word.place, tokens[at + 1].text, written))
+                at += 1
             else:
                 at += 1
 
@@ -351,29 +382,33 @@ class _Translator:
         return self.words[at].is_word("EXEC", "EXECUTE") and self.words[at + 1].is_word("CICS", *_LANGUAGES)
 
     def _statement(self, first: Word, language: str, begin: int, end: int) -> None:
-        """EXEC SQL and EXEC DLI: the statement and its host variables, which the user's function answers."""
+        """EXEC SQL and EXEC DLI: the statement and its host variables, which the test answers."""
         inside, last = self.words[begin + 2 : end], self.words[end]
-        if language == "SQL" and inside and inside[0].is_word(*_DECLARATIONS):
+        if wrong := self.sql.problem(inside) if language == "SQL" else "":
+            self._problem(first.place, wrong)
+        if language == "SQL" and self.sql.declares(inside):
             after = self.words[end + 1] if end + 1 < len(self.words) else last
             if self.in_procedure(first):
                 self._replace(first, last, " CONTINUE")
             else:
                 self._replace(first, after if after.kind == "stop" else last, "")
             return
-        text, arguments, at = [language], [], 0
-        while at < len(inside):
-            word = inside[at]
-            if word.text == ":" and at + 1 < len(inside):
-                at += 1
-                arguments.append([inside[at]])
-                text.append(f"A{len(arguments)}")
-            else:
-                text.append(word.text)
-            at += 1
-        written = tuple(self._as_written(some) for some in arguments)
-        self.commands.append(ExecCommand(" ".join(text), first.place, written, passed=len(written)))
-        passed = [self._passed(some) for some in arguments]
-        self.blocks.append((first, last, len(self.commands), passed, []))
+        parts, arguments = host_variables(inside)
+        sql: tuple[str, ...] = ()
+        status: tuple[str, ...] = ()
+        tests: list[str] = []
+        if language == "SQL" and inside:
+            sql, variables = self.sql.with_cursor(statement_of(self._as_written(inside)))
+            arguments += variables
+            status, tests = self.sql.status(), self.sql.tests()
+        if len(arguments) > MOST_VARIABLES:
+            self._problem(first.place, f"EXEC {language} has more than {MOST_VARIABLES} host variables")
+            return
+        written = (*arguments, *status)
+        text = " ".join([language, *parts])
+        self.commands.append(ExecCommand(text, first.place, written, (), len(written), sql, len(status)))
+        passed = [f"BY REFERENCE {each}" for each in (*map(self.sql.first_of_table, arguments), *status)]
+        self.blocks.append((first, last, len(self.commands), passed, tests))
 
     def in_procedure(self, word: Word) -> bool:
         """Whether a word is in the PROCEDURE DIVISION."""
