@@ -10,7 +10,7 @@ program of that name. A CALL that no stub answers ends the task.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from struct import unpack_from
 from typing import Any, Final
@@ -20,6 +20,7 @@ from tdqsim.cobol._libcob import HEADING, STAND_INS
 from tdqsim.cobol.fields import FLOOR, Areas
 from tdqsim.cobol.sql_values import ArgumentValue, CobolArgument, argument, is_value
 from tdqsim.cobol.stubs import Answered, AnyStub, Unserved
+from tdqsim.cobol.translate import ProgramCall
 from tdqsim.errors import UsageError
 
 __all__ = ["CallAnswer", "CallStub", "ExternalCall", "answer_call", "stand_in"]
@@ -156,6 +157,14 @@ def stand_in(level: Answered, name: str) -> int:
     return level.libcob.stand_in(number)
 
 
+def _written(calls: Iterable[ProgramCall], place: str, name: str, count: int) -> tuple[str, ...]:
+    """The parameters of the current CALL as its program has written them, or their numbers if unknown."""
+    at_place = [each for each in calls if str(each.place) == place]
+    named = [each for each in at_place if each.program.strip("'\"").upper() == name] or at_place
+    written = next((each.written for each in named if len(each.written) >= count), ())
+    return written[:count] or tuple(map(str, range(1, count + 1)))
+
+
 def answer_call(level: Answered, number: int) -> None:
     """Answer the CALL whose parameters are in the run-time's table.
 
@@ -166,7 +175,7 @@ def answer_call(level: Answered, number: int) -> None:
     name = next(name for name, each in _NUMBERS.items() if each == number)
     place = level.libcob.place(table[1])
     count = table[0]
-    written = level.written_in_call(table[1], place, name, count)
+    written = _written(level.module_of(table[1]).calls, place, name, count)
     rows = unpack_from(f"{5 * count}q", table, HEADING * _SIZE)
     call = ExternalCall(name, place, written, Areas(level.libcob, rows, written), level)
     taking = [each for each in level.settings.stubs if isinstance(each, CallStub) and each.takes(call)]

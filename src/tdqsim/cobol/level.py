@@ -208,7 +208,7 @@ class Level:
     @property
     def issuer(self) -> str:
         """The PROGRAM-ID of the program that has issued the current command."""
-        return self.module_of(self._active).program
+        return self.module_of(self.running).program
 
     def mark_eib(self, offset: int, data: bytes) -> None:
         """Set an indicator of the EIB until the next command."""
@@ -385,8 +385,7 @@ class Level:
         # The programs that were CALLed have ended, so the HANDLEs of the program at the top are in force again.
         while len(self._frames) > 1:
             set_handles(self.task, self._frames.pop()[1])
-        label = self._abend_label()
-        if label is None:
+        if (label := self._abend_label()) is None:
             return False
         # This is DFHEI-NUMBER: when the program is entered again, its first paragraph goes to the label with this
         # number.
@@ -397,8 +396,7 @@ class Level:
 
     def call(self, name: str) -> int:
         """Return the address of a CALLed program: a copy for this level; 0 when the region has no such program."""
-        outside = stand_in(self, name)
-        if outside:
+        if outside := stand_in(self, name):
             return outside
         loaded = self.called.get(name)
         if loaded is None:
@@ -407,21 +405,6 @@ class Level:
                 return 0
             loaded = self.called[name] = module, copies_of(module).take()
         return loaded[1]
-
-    def outside(self, number: int) -> None:
-        """Answer a CALL of a program that is not there."""
-        active, self._active = self._active, self.libcob.table[1]
-        try:
-            answer_call(self, number)
-        finally:
-            self._active = active
-
-    def written_in_call(self, module: int, place: str, name: str, count: int) -> tuple[str, ...]:
-        """Return the parameters of the current CALL as its program has written them, or their numbers if unknown."""
-        at_place = [each for each in self._module_of(module).calls if str(each.place) == place]
-        named = [each for each in at_place if each.program.strip("'\"").upper() == name] or at_place
-        written = next((each.written for each in named if len(each.written) >= count), ())
-        return written[:count] or tuple(map(str, range(1, count + 1)))
 
     def abend_exit(self, label: int) -> AbendLabel:
         """Return the exit for HANDLE ABEND LABEL: the program of the current command continues at that label."""
@@ -586,11 +569,13 @@ class _Callbacks:
     def outside(self, number: int) -> int:
         level = _CURRENT.level
         assert level is not None
+        level.in_statement = level.libcob.table[1]
         try:
-            level.outside(number)
+            answer_call(level, number)
         except BaseException as error:  # noqa: BLE001
-            return -_kept(level, error)
+            return -_abended(level, error)
         finally:
+            level.in_statement = 0
             _CURRENT.level = level
         return DONE
 

@@ -26,6 +26,7 @@ from tdqsim.cics.kernel.eib import NO_COMMAND, completion
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.terminal.screen import AIDS
 from tdqsim.cobol._libcob import Libcob
+from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
@@ -116,8 +117,8 @@ class Answered(Issuer, Protocol):
     def programs(self) -> Iterator[ProgramStorage]:
         """The items of its programs, those of the current program first."""
 
-    def written_in_call(self, module: int, place: str, name: str, count: int) -> tuple[str, ...]:
-        """The parameters of the current CALL as written."""
+    def module_of(self, module: int) -> Module:
+        """The compiled program of a running program."""
 
 
 @dataclass(frozen=True, slots=True)
