@@ -243,3 +243,12 @@ def test_a_user_without_a_profile_on_the_other_system_gets_messages_with_ids(pai
         "diagnostic",
         "GUEST     ".encode("cp037"),
     )
+
+
+def test_who_waits_on_the_other_system_has_gone_on_when_a_send_returns(pair):
+    job, far = pair
+    waiting = far.system.start(lambda own: own.qrcvdtaq("REAL", "APPLIB", -1), user="BERT")
+    far.system.dispatcher.run_ready()
+    job.qsnddtaq("FAR", "APPLIB", b"x")
+    assert waiting.done
+    assert waiting.result().data == b"x"

@@ -513,3 +513,38 @@ def test_a_stepped_receive(system, officer, work):
     officer.qsnddtaq("APPLIB/WORK", data=b"x")
     assert (waiting.before, waiting.step(), waiting.done) == ("qrcvdtaq", "qmhqrdqd", False)
     assert waiting.result()[0] == b"x"
+
+
+def test_a_lock_that_was_taken_twice_is_released_twice(officer, work):
+    for _ in range(2):
+        officer.alcobj([("APPLIB/WORK", "*SHRRD")])
+    for left in (1, 0):
+        officer.dlcobj([("APPLIB/WORK", "*SHRRD")])
+        assert [entry.state for entry in officer.wrkobjlck("APPLIB/WORK")] == ["*SHRRD"] * left
+
+
+def test_a_job_that_only_its_own_locks_stand_in_the_way_of_gets_its_turn_first(system, officer, work):
+    got = []
+
+    def upgrade(job):
+        job.alcobj([("APPLIB/WORK", "*SHRRD")])
+        job.alcobj([("APPLIB/WORK", "*EXCL")], wait=60)
+        got.append(job.name)
+
+    def take(job):
+        job.alcobj([("APPLIB/WORK", "*EXCL")], wait=60)
+        got.append(job.name)
+
+    officer.alcobj([("APPLIB/WORK", "*SHRRD")])
+    system.start(upgrade, name="UPGRADES")
+    system.dispatcher.run_ready()
+    system.start(take, name="TAKES")
+    system.dispatcher.run_ready()
+    officer.dlcobj([("APPLIB/WORK", "*SHRRD")])
+    assert got == ["UPGRADES", "TAKES"]
+
+
+@pytest.mark.parametrize("users", [[], "", " "])
+def test_an_authority_is_granted_to_somebody(officer, work, users):
+    with pytest.raises(ParameterError, match="a user profile or \\*PUBLIC is needed"):
+        officer.grtobjaut("APPLIB/WORK", users, "*USE")

@@ -119,3 +119,23 @@ def test_job_logs_and_changed_profiles(system, job):
         officer.chgusrprf("BERT", status="*DISABLED", pwdexp=True)
         officer.command("CHGUSRPRF BERT STATUS(*SAME) PWDEXP(*NO)")
     assert (system.profiles["BERT"].disabled, system.profiles["BERT"].expired) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "CALL APPLIB/PGM ('ab' 'cd')",
+        "CALL APPLIB/PGM (('ab' 'cd'))",
+        "CALL PGM(APPLIB/PGM) PARM('ab' 'cd')",
+        "CALL PGM(APPLIB/PGM) PARM(('ab' 'cd'))",
+    ],
+)
+def test_values_without_the_keyword_parm_are_passed_one_by_one(job, seen, command):
+    job.command(command)
+    assert seen[0][1] == [e(f"{'ab':<32}"), e(f"{'cd':<32}")]
+
+
+def test_a_list_is_no_parameter(job, seen):
+    with pytest.raises(EscapeMessage, match="CPD0084 'a b c' not valid for parameter PARM"):
+        job.command("CALL PGM(APPLIB/PGM) PARM(('a' 'b' 'c') 'd')")
+    assert seen == []

@@ -357,3 +357,18 @@ def test_room_for_the_entries_that_are_there_and_no_more_after_a_restart(tmp_pat
     with reopen(tmp_path / "store") as system, system.job("A", "QSECOFR") as job:
         found = job.qmhqrdqd("WORK", "QGPL")
         assert (found.number_of_messages, found.number_of_entries_currently_allocated) == (entries, allocated)
+
+
+def test_a_close_that_is_interrupted_does_not_count_as_clean(tmp_path, monkeypatch):
+    system = reopen(tmp_path / "store")
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(system.dispatcher, "end_strands", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        system.close()
+    with reopen(tmp_path / "store") as system:
+        assert not system.store.closed_clean
+    with reopen(tmp_path / "store") as system:
+        assert system.store.closed_clean

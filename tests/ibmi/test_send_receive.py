@@ -296,3 +296,11 @@ def test_ccsid_of_the_job(system):
         image = bytearray(120)
         german.call("QMHQRDQD", image, b4(120), "RDQD0100".encode("cp273"), "W         APPLIB    ".encode("cp273"))
         assert image[19:69] == "Größe".ljust(50).encode("cp273")
+
+
+def test_a_clear_by_key_takes_the_equal_ones_by_default(job, keyed):
+    job.qclrdtaq("KEYED", "APPLIB")
+    for key in (b"AAA", b"BBB", b"AAA"):
+        job.qsnddtaq("KEYED", "APPLIB", b"x", key)
+    assert job.qclrdtaq("KEYED", "APPLIB", key=b"AAA") == 2
+    assert job.qclrdtaq("KEYED", "APPLIB") == 1

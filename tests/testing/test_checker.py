@@ -51,6 +51,12 @@ PLANTED = {
 }  # fmt: skip
 
 
+def test_no_start_is_missed_of_a_queue_that_was_discarded() -> None:
+    reached = [queue(level=2), op(W, b"a"), op(W, b"b")]
+    again = [op("DISCARD TDQUEUE"), queue(level=2), op(W, b"c"), op(R, b"c")]
+    assert check_history([*reached, *again], final={"Q": []}).anomalies == ()
+
+
 @pytest.mark.parametrize("what", PLANTED)
 def test_a_planted_anomaly_is_found(what: str) -> None:
     verdict = check_history(PLANTED[what], final={"Q": []})

@@ -17,6 +17,7 @@ from tdqsim.cli import main
 from tdqsim.facts import rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing import FaultPlan, MessageFault, coverage_page
+from tdqsim.testing._without import another
 from tdqsim.testing.coverage import differences
 from tdqsim.testing.evidence import Evidence, load_evidence
 from tests import apart
@@ -62,6 +63,7 @@ def test_one(tdq_region):
     tdq_region.writeq_td("PAYQ", b"x", length=None)
     tdq_region.readq_td("PAYQ")
     assert tdq_region.inquire_tdqueue("PAYQ").numitems == 1
+    assert tdq_region.inquire_tdqueue("PAYQ")["ATITRANID"] == "PAYP"
     tdq_region.set_tdqueue("PAYQ", enablestatus="DISABLED")
 
 def test_two():
@@ -105,6 +107,7 @@ def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes
     assert (row(page, "WRITEQ TD")[1], "IOERR" in row(page, "WRITEQ TD")[6].split()) == ("seen only", True)
     assert row(page, "DELETEQ TD")[1] == "untouched"  # the test that issued it has failed
     assert row(page, "NUMITEMS")[1:3] == ["seen only", "-"]
+    assert row(page, "ATITRANID")[1:3] == ["seen only", "untouched"]
     assert row(page, "ENABLESTATUS")[1:3] == ["untouched", "seen only"]
     assert "| TDQUEUE | TRIGGERLEVEL | INTRA | seen only | test_it.py::" in page
     assert "| TDQUEUE | FACILITYID | INTRA | untouched |  |" in page
@@ -241,3 +244,9 @@ def test_the_tests_that_hold_something_exist() -> None:
     assert len(named) > 100
     lost = [f"{file}::{test}" for file, test in named if f"def {test}(" not in Path(file).read_text("utf-8")]
     assert lost == [], "rename or remove them in tests/ablation.json, and measure again what they held"
+
+
+@pytest.mark.parametrize("value", [b"", b"?", b"\x01", bytearray(b"ab"), "", "abba", "ab", 0, -1])
+def test_ablation_has_another_value_of_the_same_type(value: object) -> None:
+    assert type(another(value)) is type(value)
+    assert another(value) != value

@@ -100,6 +100,20 @@ def test_a_crash_leaves_what_one_of_two_independent_tasks_has_committed() -> Non
     assert left == {(False, False), (True, False), (False, True), (True, True)}
 
 
+def test_a_region_that_crashes_has_no_supplied_queues_unless_asked_for() -> None:
+    seen = set()
+
+    def scenario(region: Region, _told: list[str]) -> None:
+        seen.add("CSSL" in region.tdqueues)
+
+    for options in ({}, {"supplied_queues": True}):
+        enumerate_crashes(scenario, lambda *_: None, QUEUES, **options)
+    assert seen == {False, True}
+    seen.clear()
+    enumerate_crashes(scenario, lambda *_: None, QUEUES)
+    assert seen == {False}
+
+
 def test_what_a_task_notes_as_complete_is_noted_before_and_after_the_commit_of_another() -> None:
     seen = set()
 

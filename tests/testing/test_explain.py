@@ -262,6 +262,23 @@ def test_a_planned_fault_rests_on_no_rule(doubtful: Region) -> None:
 def test_rules_of_an_answer() -> None:
     assert [rule.id for rule in rules_of("INVREQ", 11, "SET TDQUEUE")] == ["SET-C-NAME"]
     assert rules_of("INVREQ", 9999, "SET TDQUEUE") == ()
+    assert [rule.id for rule in rules_of("INVREQ", 11, "SET TDQUEUE DISABLED")] == ["SET-C-NAME"]
     assert {rule.id for rule in rules_of("CPF9501")} == {"DTAQ-SEND-KEY-MISSING", "DTAQ-RECEIVE-KEY-MISSING"}
     assert [rule.id for rule in rules_of("CPF9501", command="QRCVDTAQ")] == ["DTAQ-RECEIVE-KEY-MISSING"]
     assert unconfirmed(rules_of("CPF9502")) == {}  # the vendor's programs show it
+
+
+@pytest.mark.parametrize(
+    ("condition", "command", "expected"),
+    [
+        ("QIDERR", "WRITEQ TD", {"TD-INDIRECT-RING"}),  # it has a rule of its own
+        ("INVREQ", "WRITEQ TD", {"TD-EXTRA-DELETEQ-INVREQ", "TD-EXTRA-DIRECTION-INVREQ"}),  # others of TD have
+        ("ITEMERR", "WRITEQ TS", {"TS-ITEMERR", "TS-ITEMERR-NEXT"}),
+        ("QZERO", "READQ TS", set()),  # only requests for TD have
+        ("QZERO", "SET TDQUEUE", set()),
+    ],
+)
+def test_a_request_for_a_queue_has_the_rules_of_the_other_requests(
+    condition: str, command: str, expected: set[str]
+) -> None:
+    assert {rule.id for rule in rules_of(condition, 0, command)} == expected

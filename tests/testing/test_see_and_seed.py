@@ -44,6 +44,18 @@ def region() -> Iterator[Region]:
         yield made
 
 
+def test_a_file_as_large_as_is_allowed_is_read_and_a_larger_one_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('"one"\n')
+    monkeypatch.setattr("tdqsim.testing.seeding._LARGEST", 6)
+    assert load_records(path, EBCDIC) == [EBCDIC.encode("one")]
+    path.write_text('"three"\n')
+    with pytest.raises(TdqError, match="the file has more than 6 bytes"):
+        load_records(path, EBCDIC)
+
+
 def test_a_snapshot_tells_of_a_deleteq_that_is_not_committed(region: Region) -> None:
     region.seed("LOGQ", [b"a"])
     with region.task() as task:

@@ -70,6 +70,27 @@ def test_records_reach_negative_numbers_level_88_and_every_table_length() -> Non
         assert holds(layout.decode(record))
 
 
+AMERICAN = parse_copybook(
+    """
+    01 R.
+       05 A PIC X(6). 88 A-BLANK VALUE SPACES. 88 A-LONG VALUE 'LONGER THAN IT'.
+       05 B PIC X. 88 B-LOW VALUE LOW-VALUE.
+    """
+).record()
+
+
+@settings(max_examples=40, deadline=None)
+@given(records(AMERICAN.with_code_pages({"A": "ascii"})))
+def test_records_have_characters_of_their_code_page_and_no_names_of_constants(record: bytes) -> None:
+    assert record[:6].isascii()
+    assert record[:6] != b"SPACES"
+
+
+def test_orders_reach_the_last_step_and_the_last_task() -> None:
+    assert find(schedules(switches=1, steps=3, tasks=2), lambda order: (2, 2) in order.deviations)
+    assert find(schedules(switches=1, steps=1, tasks=1), lambda order: bool(order.deviations)) == Schedule(((0, 1),))
+
+
 @settings(max_examples=20, deadline=None)
 @given(records(EVERYTHING, {"NUMBER-OF": st.integers(1, 3), "ITEM": 7}))
 def test_fields_may_be_given(record: bytes) -> None:

@@ -261,6 +261,11 @@ def test_queues_must_be_empty_before() -> None:
         run_workload(unique_records(["Q"]), target)
 
 
+def test_a_first_record_that_cannot_be_written_ends_a_workload() -> None:
+    with pytest.raises(UsageError, match="the first record of queue ONE cannot be written: DISABLED"):
+        run_workload(bank(["ONE", "TWO"]), Scripted([Answer("DISABLED")], []))
+
+
 # -- two linked regions -----------------------------------------------------------------------------------------------
 
 NEAR = [

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tdqsim.definitions import Definitions, Resource
-from tdqsim.errors import UsageError
+from tdqsim.errors import ConversionError, UsageError
 from tdqsim.layouts import Field, FieldType, Layout
 from tdqsim.testing._placements import candidates_of
 from tdqsim.testing.faults import AnyFault, FaultPlan
@@ -153,7 +153,7 @@ def _is_of(page: Any, character: str) -> bool:
     try:
         data = page.encode(character)
         return len(data) == 1 and page.decode(data) == character
-    except ValueError:
+    except ConversionError:
         return False
 
 

@@ -106,6 +106,13 @@ def test_update_and_delete_need_a_record_that_is_held(task):
     assert refused(task.read_file, "ACCT", b"A1") == ("NOTFND", 80)
 
 
+def test_a_record_that_is_not_read_for_update_has_no_token(task):
+    assert task.read_file("ACCT", b"A1").token == 0
+    task.startbr("ACCT", b"A1")
+    assert task.readnext("ACCT").token == 0
+    assert task.read_file("ACCT", b"A1", token=0).token != 0
+
+
 def test_tokens_hold_several_records(task):
     first = task.read_file("ACCT", b"A1", token=0).token
     second = task.read_file("ACCT", b"A2", token=0).token

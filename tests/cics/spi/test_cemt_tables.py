@@ -154,7 +154,9 @@ def test_units_of_work(word, kept):
         assert reg.peek("LOGQ") == kept
 
 
-@pytest.mark.parametrize("resource", ["UOW", "UOWENQ", "UOWLINK", "CONNECTION", "TDQUEUE(Z*)", "TASK(9999999)"])
+@pytest.mark.parametrize(
+    "resource", ["UOW", "UOWENQ", "UOWLINK", "UOW(ABC)", "UOWLINK(A)", "CONNECTION", "TDQUEUE(Z*)", "TASK(9999999)"]
+)
 def test_nothing_there_is_one_error(resource):
     """What the screen says, who asks for the number is told, and so is who runs the command."""
     with made() as reg:
