@@ -11,7 +11,7 @@ closed system, an unknown user, a cycle), the requester gets CPF9510.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from tdqsim.core.store import Entry
 from tdqsim.core.transport import LinkDown
@@ -31,7 +31,7 @@ def send_remotely(
 ) -> None:
     """Send through the queue's link; the failure of an asynchronous send is reported at the next access."""
     if replay:
-        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-REPLAY")
+        _refuse(job, queue, "DTAQ-DDM-REPLAY")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     try:
@@ -49,7 +49,7 @@ def receive_remotely(
 ) -> Entry | None:  # fmt: skip
     """Receive through the queue's link."""
     if not remove:
-        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-PEEK")
+        _refuse(job, queue, "DTAQ-DDM-PEEK")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     whole = wait_ns if wait_ns is None else wait_ns - wait_ns % _NS  # DDM waits have no milliseconds
@@ -65,7 +65,7 @@ def receive_remotely(
 def clear_remotely(job: JobCore, queue: DataQueue, key: bytes) -> None:
     """Clear through the queue's link."""
     if key:
-        job.fail("CPF9511", queue.name, rule="DTAQ-DDM-CLEAR-KEY")
+        _refuse(job, queue, "DTAQ-DDM-CLEAR-KEY")
     _admit(job, queue)
     remote = queue.attributes.rmtdtaq, queue.attributes.rmtdtaqlib
     _through(job, queue, lambda link, route: link.clear(job.current_user, *remote, route=route))
@@ -82,6 +82,11 @@ def _through(job: JobCore, queue: DataQueue, call: Callable[[RemoteLink, tuple[s
         return call(link, (*job.route, here))
     except LinkDown:
         job.fail("CPF9510", queue.name, queue.library)
+
+
+def _refuse(job: JobCore, queue: DataQueue, rule: str) -> NoReturn:
+    """Refuse a request that DDM queues do not support; a job that may not use them at all is refused for that."""
+    job.fail("CPF9511", queue.name, rule="DTAQ-SERVER-DDM" if job.local_only else rule)
 
 
 def _admit(job: JobCore, queue: DataQueue) -> None:

@@ -58,8 +58,9 @@ class ServerSteps:
     def _queue(self, job: Job, library: str, words: Sequence[str]) -> str:
         action, name = words[1], words[2]
         place = _PAGE.encode(name.ljust(10) + library.ljust(10)).hex()
-        if action == "peek":  # the toolbox first asks for the attributes
-            answer = self._frame("as-dtaq", "0001", "0014", place, signed=True, user=job.user)
+        if action == "peek":
+            body = place + "f00000" + "00000000" + "f1"  # no search order, no wait, peek
+            answer = self._frame("as-dtaq", "0002", "001C", body, signed=True, user=job.user)
         else:
             key = "" if words[3] == "-" else words[3]
             body = place + "f1" + block(_KEY, bytes.fromhex(key)).hex()
