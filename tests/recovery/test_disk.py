@@ -139,7 +139,7 @@ def test_a_limit_of_the_store_is_nospace_too(tmp_path):
         (150, "AUTO"),
         pytest.param(12, "AUTO", marks=pytest.mark.slow),  # tens of thousands of records
         pytest.param(12, "COLD", marks=pytest.mark.slow),
-        (1500, "AUTO"),
+        pytest.param(1500, "AUTO", marks=pytest.mark.slow),
         pytest.param(1500, "COLD", marks=pytest.mark.slow),
         pytest.param(3900, "AUTO", marks=pytest.mark.slow),
         (3900, "COLD"),
