@@ -1,6 +1,8 @@
-"""The trace of a program's statements and commands, and its statement coverage."""
+"""The trace of a program's statements and commands, and its coverage."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -45,7 +47,10 @@ def test_lines_that_were_reached_are_told_from_those_that_were_not(workshop, tmp
     coverage.leave_part(tmp_path / "cov")
     coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
     lcov = (tmp_path / "cov" / "lcov.info").read_text()
-    assert f"SF:{source}\nDA:7,1\nDA:8,1\nDA:9,0\nDA:11,1\nDA:15,1\nLF:5\nLH:4\n" in lcov
+    assert (
+        f"SF:{source}\nBRDA:8,0,0,0\nBRDA:8,0,1,1\nBRF:2\nBRH:1\nDA:7,1\nDA:8,1\nDA:9,0\nDA:11,1\nDA:15,1\nLF:5\nLH:4\n"
+        in lcov
+    )
     assert "COVER.cbl" in (tmp_path / "cov" / "index.html").read_text()
     page = next((tmp_path / "cov").glob("*-COVER.html")).read_text()
     assert '<span class="missed">     9' in page
@@ -56,3 +61,60 @@ def test_statements_are_not_watched_when_nobody_asks(workshop):
     workshop.run("QUIET")
     other = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "compiled")
     assert other.settings.on_statement is None
+
+
+CONDITIONS = """
+    MOVE 4 TO N
+    IF N = 4 MOVE 1 TO M END-IF
+    EVALUATE N
+      WHEN 1
+        MOVE 1 TO M
+      WHEN 2
+      WHEN 4
+        MOVE 2 TO M
+      WHEN 5
+        MOVE 3 TO M
+    END-EVALUATE
+    PERFORM UNTIL N > 6
+      ADD 1 TO N
+    END-PERFORM
+    PERFORM STEP WITH TEST AFTER
+      VARYING M FROM 1 BY 1 UNTIL M > 0
+    EXEC CICS HANDLE CONDITION QIDERR(DONE) END-EXEC
+    IF N = 1 OR M = 9 OR (N = 2 AND M = 2)
+      PERFORM STEP
+    END-IF.
+DONE.
+    GOBACK.
+STEP.
+    ADD 1 TO N.
+"""
+
+
+def test_branches_are_the_outcomes_of_conditions(workshop, tmp_path):
+    workshop.program("BRANCHES", "77 N PIC 99.\n77 M PIC 99.", CONDITIONS)
+    workshop.run("BRANCHES")
+    coverage.begin()
+    source = str(workshop.folder / "BRANCHES.cbl")
+    first = coverage.collected().get(source)
+    assert first is not None
+    assert not any(first.outcomes)
+    workshop.run("BRANCHES")
+    text = Path(source).read_text().split("\n")
+    found = {text[line - 1].strip(): pairs for line, pairs in coverage.collected()[source].branches.items()}
+    assert found == {
+        "IF N = 4 MOVE 1 TO M END-IF": [(True, False)],
+        "WHEN 1": [(False, True)],
+        "MOVE 2 TO M": [(True, False)],  # WHEN 2 and WHEN 4 are one condition
+        "WHEN 5": [(False, False)],
+        "PERFORM UNTIL N > 6": [(True, True)],
+        "PERFORM STEP WITH TEST AFTER": [(True, False)],
+        "IF N = 1 OR M = 9 OR (N = 2 AND M = 2)": [(False, True)],
+    }
+    for _process in range(2):
+        coverage.leave_part(tmp_path / "cov")
+    coverage.write(coverage.merged(tmp_path / "cov"), tmp_path / "cov")
+    page = next((tmp_path / "cov").glob("*-BRANCHES.html")).read_text()
+    assert '<span class="part">    10      PERFORM' not in page
+    assert "IF N = 4 MOVE 1 TO M END-IF<i>  never false</i>" in page
+    assert "7 of 14" in (tmp_path / "cov" / "index.html").read_text()

@@ -90,7 +90,7 @@ def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
 
 @contextmanager
 def covered(folder: Path | None) -> Iterator[None]:
-    """Write statement coverage of what runs meanwhile, as ``lcov.info`` and HTML pages; None for no coverage."""
+    """Write the coverage of what runs meanwhile, as ``lcov.info`` and HTML pages; None for no coverage."""
     if folder is None:
         yield
         return

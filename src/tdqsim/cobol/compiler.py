@@ -24,6 +24,7 @@ from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
+from tdqsim.cobol.outcomes import with_outcomes
 from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
@@ -43,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "20"
+_FORMAT: Final = "21"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -100,6 +101,7 @@ class Module:
         headers: places of statements that the translator added.
         following: the programs that follow it in its file, which it can CALL.
         calls: its CALL statements.
+        outcomes: the marks of its conditions.
         plans: how to do its commands; empty before its first run.
     """
 
@@ -112,6 +114,7 @@ class Module:
     headers: tuple[str, ...] = ()
     following: tuple[Module, ...] = ()
     calls: tuple[ProgramCall, ...] = ()
+    outcomes: tuple[int, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
 
@@ -332,7 +335,7 @@ def _make_one(
     # the listing leaves the source out: with it the compiler crashes or hangs on a long program
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
     _step([cobc, "-C", "-debug", *options.arguments(), *listing, "-o", f"{stem}.c", str(unit)], unit, source)
-    _prepare(folder, stem)
+    outcomes = _prepare(folder, stem)
     _step([cobc, "-m", *options.arguments(), "-o", f"{stem}.so", f"{stem}.c"], unit, source)
     symbols = read_symbols(folder, stem, entry_symbol(stem), translation.using)
     (folder / f"{stem}.so").rename(ready / f"{stem}.so")
@@ -343,6 +346,7 @@ def _make_one(
         "commands": [asdict(command) for command in translation.commands],
         "calls": [asdict(call) for call in translation.calls],
         "symbols": symbols.as_json(),
+        "outcomes": outcomes,
     }
 
 
@@ -352,8 +356,11 @@ def _step(command: Sequence[str], unit: Path, source: Path) -> None:
         raise CobolError(_problems(done.stderr, str(unit), source))
 
 
-def _prepare(folder: Path, stem: str) -> None:
-    """Change the compiler's C text: round storage up to whole doublewords, and check packed items in comparisons.
+def _prepare(folder: Path, stem: str) -> list[int]:
+    """Change the compiler's C text; returns the marks of its conditions.
+
+    Storage is rounded up to whole doublewords, packed items in comparisons are checked, and conditions record their
+    outcomes (see :mod:`~tdqsim.cobol.outcomes`).
 
     Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
     program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
@@ -361,12 +368,18 @@ def _prepare(folder: Path, stem: str) -> None:
     it cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of PERFORMs becomes static, under a
     name for each program, so that a debugger finds it by the module's symbols (see ``Performs`` in the module symbols).
     """
+    declarations = ""
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
         text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
         if (program := _LOCALS_OF.search(text)) is not None:
             text = _PERFORMS.sub(partial(_kept_in_module, entry_symbol(program[1])), text)
         path.write_text(text, "utf-8", "surrogateescape")
+        declarations += text
+    program_text = folder / f"{stem}.c"
+    text, outcomes = with_outcomes(program_text.read_text("utf-8", "surrogateescape"), declarations)
+    program_text.write_text(text, "utf-8", "surrogateescape")
+    return outcomes
 
 
 def _widened(declaration: re.Match[str]) -> str:
@@ -415,4 +428,5 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
         Symbols.from_json(kept["symbols"]),
         tuple(kept["headers"]),
         calls=calls,
+        outcomes=tuple(kept["outcomes"]),
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cobol.compiler import Module, entry_symbol
+from tdqsim.cobol.outcomes import OUTCOMES
 
 __all__ = ["Copies", "copies_of", "loaded_modules"]
 
@@ -42,6 +43,22 @@ class Copies:
         self._loaded.append(library)
         entry = getattr(library, entry_symbol(self._module.program))
         return int(ctypes.cast(entry, ctypes.c_void_p).value or 0)
+
+    def outcomes(self) -> list[tuple[bool, bool]]:
+        """For each condition of the program, whether it was true, and whether it was false, in any copy."""
+        count = len(self._module.outcomes)
+        known = [self._outcomes(library) for library in self._loaded]
+        return [(any(each[2 * at] for each in known), any(each[2 * at + 1] for each in known)) for at in range(count)]
+
+    def forget_outcomes(self) -> None:
+        """Clear the record of outcomes."""
+        for library in self._loaded:
+            recorded = self._outcomes(library)
+            ctypes.memset(recorded, 0, len(recorded))
+
+    def _outcomes(self, library: ctypes.PyDLL) -> ctypes.Array[ctypes.c_ubyte]:
+        count = 2 * len(self._module.outcomes)
+        return (ctypes.c_ubyte * count).in_dll(library, OUTCOMES) if count else (ctypes.c_ubyte * 0)()
 
     def give_back(self, address: int) -> None:
         """Return a copy for reuse."""

@@ -1,7 +1,9 @@
-"""Statement coverage of COBOL programs: which lines with statements were reached, as lcov and as HTML pages.
+"""Coverage of COBOL programs: statements reached and outcomes of conditions, as lcov and as HTML pages.
 
-The compiler marks every statement; while coverage is on, the run-time records the marks that were reached. In a pytest
-run ``--tdq-cobol-coverage=DIR`` switches it on and writes ``lcov.info`` and ``index.html`` to DIR; the results of
+The compiler marks every statement; while coverage is on, the run-time records the marks that were reached. A branch is
+an outcome, true or false, of an IF, of a WHEN (of EVALUATE and SEARCH), or of an UNTIL. Several WHEN before the same
+statements are one condition, at the line of the first of these statements. In a pytest run
+``--tdq-cobol-coverage=DIR`` switches coverage on and writes ``lcov.info`` and ``index.html`` to DIR; the results of
 pytest-xdist's processes are merged.
 """
 
@@ -14,49 +16,92 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.level import begin_coverage, reached_statements
 
-__all__ = ["Coverage", "begin", "collected", "leave_part", "merged", "write"]
+__all__ = ["Coverage", "SourceCoverage", "begin", "collected", "leave_part", "merged", "write"]
 
 _LINE_BITS: Final = 20
+_LINE: Final = (1 << _LINE_BITS) - 1
 _PART: Final = "part-*.json"
 
-Coverage = Mapping[str, Mapping[int, bool]]
-"""Source file -> line with statements -> whether one of them was reached."""
+Branches = dict[int, list[tuple[bool, bool]]]
+"""Line -> for each of its conditions whether it was true, and whether it was false."""
+
+
+class SourceCoverage(dict[int, bool]):
+    """The coverage of a source: for each line with statements whether one of them was reached.
+
+    Attributes:
+        branches: by line, for each condition whether it was true, and whether it was false.
+    """
+
+    def __init__(self, lines: Mapping[int, bool] | None = None, branches: Branches | None = None) -> None:
+        super().__init__(lines or {})
+        self.branches: Branches = branches or {}
+
+    def add(self, other: SourceCoverage) -> None:
+        """Add the coverage by another process, or by another program with the same source."""
+        for line, hit in other.items():
+            self[line] = self.get(line, False) or hit
+        for line, pairs in other.branches.items():
+            known = self.branches.get(line, [])
+            if len(known) == len(pairs):
+                self.branches[line] = [(a or c, b or d) for (a, b), (c, d) in zip(known, pairs, strict=True)]
+            elif len(known) < len(pairs):
+                self.branches[line] = pairs
+
+    @property
+    def outcomes(self) -> list[bool]:
+        """Whether each outcome was met."""
+        return [met for pairs in self.branches.values() for pair in pairs for met in pair]
+
+
+Coverage = Mapping[str, SourceCoverage]
+"""By source file."""
 
 
 def begin() -> None:
     """Start collecting coverage anew, for all regions of this process."""
     begin_coverage()
+    for module in loaded_modules():
+        copies_of(module).forget_outcomes()
 
 
-def collected() -> dict[str, dict[int, bool]]:
+def collected() -> dict[str, SourceCoverage]:
     """The coverage of each program that has been loaded since :func:`begin`."""
-    coverage: dict[str, dict[int, bool]] = {}
+    coverage: dict[str, SourceCoverage] = {}
     for module, reached in reached_statements():
+        files: dict[str, SourceCoverage] = {}
         for mark in module.symbols.statements:
-            file = module.symbols.sources[mark >> _LINE_BITS]
-            lines = coverage.setdefault(file, {})
-            line = mark & ((1 << _LINE_BITS) - 1)
+            lines = files.setdefault(module.symbols.sources[mark >> _LINE_BITS], SourceCoverage())
+            line = mark & _LINE
             lines[line] = lines.get(line, False) or mark in reached
+        generated = {str(each.place) for each in module.commands}
+        for mark, pair in zip(module.outcomes, copies_of(module).outcomes(), strict=True):
+            file, line = module.symbols.sources[mark >> _LINE_BITS], mark & _LINE
+            if file in files and f"{file}:{line}" not in generated:
+                files[file].branches.setdefault(line, []).append(pair)
+        for file, lines in files.items():
+            coverage.setdefault(file, SourceCoverage()).add(lines)
     return coverage
 
 
 def leave_part(folder: Path) -> None:
     """Write this process's coverage to a file for :func:`merged`."""
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({file: {str(line): hit for line, hit in lines.items()} for file, lines in collected().items()})
-    _put(folder / f"part-{os.getpid()}.json", text)
+    parts = {file: {"lines": lines, "branches": lines.branches} for file, lines in collected().items()}
+    _put(folder / f"part-{os.getpid()}.json", json.dumps(parts))
 
 
-def merged(folder: Path) -> dict[str, dict[int, bool]]:
+def merged(folder: Path) -> dict[str, SourceCoverage]:
     """The coverage of all processes that wrote to a folder; their files are removed."""
-    coverage: dict[str, dict[int, bool]] = {}
+    coverage: dict[str, SourceCoverage] = {}
     for part in sorted(folder.glob(_PART)):
-        for file, lines in json.loads(part.read_text("utf-8")).items():
-            known = coverage.setdefault(file, {})
-            for line, hit in lines.items():
-                known[int(line)] = known.get(int(line), False) or hit
+        for file, kept in json.loads(part.read_text("utf-8")).items():
+            branches = {int(line): [(a, b) for a, b in pairs] for line, pairs in kept["branches"].items()}
+            lines = {int(line): hit for line, hit in kept["lines"].items()}
+            coverage.setdefault(file, SourceCoverage()).add(SourceCoverage(lines, branches))
         part.unlink()
     return coverage
 
@@ -75,11 +120,14 @@ def write(coverage: Coverage, folder: Path) -> None:
         page = f"{number:03d}-{Path(file).stem}.html"
         _put(folder / page, _page(file, coverage[file]))
         lines = coverage[file]
-        share = 100 * sum(lines.values()) / max(len(lines), 1)
         row = f'<tr><td><a href="{html.escape(page)}">{html.escape(file)}</a>'
-        rows.append(f"{row}<td>{sum(lines.values())} of {len(lines)}<td>{share:.0f}%</tr>\n")
-    table = f"<table><tr><th>Source<th>Lines reached<th></tr>\n{''.join(rows)}</table>"
-    _put(folder / "index.html", _document("COBOL statement coverage", table))
+        rows.append(f"{row}{_share(list(lines.values()))}{_share(lines.outcomes)}</tr>\n")
+    heads = "<th>Source<th>Lines reached<th><th>Outcomes of conditions<th>"
+    _put(folder / "index.html", _document("COBOL coverage", f"<table><tr>{heads}</tr>\n{''.join(rows)}</table>"))
+
+
+def _share(met: list[bool]) -> str:
+    return f"<td>{sum(met)} of {len(met)}<td>{f'{100 * sum(met) / len(met):.0f}%' if met else ''}"
 
 
 def _put(file: Path, text: str) -> None:
@@ -88,25 +136,46 @@ def _put(file: Path, text: str) -> None:
     file.write_text(text, "utf-8")
 
 
-def _lcov(file: str, lines: Mapping[int, bool]) -> str:
+def _lcov(file: str, lines: SourceCoverage) -> str:
     data = "".join(f"DA:{line},{int(hit)}\n" for line, hit in sorted(lines.items()))
-    return f"TN:\nSF:{file}\n{data}LF:{len(lines)}\nLH:{sum(lines.values())}\nend_of_record\n"
+    branches = "".join(
+        f"BRDA:{line},{block},{branch},{int(met) if lines.get(line, True) else '-'}\n"
+        for line, pairs in sorted(lines.branches.items())
+        for block, pair in enumerate(pairs)
+        for branch, met in enumerate(pair)
+    )
+    if branches:
+        branches += f"BRF:{len(lines.outcomes)}\nBRH:{sum(lines.outcomes)}\n"
+    return f"TN:\nSF:{file}\n{branches}{data}LF:{len(lines)}\nLH:{sum(lines.values())}\nend_of_record\n"
 
 
-def _page(file: str, lines: Mapping[int, bool]) -> str:
+def _page(file: str, lines: SourceCoverage) -> str:
     try:
         source = Path(file).read_text("utf-8", "replace").splitlines()
     except OSError:  # the source was deleted after the program was compiled
         source = []
-    kinds = {True: "hit", False: "missed", None: ""}
     rows = [
-        f'<span class="{kinds[lines.get(at)]}">{at:6d}  {html.escape(text)}</span>\n'
+        f'<span class="{_kind(lines, at)}">{at:6d}  {html.escape(text)}{_never(lines, at)}</span>\n'
         for at, text in enumerate(source, 1)
     ]
     return _document(file, f"<pre>{''.join(rows)}</pre>")
 
 
+def _kind(lines: SourceCoverage, line: int) -> str:
+    if lines.get(line) and not all(met for pair in lines.branches.get(line, []) for met in pair):
+        return "part"
+    return {True: "hit", False: "missed", None: ""}[lines.get(line)]
+
+
+def _never(lines: SourceCoverage, line: int) -> str:
+    """The outcomes that the conditions of a line never had."""
+    pairs = lines.branches.get(line, []) if lines.get(line) else []
+    missing = [f"never {name}" for pair in pairs for met, name in zip(pair, ("true", "false"), strict=True) if not met]
+    return f"<i>  {', '.join(missing)}</i>" if missing else ""
+
+
 def _document(title: str, body: str) -> str:
-    style = "body{font-family:sans-serif}.hit{background:#d4f4d4}.missed{background:#f8d0d0}td{padding:0 1em}"
+    colours = ".hit{background:#d4f4d4}.part{background:#f8f0c0}.missed{background:#f8d0d0}"
+    style = f"body{{font-family:sans-serif}}{colours}td{{padding:0 1em}}"
     head = f"<meta charset=utf-8><title>{html.escape(title)}</title><style>{style}</style>"
     return f"<!doctype html>{head}<h1>{html.escape(title)}</h1>{body}\n"
