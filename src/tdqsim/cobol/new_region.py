@@ -1,7 +1,8 @@
 """Make a region directory from COBOL sources, copybooks, BMS maps and a CSD extract.
 
 The sources stay where they are: ``region.yaml`` names their folders. Each transaction and each transient data queue
-gets a case file with a skeleton. What the programs use but is missing is listed: copybooks, programs named in LINK,
+gets a case file with a skeleton. The data sets of files are empty; IDCAMS statements in the JCL among the sources give
+their keys and record lengths. What the programs use but is missing is listed: copybooks, programs named in LINK,
 XCTL and LOAD, queues and files without a definition, commands that only a stub can answer.
 """
 
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cobol.calls import unserved
+from tdqsim.cobol.clusters import SUFFIXES, clusters_in, with_clusters
 from tdqsim.cobol.compiler import Options, expand
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.translate import CobolError, ExecCommand, translate
@@ -77,7 +79,7 @@ def make_region(directory: Path, sources: Iterable[Path], csd: Path | None = Non
     definitions = Definitions.of(())
     if csd is not None:
         imported = parse_csd_listing(csd.read_text("utf-8", "replace"), file=str(csd))
-        definitions = imported.definitions
+        definitions = with_clusters(imported.definitions, clusters_in(inputs.jobs()))
         made.missing += [str(report) for report in imported.reports]
     commands = list(_commands(inputs, made.missing))
     definitions = _completed(definitions, commands, inputs, with_csd=csd is not None)
@@ -107,13 +109,21 @@ class _Sources:
         self.programs: dict[str, Path] = {}
         self.folders: list[Path] = []
         self.copybooks: list[Path] = []
+        self._jobs: list[Path] = []
         for path in (file for source in sources for file in _files(source)):
             suffix = path.suffix.lower()
             if suffix in PROGRAMS and _PROGRAM_ID.search(path.read_bytes()):
                 self.programs.setdefault(path.stem.upper(), path)
                 _add(self.folders, path.parent)
+            elif suffix in SUFFIXES:
+                self._jobs.append(path)
             elif suffix and (suffix in COPYBOOKS or suffix in PROGRAMS or suffix == MAPS):
                 _add(self.copybooks, path.parent)
+
+    def jobs(self) -> Iterator[str]:
+        """The texts of members with JCL or IDCAMS statements."""
+        for path in self._jobs:
+            yield path.read_text("latin-1")
 
 
 def _files(source: Path) -> list[Path]:
@@ -172,6 +182,9 @@ def _not_there(definitions: Definitions, commands: Iterable[_Issued], inputs: _S
         "queue": {*SUPPLIED_QUEUES, *(each.name for each in definitions.tdqueues)},
     }
     lines: dict[str, None] = {}
+    for file in definitions.files:
+        if not (file.keylength or file.organisation):
+            lines[f"file {file.name}: no IDCAMS statement defines its data set {file.dataset}"] = None
     for each in definitions.transactions:
         if each.program and each.program not in known["program"]:
             lines[f"transaction {each.name}: there is no source of program {each.program}"] = None
