@@ -28,6 +28,13 @@ def test_every_rule_that_is_not_confirmed_has_a_case_or_a_reason() -> None:
     assert tried & unobservable().keys() == set()
 
 
+def test_the_main_task_observes_something_in_every_case() -> None:
+    """Else a file would have no observation of a rule whose other task was never started."""
+    for case in cics_cases().values():
+        if case.rule != RESET:
+            assert any(step.kind in {"ask", "abend", "see", "link"} for step in case.steps), case.rule
+
+
 def test_reasons_are_given_for_rules_that_exist() -> None:
     assert unobservable().keys() <= rules().keys()
 

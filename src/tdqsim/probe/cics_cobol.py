@@ -26,6 +26,13 @@ _LAST_COLUMN: Final = 72
 _LONGEST_LITERAL: Final = 36
 _MARGIN: Final = " " * 11
 _FRAME: Final = Path(__file__).parent / "cics_program.txt"
+_GUARD: Final = """\
+      * At a lower level without a COMMAREA there is nothing to do.
+           EXEC CICS ASSIGN INVOKINGPROG(S1) RESP(R1) END-EXEC
+           IF S1 NOT = SPACES
+              GO TO GO-BACK
+           END-IF"""
+"""The first program is the main program only at the highest level; a case must not begin all cases again."""
 _PICTURES: Final = {
     "halfword": "PIC S9(4) COMP",
     "fullword": "PIC S9(9) COMP",
@@ -59,7 +66,8 @@ def cobol_sources(
         transfer: whether a program continues with the next one.
     """
     cases = cics_cases()
-    parts = list(_parts([cases[rule] for rule in (cases if wanted is None else wanted) if rule != RESET]))
+    chosen = cases.keys() if wanted is None else set(wanted)
+    parts = list(_parts([case for rule, case in cases.items() if rule in chosen and rule != RESET]))
     return [
         _program(prefix, release, number, part, last=number == len(parts) or not transfer)
         for number, part in enumerate(parts, 1)
@@ -100,6 +108,7 @@ def _program(prefix: str, release: str, number: int, cases: list[ProbeCase], *, 
         else f"           EXEC CICS XCTL PROGRAM('{prefix}PROB{number + 1}')\n                END-EXEC",
         "TRAILER": "           PERFORM TRAILER" if last else "",
         "FIRST": "           PERFORM HEADER" if number == 1 else "",
+        "GUARD": _GUARD if number == 1 else "",
         "QUEUE": f"{prefix}OU",
         "NOTES": f"{prefix}TRIG",
         "BEGUNTRAN": f"{prefix}TF",

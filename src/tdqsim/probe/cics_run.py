@@ -31,7 +31,8 @@ def observe_cics(machine: Path | Machine | None = None, *, wanted: Iterable[str]
         wanted: the ids of the rules; None for all that have a case.
     """
     cases = cics_cases()
-    chosen = [cases[rule] for rule in (cases if wanted is None else wanted) if rule != RESET]
+    named = cases.keys() if wanted is None else set(wanted)
+    chosen = [case for rule, case in cases.items() if rule in named and rule != RESET]
     with TemporaryDirectory() as folder, make_probe_region(Path(folder), machine) as region:
         observations = run_cases(region, chosen)
         return Answers("CICS", region.options.release, tuple(observations))
@@ -138,8 +139,9 @@ class _Run:
 
     def lower(self, task: Task) -> None:
         """The program at the lower level."""
-        assert self.below is not None
-        (rule, step), variables = self.below, _fresh(self.region)
+        if self.below is None:
+            return
+        (rule, step), variables, self.below = self.below, _fresh(self.region), None
         if step.kind == "abend":
             task.execute(_text(step.command), variables)
         else:
