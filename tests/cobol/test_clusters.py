@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim import Region
+from tdqsim import Region, load_definitions
 from tdqsim.cobol.clusters import clusters_in
 from tdqsim.cobol.new_region import make_region
 
@@ -82,5 +82,5 @@ def test_the_files_of_a_new_region_can_be_used(tmp_path: Path) -> None:
         region.start("POST")
         region.run()
         assert region.ts.queues["SEEN"].items == [b"ACCT0001"]
-        own = region.files.find("OWN", "READ")
-        assert own.data.key_length == 5
+    files = {each.name: each for each in load_definitions(tmp_path / "new" / "definitions.yaml").files}
+    assert (files["OWN"].keylength, files["OWN"].keyposition, files["ACCT"].keyposition) == (5, 0, 2)
