@@ -12,6 +12,7 @@ pytestmark = pytest.mark.cobc
 
 POSTS = """
 77 P USAGE POINTER.
+77 ODD USAGE POINTER.
 77 R PIC S9(8) COMP.
 77 R2 PIC S9(8) COMP.
 01 SHOWN.
@@ -124,7 +125,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
 
 @pytest.mark.rule("IC-POST-MINUTES", "IC-POST-SECONDS", "IC-INTERVAL-INVREQ", "IC-MINUTES-INVREQ", "IC-SECONDS-INVREQ")
 @pytest.mark.rule("IC-POST-INVREQ", "WAIT-EVENT-INVREQ", "PGM-LOAD-PGMIDERR", "PGM-LOAD-PROGRAM", "PGM-RELEASE-INVREQ")
-@pytest.mark.rule("PGM-RELEASE-SELF")
+@pytest.mark.rule("PGM-RELEASE-SELF", "WAIT-EVENT-ALIGNED")
 @pytest.mark.parametrize(
     ("command", "row"),
     [
@@ -136,6 +137,7 @@ def test_cancel_ends_the_delay_of_another_task(workshop):
         ("DELAY FOR MINUTES(6000)", "IC-MINUTES-INVREQ"),
         ("DELAY INTERVAL(75)", "IC-SECONDS-INVREQ"),
         ("WAIT EVENT ECADDR(P) NAME('E')", "WAIT-EVENT-INVREQ"),
+        ("WAIT EVENT ECADDR(ODD) NAME('E')", "WAIT-EVENT-ALIGNED"),
         ("LOAD PROGRAM('NONE') SET(P)", "PGM-LOAD-PGMIDERR"),
         ("LOAD PROGRAM('REFUSED') SET(P)", "PGM-LOAD-PROGRAM"),
         ("RELEASE PROGRAM('NONE')", "PGM-RELEASE-INVREQ"),
@@ -148,6 +150,8 @@ def test_what_is_refused(workshop, command, row):
         POSTS,
         f"""
         SET P TO NULL
+        SET ODD TO ADDRESS OF S1
+        SET ODD UP BY 1
         EXEC CICS {command} RESP(R) RESP2(R2) END-EXEC
         MOVE R TO S1 MOVE R2 TO S2
         EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SHOWN) END-EXEC

@@ -39,6 +39,7 @@ __all__ = ["EVENTS", "quiet"]
 _POSTED: Final = bytes.fromhex("40008000")
 _COMPLETE: Final = 0x40
 _SIZE: Final = len(_POSTED)
+_ALIGNED: Final = 4
 _LARGEST: Final = 32767
 _Options = dict[str, Area | None]
 
@@ -127,6 +128,9 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
     name = "" if named is None else named.read().decode("latin-1")[:8].rstrip(" ")
     if address < FLOOR:
         _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 2, f"ECADDR is {address:#x}, no storage"))
+        return
+    if address % _ALIGNED:
+        _respond(level, options, "WAIT EVENT", name, Condition(Resp.INVREQ, 4, f"ECADDR is {address:#x}, no fullword"))
         return
     first = ctypes.c_ubyte.from_address(address)
 

@@ -293,6 +293,15 @@ def test_a_map_that_is_not_there_is_an_abend(region, names, code):
     assert caught.value.code == code
 
 
+def test_send_refuses_a_negative_length(region):
+    def program(task):
+        with pytest.raises(Condition, match="LENGERR"):
+            task.send(b"PAY", -1)
+        task.send(b"PAY", 0)
+
+    begin(region, program, "PAYM")
+
+
 def test_a_task_without_terminal_is_refused(region):
     with region.task() as task:
         for call in (task.send, lambda _data: task.receive()):

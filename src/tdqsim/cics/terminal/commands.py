@@ -252,10 +252,12 @@ def send(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: NOTALLOC: the task has no terminal.
+        Condition: NOTALLOC: the task has no terminal. LENGERR: LENGTH is negative.
     """
     screen = _screen(task)
-    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[: max(length, 0)]))
+    if length is not None and length < 0:
+        raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
+    text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
     screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
 
