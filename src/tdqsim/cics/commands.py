@@ -23,6 +23,7 @@ from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections
 from tdqsim.cics.spi import inquire_file as file_states
+from tdqsim.cics.spi import inquire_reqid as requests
 from tdqsim.cics.spi import inquire_task as tasks
 from tdqsim.cics.spi import inquire_tdqueue as queues
 from tdqsim.cics.spi import inquire_transaction as transactions
@@ -175,6 +176,14 @@ class Task(TaskBase):
     """Retrieve information about the next resource in a browse of connections."""
     inquire_connection_end = connections.inquire_connection_end
     """End the browse of connections."""
+    inquire_reqid = requests.inquire_reqid
+    """Retrieve information about a START, DELAY or POST that waits for its time."""
+    inquire_reqid_start = requests.inquire_reqid_start
+    """Start a browse of all present requests."""
+    inquire_reqid_next = requests.inquire_reqid_next
+    """Retrieve information about the next resource in a browse of requests."""
+    inquire_reqid_end = requests.inquire_reqid_end
+    """End the browse of requests."""
     inquire_uow = units.inquire_uow
     """Retrieve information about a unit of work."""
     inquire_uow_start = units.inquire_uow_start

@@ -24,12 +24,13 @@ from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day, supersede_post
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.kernel.waiting import wait
+from tdqsim.cics.model.start import TimedWait
 from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.core.dispatch import WAIT, WaitMark
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -67,7 +68,8 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     except Condition as met:
         _respond(level, options, "POST", "", met)
         return
-    storage, dispatcher, waits = level.storage, task.region.dispatcher, core_of(task.region).starts.waits
+    storage, dispatcher, starts = level.storage, task.region.dispatcher, core_of(task.region).starts
+    waits = starts.waits
     supersede_post(task)
     address = storage.get(_SIZE, b"\0")
     events = level.settings.events
@@ -79,6 +81,8 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
         for key in (reqid,) if posted else (reqid, task):  # the task may cancel it after it has expired, too
             if waits.get(key) in (expire, take_back):
                 del waits[key]
+                if isinstance(key, str):
+                    starts.timed.pop(key, None)
         ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
         if storage.timer is not None:  # it is None when this function was interrupted and runs again
             storage.timer.cancel()
@@ -96,6 +100,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
         pointer.point(address)
     if reqid:
         waits[reqid] = expire
+        starts.timed[reqid] = TimedWait(Cvda.POST, reqid, moment, task.userid)
         task.eib.eibreqid = reqid
     task.eib.last = completion("POST")
 

@@ -79,6 +79,10 @@ CASES = [
             (f"INQUIRE {resource} END", {}, ()),
         )
     ),
+    ("INQUIRE REQID", {"reqid": "REQ9"}, tuple(INQUIRE_OPTIONS["REQID"])),
+    ("INQUIRE REQID START", {}, ()),
+    ("INQUIRE REQID NEXT", {}, ("REQID", *INQUIRE_OPTIONS["REQID"])),
+    ("INQUIRE REQID END", {}, ()),
     ("INQUIRE UOW", {"uow": b"\xff" * 16}, ("UOWSTATE",)),
     ("INQUIRE UOW START", {}, ()),
     ("INQUIRE UOW NEXT", {}, ("UOW", "UOWSTATE")),

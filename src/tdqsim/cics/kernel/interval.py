@@ -29,9 +29,9 @@ from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
-from tdqsim.cics.model.start import StartRequest
+from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
-from tdqsim.facts import Resp
+from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
@@ -437,7 +437,8 @@ def delay(
 
 def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     """Wait until the time has passed or a CANCEL names this request id."""
-    queue, over, waits = WaitQueue("DELAY"), False, task._region.starts.waits
+    region = task._region
+    queue, over, waits, timed = WaitQueue("DELAY"), False, region.starts.waits, region.starts.timed
 
     def end() -> bool:
         nonlocal over
@@ -446,11 +447,13 @@ def _wait(task: TaskBase, pause: int, reqid: str) -> None:
         queue.wake_all()
         if waits.get(reqid) is end:
             del waits[reqid]
+            timed.pop(reqid, None)
         return waited
 
     try:
         if reqid:
             waits[reqid] = end
+            timed[reqid] = TimedWait(Cvda.DELAY, reqid, region.clock.time_ns() + pause, task.userid)
         park(task, lambda: None if over else WAIT, queue, _ICWAIT, "", pause)
     except TimedOut:
         return

@@ -32,7 +32,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.model.level import ProgramLevel
-from tdqsim.cics.model.start import StartRequest
+from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreDamaged
 
@@ -99,6 +99,7 @@ class Starts:
         self.lines: dict[tuple[str, str], OrderedDict[StartRequest, None]] = {}
         self.waiting = WaitQueue("data of a further START")
         self.waits: dict[str | TaskData, Callable[[], bool]] = {}
+        self.timed: dict[str, TimedWait] = {}
         self.quiesced = False
         self._names = 0
         self._keys = 0

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.channels import Channel, Container
+from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Strand, Timer
 
-__all__ = ["StartRequest"]
+__all__ = ["StartRequest", "TimedWait"]
 
 _TEXTS: Final = ("transid", "userid", "termid", "reqid")
+
+
+class TimedWait(NamedTuple):
+    """A DELAY or POST with a REQID, as long as it waits.
+
+    Attributes:
+        kind: DELAY or POST.
+        reqid: its REQID.
+        deadline_ns: its expiration time in nanoseconds.
+        userid: the user of the task.
+    """
+
+    kind: Literal[Cvda.DELAY, Cvda.POST]
+    reqid: str
+    deadline_ns: int
+    userid: str
 
 
 class StartRequest:

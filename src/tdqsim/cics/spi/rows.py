@@ -14,6 +14,8 @@ __all__ = [
     "FileOption",
     "ProgramInfo",
     "ProgramOption",
+    "ReqidInfo",
+    "ReqidOption",
     "TaskInfo",
     "TaskOption",
     "TdqueueInfo",
@@ -88,6 +90,11 @@ TerminalOption = Literal[
 TsqueueOption = Literal[
     "FLENGTH", "flength", "MAXITEMLEN", "maxitemlen", "MINITEMLEN", "minitemlen", "NUMITEMS", "numitems",
     "RECOVSTATUS", "recovstatus",
+]  # fmt: skip
+ReqidOption = Literal[
+    "FMHSTATUS", "fmhstatus", "INTERVAL", "interval", "LENGTH", "length", "QUEUE", "queue", "REQTYPE", "reqtype",
+    "RTERMID", "rtermid", "RTRANSID", "rtransid", "TERMID", "termid", "TIME", "time", "TRANSID", "transid",
+    "USERID", "userid",
 ]  # fmt: skip
 
 
@@ -351,3 +358,26 @@ class TsqueueInfo(Info):
     minitemlen: int
     numitems: int
     recovstatus: Literal[Cvda.NOTRECOVABLE, Cvda.RECOVERABLE, Cvda.NOTAPPLIC]
+
+
+class ReqidInfo(Info):
+    """The result of one INQUIRE REQID; its attributes are the requested options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["REQID"]`` describes the options. ``as_dict()`` returns those
+    requested. The result is empty after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    reqid: str
+    fmhstatus: Literal[Cvda.FMH, Cvda.NOFMH, Cvda.NOTAPPLIC]
+    interval: int
+    length: int
+    queue: str
+    reqtype: Literal[Cvda.DELAY, Cvda.POST, Cvda.START, Cvda.NOTAPPLIC]
+    rtermid: str
+    rtransid: str
+    termid: str
+    time: int
+    transid: str
+    userid: str
