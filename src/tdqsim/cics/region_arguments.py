@@ -89,9 +89,9 @@ def machine_answers(given: Path | str | Machine | None) -> MachineAnswers | None
     if given is None:
         return None
     from tdqsim.cics.kernel.machine import MachineAnswers  # noqa: PLC0415  (needed only with a machine.yaml)
-    from tdqsim.definitions.machine import load_machine  # noqa: PLC0415
+    from tdqsim.definitions.machine import machine_of  # noqa: PLC0415
 
-    return MachineAnswers(load_machine(given) if isinstance(given, Path | str) else given)
+    return MachineAnswers(machine_of(given))
 
 
 def check_arguments(**given: str) -> None:

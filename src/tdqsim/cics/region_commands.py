@@ -147,14 +147,6 @@ class RegionCommands(RegionBase):
     """Retrieve information about the next resource in a browse of connections."""
     inquire_connection_end = outside(Task.inquire_connection_end)
     """End the browse of connections."""
-    inquire_reqid = outside(Task.inquire_reqid)
-    """Retrieve information about a START, DELAY or POST that waits for its time."""
-    inquire_reqid_start = outside(Task.inquire_reqid_start)
-    """Start a browse of all present requests."""
-    inquire_reqid_next = outside(Task.inquire_reqid_next)
-    """Retrieve information about the next resource in a browse of requests."""
-    inquire_reqid_end = outside(Task.inquire_reqid_end)
-    """End the browse of requests."""
     inquire_uow = outside(Task.inquire_uow)
     """Retrieve information about a unit of work."""
     inquire_uow_start = outside(Task.inquire_uow_start)

@@ -26,10 +26,10 @@ from typing import Final
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, kind_of, read_yaml
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, UsageError
 from tdqsim.facts import Resp, rules
 
-__all__ = ["MACHINE_PRODUCTS", "Machine", "MachineAnswer", "load_machine"]
+__all__ = ["MACHINE_PRODUCTS", "Machine", "MachineAnswer", "load_machine", "machine_of"]
 
 MACHINE_PRODUCTS: Final = ("CICS", "IBMI")
 _KEYS: Final[tuple[str, ...]] = ("resp", "resp2", "message", "abend")
@@ -72,6 +72,20 @@ class Machine:
     product: str
     release: str
     answers: Mapping[str, MachineAnswer]
+
+
+def machine_of(given: Path | str | Machine) -> Machine:
+    """The contents of a machine.yaml, from its path or as they are.
+
+    Raises:
+        DefinitionError: as for :func:`load_machine`.
+        UsageError: it is something else.
+    """
+    if isinstance(given, Machine):
+        return given
+    if not isinstance(given, Path | str):
+        raise UsageError(f"machine {given!r}: allowed are the path of a machine.yaml, and its contents as a Machine")
+    return load_machine(given)
 
 
 def load_machine(path: Path | str) -> Machine:

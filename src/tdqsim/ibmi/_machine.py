@@ -51,9 +51,9 @@ def machine_messages(given: Path | str | Machine | None) -> Mapping[str, str]:
     """
     if given is None:
         return NO_MACHINE
-    from tdqsim.definitions.machine import load_machine  # noqa: PLC0415  (needed only with a machine.yaml)
+    from tdqsim.definitions.machine import machine_of  # noqa: PLC0415  (needed only with a machine.yaml)
 
-    machine = load_machine(given) if isinstance(given, Path | str) else given
+    machine = machine_of(given)
     problems = [
         Problem(machine.file, 0, rule, "", "", reason)
         for rule, answer in machine.answers.items()

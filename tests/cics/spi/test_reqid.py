@@ -18,6 +18,11 @@ def start(reg, **options):
         task.start("PAYP", **options)
 
 
+def inquire(reg, name):
+    with reg.task() as task:
+        return task.inquire_reqid(name)
+
+
 @pytest.fixture
 def reg():
     definitions = [define_transaction(name="PAYP"), define_terminal(name="T001")]
@@ -33,7 +38,7 @@ def test_a_start_shows_what_it_was_given(reg):
         "RTERMID": "T1  ", "RTRANSID": "BACK", "TERMID": "T001", "TIME": 240130, "TRANSID": "PAYP",
         "USERID": "CICSUSER",
     }  # fmt: skip
-    assert reg.inquire_reqid("R1").as_dict() == expected
+    assert inquire(reg, "R1").as_dict() == expected
     with reg.task() as task:
         task.inquire_reqid_start()
         assert task.inquire_reqid_next().as_dict() == {"REQID": "R1      ", **expected}
@@ -44,7 +49,7 @@ def test_a_start_without_data_and_a_delay_have_null_values(reg):
         task.start("PAYP", interval=5, reqid="R1")
     sleeper = reg.start(lambda task: task.delay(interval=200, reqid="NAP"))
     reg.dispatcher.run_ready()
-    first, second = reg.inquire_reqid("R1"), reg.inquire_reqid("NAP")
+    first, second = inquire(reg, "R1"), inquire(reg, "NAP")
     assert (first.fmhstatus, first.length, first.termid, first.userid) == (Cvda.NOTAPPLIC, 0, "    ", "BOB     ")
     assert (second.reqtype, second.interval, second.transid, second.fmhstatus) == (
         Cvda.DELAY, 200, "    ", Cvda.NOTAPPLIC
@@ -53,7 +58,7 @@ def test_a_start_without_data_and_a_delay_have_null_values(reg):
     reg.cancel("NAP")
     reg.run()
     assert sleeper.done
-    assert condition(reg.inquire_reqid, "NAP") == (13, 1)
+    assert condition(inquire, reg, "NAP") == (13, 1)
 
 
 def test_a_browse_is_in_the_order_of_expiry(reg):
@@ -78,7 +83,7 @@ def test_a_request_that_has_expired_or_is_not_committed_is_not_found(reg):
     start(reg, interval=5, reqid="R1", termid="T001")
     reg.clock.advance(5)
     reg.dispatcher.run_ready()
-    expect_rule("REQID-EXPIRED", reg.inquire_reqid, "R1")
+    expect_rule("REQID-EXPIRED", inquire, reg, "R1")
     with reg.task() as task:
         task.start("PAYP", interval=5, reqid="R2", protect=True)
         expect_rule("REQID-NOT-FOUND", task.inquire_reqid, "R2")
@@ -88,8 +93,11 @@ def test_a_request_that_has_expired_or_is_not_committed_is_not_found(reg):
 
 
 def test_command_security():
-    with Region([], supplied_queues=False, security=AccessList(commands={}), cmdsec="ALWAYS") as reg:
-        assert condition(reg.inquire_reqid, "R1") == (70, 100)
-        assert condition(reg.inquire_reqid_start) == (70, 100)
+    with (
+        Region([], supplied_queues=False, security=AccessList(commands={}), cmdsec="ALWAYS") as reg,
+        reg.task() as task,
+    ):
+        assert condition(task.inquire_reqid, "R1") == (70, 100)
+        assert condition(task.inquire_reqid_start) == (70, 100)
         with pytest.raises(Condition, match="ILLOGIC"):
-            reg.inquire_reqid_next()
+            task.inquire_reqid_next()
