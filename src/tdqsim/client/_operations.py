@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         CemtAnswer,
         CommandResult,
         CommitResult,
+        DumpState,
         OpenUnitOfWork,
         TaskEntry,
         UnitOfWorkState,
@@ -206,6 +207,10 @@ class Operations(ServerConnection):
     def list_tasks(self, name: str) -> list[TaskEntry]:
         """The tasks that have not ended, with the resource that each waits for and its holder."""
         return self.ask("GET", f"/regions/{part(name)}/tasks")
+
+    def list_dumps(self, name: str) -> list[DumpState]:
+        """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""
+        return self.ask("GET", f"/regions/{part(name)}/dumps")
 
     def purge_task(self, name: str, number: int, *, how: Literal["PURGE", "FORCEPURGE"] | None = None) -> None:
         """SET TASK PURGE or FORCEPURGE, which needs the role break."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         Snapshot,
         TdqueueState,
     )
-    from tdqsim.client.answers.work import CeciAnswer, CemtAnswer, CommandResult, TaskEntry, UnitOfWorkState
+    from tdqsim.client.answers.work import CeciAnswer, CemtAnswer, CommandResult, DumpState, TaskEntry, UnitOfWorkState
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
@@ -248,6 +248,10 @@ class RemoteRegion(_Commands):
     def tasks(self) -> list[TaskEntry]:
         """The tasks that have started and not ended."""
         return self._client.list_tasks(self._name)
+
+    def dumps(self) -> list[DumpState]:
+        """The dumps of the last 50 tasks that have abended, the newest last."""
+        return self._client.list_dumps(self._name)
 
     def units_of_work(self) -> list[UnitOfWorkState]:
         """The units of work."""

@@ -378,8 +378,14 @@ class Level:
         if may_continue and self._continues(error):
             return True
         self.error = error
-        watching.note_abend(self, error, handled=False)
+        self.note_end(error)
         return False
+
+    def note_end(self, error: BaseException) -> None:
+        """Report the abend that ends the level to a debugger, and keep the state of its programs for the dump."""
+        watching.note_abend(self, error, handled=False)
+        if self.settings.on_abend is not None:
+            self.settings.on_abend(self, error)
 
     def _continues(self, error: BaseException) -> bool:
         # The programs that were CALLed have ended, so the HANDLEs of the program at the top are in force again.
@@ -584,7 +590,7 @@ def _abended(level: Level | None, error: BaseException) -> int:
     """Keep the exception of a command, and report it while the storage of the level's programs exists."""
     try:
         if level is not None and not isinstance(error, TaskReturn):
-            watching.note_abend(level, error, handled=False)
+            level.note_end(error)
     except BaseException as later:  # noqa: BLE001
         error = later
     return _kept(level, error)

@@ -14,6 +14,7 @@ from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
+from tdqsim.cobol.post_mortem import note_state
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.stubs import AnyStub
 from tdqsim.cobol.translate import CobolError
@@ -92,6 +93,7 @@ class CobolPrograms:
         self.settings.runaway_ms = round(runaway * 1000)
         self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
+        self.settings.on_abend = note_state
         watching.register(self.settings)
         pages = {
             name: each if isinstance(each, Conversion) else Conversion(each)

@@ -61,6 +61,7 @@ class Settings:
         stubs: the stubs, which are asked first.
         verbs: functions by verb that answer commands instead of the region.
         on_statement: called with each statement, or None.
+        on_abend: called when a program fails and no label of its own handles that, while its storage exists.
         on_warning: called with the text of each warning about an area of the wrong size or type.
         checks: the policies of the checks, see :func:`policies`.
         runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
@@ -76,6 +77,7 @@ class Settings:
     stubs: list[AnyStub] = field(default_factory=list)
     verbs: dict[str, Verb] = field(default_factory=dict)
     on_statement: Watcher | None = None
+    on_abend: Callable[[Level, BaseException], object] | None = None
     on_warning: Callable[[str], object] = issue_warning
     checks: int = 0
     runaway_ms: int = 0

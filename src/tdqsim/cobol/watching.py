@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
-__all__ = ["Debugger", "WatchedPrograms", "attach", "debugged", "detach", "note_abend", "register"]
+__all__ = ["Debugger", "WatchedPrograms", "attach", "debugged", "detach", "note_abend", "own_watcher", "register"]
 
 
 class WatchedPrograms(Protocol):
@@ -88,6 +88,11 @@ def detach() -> None:
         for settings in _ATTACHED.known:
             if isinstance(settings.on_statement, _Both):
                 settings.on_statement = settings.on_statement.own
+
+
+def own_watcher(watcher: Callable[[Any, str, str], object] | None) -> Callable[[Any, str, str], object] | None:
+    """The function that settings have of their own, without the hook of a debugger."""
+    return watcher.own if isinstance(watcher, _Both) else watcher
 
 
 def debugged() -> bool:

@@ -183,6 +183,16 @@ class History:
         self.flush()
         return self._ring
 
+    def last_commands(self, task: int, most: int) -> list[str]:
+        """The last events of a task of the region as text, at most ``most``, the newest last."""
+        found: deque[str] = deque()
+        for raw in reversed(self._kept()):
+            if raw[1] == task:
+                found.appendleft(event_of(raw).line())
+            if len(found) == most or raw[:2] == ("START", task):
+                break
+        return list(found)
+
     def story(self, queue: str, record: bytes) -> Events:
         """The events of the records with these bytes on a queue, with the ends of their units of work."""
         return story_of(self.events, queue, record)

@@ -38,6 +38,7 @@ from tdqsim.testing._frames_plugin import HiddenFrames
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.cics.model.dump import Dump
     from tdqsim.cics.ship.sysplex import Sysplex
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.clock import FrozenClock
@@ -59,6 +60,8 @@ _MARKERS = (
     "tdq_seed(number): the seed of the order of ready tasks",
     "verified: a body that can also run against a real region or IBM i",
 )
+_DUMPS_SHOWN = 5
+"""The number of dumps in the report of a failed test."""
 _FROZEN_AT = "2026-01-01 08:00:00"
 
 
@@ -115,13 +118,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
-    """Add the state of the test's regions and systems to the report of a failed test."""
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, None]:
+    """Add the state of the test's regions and systems, and the dumps of abends, to the report of a failed test."""
     outcome = yield
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     report = outcome.get_result()
     if kit is not None and report.when == "call" and report.failed and kit.used:
         report.sections.append(("tdqsim", kit.report()))
+    if report.when == "call" and report.failed:
+        report.sections += [(f"dump of abend {each.code}", str(each)) for each in _dumps(kit, call)]
+
+
+def _dumps(kit: Kit | None, call: pytest.CallInfo[Any]) -> list[Dump]:
+    """The last dumps of the test's regions, and the dump of the abend that the test has ended with."""
+    dumps = [] if kit is None else [each for region in kit.regions for each in region.diagnostics.abend_dumps]
+    ended_with: Any = getattr(call.excinfo.value, "dump", None) if call.excinfo is not None else None
+    if type(ended_with).__module__ == "tdqsim.cics.model.dump" and ended_with not in dumps:
+        dumps.append(ended_with)
+    return dumps[-_DUMPS_SHOWN:]
 
 
 @pytest.hookimpl(wrapper=True)

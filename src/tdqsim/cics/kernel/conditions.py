@@ -14,6 +14,7 @@ from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import ABEND_CODES, Resp
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.dump import Dump
     from tdqsim.facts import Rule
 
 __all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
@@ -106,7 +107,10 @@ class Abend(TdqError):
     Attributes:
         code: four characters, such as ``AEIW`` or ``ASRA``.
         cause: the condition or the Python exception behind it, or None (ABEND command).
+        dump: the dump of the task, once the abend has ended it; else None.
     """
+
+    dump: Dump | None = None
 
     def __init__(self, code: str, cause: BaseException | None = None, detail: str = "") -> None:
         super().__init__(code, detail)

@@ -25,6 +25,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
+from tdqsim.cics.kernel.dumps import take_dump
 from tdqsim.cics.kernel.eib import failure
 from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
@@ -211,7 +212,9 @@ class TaskBase(TaskData):
         if error is not None and not isinstance(error, TaskReturn):
             if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self._handles.abend is None:
                 if isinstance(error, Exception):
-                    to_abend(self, error)
+                    abend = to_abend(self, error)
+                    if not isinstance(error, RegionClosed):
+                        take_dump(self, abend)
                 self.end(normal=False)
                 return False
             self._call_exit(error)
@@ -373,7 +376,8 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
 
 
 def abnormal_end(task: TaskData, abend: Abend) -> None:
-    """End a task abnormally: dynamic backout, and message DFHAC2236."""
+    """End a task abnormally: its dump, dynamic backout, and message DFHAC2236."""
+    take_dump(task, abend)
     region = task._region
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     region.log.warning(

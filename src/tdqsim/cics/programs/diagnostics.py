@@ -23,13 +23,15 @@ from tdqsim.cics.kernel.command import (
     command,
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
+from tdqsim.cics.kernel.dumps import DUMPS_KEPT
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import Cvda, Resp, table
 
 __all__ = [
     "Diagnostics",
-    "Dump",
     "JournalRecord",
+    "RequestedDump",
     "TraceEntry",
     "bif_deedit",
     "dump_transaction",
@@ -61,7 +63,7 @@ class TraceEntry(NamedTuple):
     exception: bool
 
 
-class Dump(NamedTuple):
+class RequestedDump(NamedTuple):
     """A dump of DUMP TRANSACTION."""
 
     task: int
@@ -83,15 +85,17 @@ class Diagnostics:
     Attributes:
         operator: the texts of WRITE OPERATOR and of the messages that CICS writes to the console.
         replies: the answers that the operator will give, in order; set by the test.
-        trace, dumps, journals: see :class:`TraceEntry`, :class:`Dump`, :class:`JournalRecord`.
+        abend_dumps: the dumps of the last 50 tasks that have abended, the newest last.
+        trace, dumps, journals: see :class:`TraceEntry`, :class:`RequestedDump`, :class:`JournalRecord`.
     """
 
     def __init__(self) -> None:
         self.operator: list[str] = []
         self.replies: deque[str] = deque()
         self.trace: list[TraceEntry] = []
-        self.dumps: list[Dump] = []
+        self.dumps: list[RequestedDump] = []
         self.journals: list[JournalRecord] = []
+        self.abend_dumps: deque[Dump] = deque(maxlen=DUMPS_KEPT)
 
 
 def _cut(data: bytes, length: int | None, resp2: int) -> bytes:
@@ -218,7 +222,7 @@ def dump_transaction(
     if len(dumpcode) != 4 or " " in dumpcode:
         raise Condition(Resp.INVREQ, 13, f"DUMPCODE {dumpcode!r}: 4 characters, none of them blank")
     dumps = task._region.diagnostics.dumps
-    dumps.append(Dump(task.number, dumpcode, _cut(from_, short if length is None else length, 0)))
+    dumps.append(RequestedDump(task.number, dumpcode, _cut(from_, short if length is None else length, 0)))
     return f"1/{len(dumps):04d}"
 
 

@@ -15,6 +15,9 @@ __all__ = [
     "CemtRow",
     "CommandResult",
     "CommitResult",
+    "DumpState",
+    "DumpedItemState",
+    "DumpedWorkState",
     "OpenUnitOfWork",
     "OptionValue",
     "TaskEntry",
@@ -101,6 +104,47 @@ class TaskEntry(TypedDict):
     suspended: Annotated[list[str] | None, Field(description="the kind and the name of the resource that it waits for")]
     waits_for: Annotated[str, Field(description="empty if it does not wait")]
     held_by: Annotated[str, Field(description="the holder of the resource that it waits for; empty for none")]
+
+
+class DumpedItemState(TypedDict):
+    """An item in the storage of a COBOL program."""
+
+    program: str
+    level: int
+    name: Annotated[str, Field(description="with subscripts")]
+    picture: Annotated[str, Field(description="level, picture and usage as declared")]
+    value: Annotated[str, Field(description="a literal; 'no storage' if it has none")]
+    hex: Annotated[str, Field(description="the first bytes")]
+
+
+class DumpedWorkState(TypedDict):
+    """The uncommitted changes of a task to a logically recoverable queue at its abend."""
+
+    queue: str
+    reads: Annotated[int, Field(description="the number of records read")]
+    writes: Annotated[int, Field(description="the number of records written")]
+    records: Annotated[list[str], Field(description="the first of the records written, in hexadecimal")]
+    deleted: bool
+
+
+class DumpState(TypedDict):
+    """A task at its abend."""
+
+    code: Annotated[str, Field(description="the abend code")]
+    program: Annotated[str, Field(description="the program that failed")]
+    transid: str
+    task: int
+    userid: str
+    time_ns: Annotated[int, Field(description="the time on the region's clock, in nanoseconds since 1970")]
+    reason: str
+    file: Annotated[str, Field(description="the source of the failing statement; empty if unknown")]
+    line: Annotated[int, Field(description="its line; 0 if unknown")]
+    statement: Annotated[str, Field(description="the text of that line; empty if unknown")]
+    calls: Annotated[list[str], Field(description="the active COBOL programs, the failing one first")]
+    commands: Annotated[list[str], Field(description="the last commands with their answers, the newest last")]
+    locks: Annotated[list[list[str]], Field(description="queue and end of each lock")]
+    works: list[DumpedWorkState]
+    storage: list[DumpedItemState]
 
 
 class UnitOfWorkState(TypedDict):

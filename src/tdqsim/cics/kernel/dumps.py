@@ -1,0 +1,130 @@
+"""Take the dump of a task that abends: all that is known of it at that moment, as one frozen value.
+
+A dump is taken before the task's unit of work is backed out, so that it has what the task held. The last commands
+come from the region's recorder if that keeps them (a history), or from the trace of its COBOL programs; otherwise only
+the last command is known, from the EIB. So a dump costs nothing until a task abends. A program in another language adds
+what it knows to the exception with which it fails (:func:`note_program`).
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol, runtime_checkable
+
+from tdqsim.cics.kernel.conditions import Abend, Condition
+from tdqsim.cics.kernel.eib import NO_COMMAND, Completion
+from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
+from tdqsim.cics.model.task import TaskData
+from tdqsim.facts import EIBFN
+
+__all__ = ["DUMPS_KEPT", "CommandRecorder", "has_program", "note_program", "take_dump"]
+
+DUMPS_KEPT: Final = 50
+"""The number of dumps that a region keeps, the last ones."""
+COMMANDS_KEPT: Final = 20
+"""The number of commands in a dump, the last ones."""
+_RECORDS: Final = 20
+"""The number of uncommitted records of a queue in a dump, the first ones."""
+_AROUND: Final = 3
+"""The number of source lines before and after the failing one."""
+_PACKAGE: Final = str(Path(__file__).parents[2])
+_STATE: Final = "cics_program_state"
+_NAMES: Final = {fn: name for name, fn in EIBFN.items()}
+
+
+@runtime_checkable
+class CommandRecorder(Protocol):
+    """A recorder that keeps the commands of tasks."""
+
+    def last_commands(self, task: int, most: int) -> Sequence[str]:
+        """The last commands of a task with their answers, at most ``most``, the newest last."""
+
+
+def note_program(error: BaseException, state: ProgramState) -> None:
+    """Add to an exception what the language of the first program that it leaves knows; later calls change nothing."""
+    vars(error).setdefault(_STATE, state)
+
+
+def has_program(error: BaseException) -> bool:
+    """Whether :func:`note_program` was called for an exception."""
+    return _STATE in vars(error)
+
+
+def take_dump(task: TaskData, abend: Abend) -> Dump:
+    """Take the dump of a task that abends, keep it in the region, and set ``abend.dump``."""
+    region = task._region
+    state = next((found for each in _chain(abend) if (found := vars(each).get(_STATE)) is not None), None)
+    file, line = _python_place(abend) if state is None else (state.file, state.line)
+    uow = task._uow if task._has_uow else None
+    dump = abend.dump = Dump(
+        abend.code,
+        task._abprogram,
+        task.transid,
+        task.number,
+        task.userid,
+        region.clock.time_ns(),
+        str(abend),
+        file,
+        line,
+        _source(file, line),
+        () if state is None else state.calls,
+        _commands(task, abend, state),
+        () if uow is None else tuple((lock.queue.name, lock.end) for lock in uow.locks),
+        () if uow is None else tuple(_work(queue.name, work) for queue, work in uow.works.items()),
+        () if state is None else state.storage,
+    )
+    region.diagnostics.abend_dumps.append(dump)
+    return dump
+
+
+def _work(name: str, work: Any) -> DumpedWork:
+    written = work.written
+    return DumpedWork(name, work.reads, len(written), tuple(written[:_RECORDS]), work.deleted)
+
+
+def _chain(abend: Abend) -> list[BaseException]:
+    """An abend, the exceptions behind it, and those behind them."""
+    found: list[BaseException] = []
+    error: BaseException | None = abend
+    while error is not None and error not in found:
+        found.append(error)
+        error = (error.cause if isinstance(error, Abend) else None) or error.__cause__
+    return found
+
+
+def _python_place(abend: Abend) -> tuple[str, int]:
+    """The innermost line outside this package that the exception has passed; an empty name if there is none."""
+    place = ("", 0)
+    trace = _chain(abend)[-1].__traceback__ or abend.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            place = (file, trace.tb_lineno)
+        trace = trace.tb_next
+    return place
+
+
+def _source(file: str, line: int) -> tuple[SourceLine, ...]:
+    if not file or not line:
+        return ()
+    numbers = range(max(line - _AROUND, 1), line + _AROUND + 1)
+    texts = ((number, linecache.getline(file, number)) for number in numbers)
+    return tuple(SourceLine(number, text.rstrip("\r\n")) for number, text in texts if text)
+
+
+def _commands(task: TaskData, abend: Abend, state: ProgramState | None) -> tuple[str, ...]:
+    recorder: object = task._region.recorder
+    if isinstance(recorder, CommandRecorder):
+        return tuple(recorder.last_commands(task.number, COMMANDS_KEPT))
+    if state is not None and state.commands:
+        return state.commands[-COMMANDS_KEPT:]
+    cause = next((each for each in _chain(abend) if isinstance(each, Condition) and each.command), None)
+    if cause is not None:
+        return (f"{cause.command} {cause.resource}: {cause.resp.name} {cause.resp2}",)
+    last: Completion = task.eib.last
+    if last is NO_COMMAND:
+        return ()
+    name = _NAMES.get(last.fn, f"EIBFN X'{last.fn.hex().upper()}'")
+    return (f"{name}{f' {last.rsrce}' if last.rsrce else ''}: {last.resp.name} {last.resp2}",)

@@ -1,0 +1,144 @@
+"""The dump of a task that has abended: frozen values, which the region keeps; see :mod:`tdqsim.cics.kernel.dumps`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Dump", "DumpedItem", "DumpedWork", "ProgramState", "SourceLine"]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """A line of a source.
+
+    Attributes:
+        number: its number, from 1.
+        text: its text without the end of the line.
+    """
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedWork:
+    """The uncommitted changes of the task to a logically recoverable queue.
+
+    Attributes:
+        queue: the queue.
+        reads: the number of records read.
+        writes: the number of records written.
+        records: the first of the records written, at most 20.
+        deleted: whether DELETEQ was issued.
+    """
+
+    queue: str
+    reads: int
+    writes: int
+    records: tuple[bytes, ...]
+    deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedItem:
+    """An item in the storage of a program.
+
+    Attributes:
+        program: the program.
+        level: its level number.
+        name: its name, with subscripts.
+        picture: level, picture and usage as declared.
+        value: its value as a literal; ``no storage`` if it has none.
+        hex: its first bytes in hexadecimal.
+    """
+
+    program: str
+    level: int
+    name: str
+    picture: str
+    value: str
+    hex: str
+
+    def __str__(self) -> str:
+        return f"{'  ' * (self.level > 1)}{self.level:02d} {self.name} = {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramState:
+    """What the language of a program knows about its failure.
+
+    Attributes:
+        file: the source of the failing statement.
+        line: its line.
+        calls: the active programs with their places, the failing one first.
+        commands: the last commands, if a trace has them.
+        storage: the items of the active programs.
+    """
+
+    file: str
+    line: int
+    calls: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    storage: tuple[DumpedItem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Dump:
+    """A task at its abend.
+
+    Attributes:
+        code: the abend code.
+        program: the program that failed, as ASSIGN ABPROGRAM returns it.
+        transid: the transaction.
+        task: the number of the task.
+        userid: its user.
+        time_ns: the time on the region's clock, in nanoseconds since 1970.
+        reason: the abend and the exception behind it, as text.
+        file: the source file of the failing statement; empty if unknown.
+        line: its line; 0 if unknown.
+        source: the failing line with those around it.
+        calls: the active COBOL programs with their places, the failing one first.
+        commands: the last commands of the task with their answers, at most 20, the newest last.
+        locks: (queue, end) of each end of a queue that the task holds.
+        works: its uncommitted changes.
+        storage: the items of its COBOL programs.
+    """
+
+    code: str
+    program: str
+    transid: str
+    task: int
+    userid: str
+    time_ns: int
+    reason: str
+    file: str = ""
+    line: int = 0
+    source: tuple[SourceLine, ...] = ()
+    calls: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
+    locks: tuple[tuple[str, str], ...] = ()
+    works: tuple[DumpedWork, ...] = ()
+    storage: tuple[DumpedItem, ...] = field(default=(), repr=False)
+
+    @property
+    def statement(self) -> str:
+        """The text of the failing line; empty if unknown."""
+        return next((each.text.strip() for each in self.source if each.number == self.line), "")
+
+    def __str__(self) -> str:
+        lines = [f"task {self.task} {self.transid}, program {self.program}, user {self.userid}: {self.reason}"]
+        lines += [f"{self.file}:{self.line}" if self.file else ""]
+        lines += [f"{'>' if each.number == self.line else ' '} {each.number:5} {each.text}" for each in self.source]
+        lines += _titled("Programs", self.calls) + _titled("Last commands", self.commands)
+        lines += _titled("Holds", [f"{end} of {queue}" for queue, end in self.locks])
+        works = [
+            f"{each.queue}: {each.reads} read, {each.writes} written{', deleted' if each.deleted else ''}"
+            for each in self.works
+        ]
+        lines += _titled("Uncommitted", works) + _titled("Storage", [str(each) for each in self.storage])
+        return "\n".join(line for line in lines if line)
+
+
+def _titled(title: str, lines: Sequence[str]) -> list[str]:
+    return [f"{title}:", *(f"  {line}" for line in lines)] if lines else []

@@ -1,0 +1,102 @@
+"""The dump of a task that abends, without COBOL."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Region, define_tdqueue
+from tdqsim.cics import Abend, Condition
+from tdqsim.testing import History
+
+pytest_plugins = ["pytester"]
+QUEUES = [define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"), define_tdqueue(name="IN", type="INTRA")]
+
+
+def fails(task):
+    task.writeq_td("LOGQ", b"one")
+    for number in range(25):
+        task.writeq_td("LOGQ", b"%d" % number)
+    task.writeq_td("NONE", b"two")
+
+
+@pytest.fixture
+def region():
+    with Region(QUEUES) as made:
+        yield made
+
+
+def ended_abend(region, program):
+    handle = region.start(program)
+    region.run()
+    with pytest.raises(Abend) as caught:
+        handle.result()
+    return caught.value
+
+
+def test_it_has_the_line_the_last_command_and_what_the_task_held(region):
+    dump = ended_abend(region, fails).dump
+    assert (dump.code, dump.program, dump.transid, dump.task, dump.userid) == ("AEYH", "FAIL", "FAIL", 1, "CICSUSER")
+    assert (dump.file, dump.statement) == (__file__, 'task.writeq_td("NONE", b"two")')
+    assert [each.number - dump.line for each in dump.source] == [-3, -2, -1, 0, 1, 2, 3]
+    assert dump.commands == ("WRITEQ TD NONE: QIDERR 0",)
+    assert dump.locks == (("LOGQ", "TOQ"),)
+    (work,) = dump.works
+    assert (work.queue, work.reads, work.writes, work.deleted) == ("LOGQ", 0, 26, False)
+    assert work.records == (b"one", *(b"%d" % number for number in range(19)))
+    assert (dump.storage, dump.calls) == ((), ())
+    assert region.peek("LOGQ") == []
+
+
+def test_a_history_gives_the_last_twenty_commands(region):
+    with History().attach(region):
+        dump = ended_abend(region, fails).dump
+    assert len(dump.commands) == 20
+    assert dump.commands[-1].endswith("WRITEQ TD NONE b'two' QIDERR")
+    assert all("task 1 FAIL" in each for each in dump.commands)
+
+
+def test_an_abend_command_and_a_python_error_have_dumps_too(region):
+    def mine(task):
+        task.writeq_td("IN", b"x")
+        task.abend("MINE")
+
+    def wrong(_task):
+        raise KeyError("x")
+
+    assert ended_abend(region, mine).dump.commands == ("WRITEQ TD IN: NORMAL 0",)
+    dump = ended_abend(region, wrong).dump
+    assert (dump.code, dump.statement, dump.commands) == ("ASRA", 'raise KeyError("x")', ())
+    assert "KeyError" in dump.reason
+
+
+def test_the_task_of_a_with_statement_leaves_a_dump_when_it_abends(region):
+    with pytest.raises(Condition), region.task() as task:
+        task.readq_td("IN")
+    assert [each.code for each in region.diagnostics.abend_dumps] == ["AEIW"]
+
+
+def test_no_dump_is_taken_of_a_handled_abend_and_fifty_are_kept(region):
+    def handled(task):
+        task.handle_abend(program=lambda _abend: None)
+        task.abend("MINE")
+
+    handle = region.start(handled)
+    region.run()
+    handle.result()
+    assert not region.diagnostics.abend_dumps
+    for _time in range(51):
+        ended_abend(region, fails)
+    assert [each.task for each in region.diagnostics.abend_dumps] == list(range(3, 53))
+
+
+def test_a_failing_test_shows_the_dump(pytester):
+    pytester.makepyfile(
+        "def fails(task):\n"
+        "    task.writeq_td('NONE', b'x')\n"
+        "def test_it(tdq_region):\n"
+        "    handle = tdq_region.start(fails)\n"
+        "    tdq_region.run()\n"
+        "    assert handle.result() is None\n"
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
+    done.stdout.fnmatch_lines(["*dump of abend AEYH*", "*> *task.writeq_td('NONE', b'x')*", "*WRITEQ TD NONE*QIDERR*"])
