@@ -58,7 +58,9 @@ def test_a_run_time_failure_leaves_its_statement_calls_and_storage(workshop):
     assert ("SUB", 1, "DFHCOMMAREA", "01 PIC X(6)", "'MILLER'", "X'4D494C4C4552'") in shown
     assert ("MAIN", 77, "WS-COUNT", "77 PIC S9(4) COMP", "5", "X'0005'") in shown
     assert ("MAIN", 10, "AMOUNT OF LINES-OF OF CUSTOMER (2)", "10 PIC S9(3) COMP-3", "7", "X'007C'") in shown
-    assert [(each.queue, each.reads, each.writes, each.records) for each in dump.works] == [("LOGQ", 0, 1, (b"MILLER",))]
+    assert [(each.queue, each.reads, each.writes, each.records) for each in dump.works] == [
+        ("LOGQ", 0, 1, (b"MILLER",))
+    ]
     assert dump.locks == (("LOGQ", "TOQ"),)
     assert list(workshop.region.diagnostics.abend_dumps) == [dump]
     text = str(dump)
@@ -89,7 +91,9 @@ def test_a_trace_or_a_history_gives_the_last_commands(workshop):
 
 def test_an_abend_that_a_label_handles_leaves_no_dump(workshop):
     workshop.program(
-        "MAIN", MAIN, "EXEC CICS HANDLE ABEND LABEL(OVER) END-EXEC\nEXEC CICS ABEND ABCODE('MINE') END-EXEC.\nOVER.\nGOBACK."
+        "MAIN",
+        MAIN,
+        "EXEC CICS HANDLE ABEND LABEL(OVER) END-EXEC\nEXEC CICS ABEND ABCODE('MINE') END-EXEC.\nOVER.\nGOBACK.",
     )
     workshop.run("MAIN")
     assert list(workshop.region.diagnostics.abend_dumps) == []

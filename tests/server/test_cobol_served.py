@@ -131,7 +131,9 @@ def test_a_program_that_fails_in_the_engines_thread_abends_and_the_server_goes_o
         assert [(each["code"], each["program"]) for each in dumps] == [(code, "ORDIN")] * 2
         assert all(each["statement"] and each["statement"] in statement for each in dumps)
         assert dumps[0]["file"].endswith("/ORDIN.cbl")
-        assert [(each["level"], each["name"], each["value"]) for each in dumps[0]["storage"]][:1] == [(1, "X", "'ZZZZ'")]
+        assert [(each["level"], each["name"], each["value"]) for each in dumps[0]["storage"]][:1] == [
+            (1, "X", "'ZZZZ'")
+        ]
 
 
 def test_a_debugger_holds_a_served_region_until_it_lets_go_or_the_server_ends(tmp_path):
