@@ -67,7 +67,7 @@ class ProgramFrame:
     @property
     def storage(self) -> ProgramStorage:
         """Its items."""
-        return ProgramStorage(self.module.program, self.module.symbols, self.level.base_of(self.module))
+        return ProgramStorage(self.module.program, self.module.symbols, _base_of(self.level, self.module))
 
     @property
     def title(self) -> str:
@@ -87,8 +87,17 @@ def depth_of(level: Level) -> Depth:
 
 
 def _programs(level: Level) -> Iterator[int]:
-    for _number, program in zip(range(_MOST), level.callers(), strict=False):
+    """The addresses of libcob's records of the active programs: the running one, the one that CALLed it, ..."""
+    program, number = level.running, 0
+    while program and number < _MOST:
         yield program
+        program, number = level.libcob.caller(program), number + 1
+
+
+def _base_of(level: Level, module: Module) -> int:
+    """The address at which a module of a level is loaded."""
+    entry = level.entry if module is level.module else level.called[module.program][1]
+    return entry - module.symbols.entry
 
 
 def _performs(level: Level, program: int) -> int:
@@ -98,7 +107,7 @@ def _performs(level: Level, program: int) -> int:
     performs = next((each for each in module.symbols.performs if each.program == name), None)
     if performs is None:
         return 0
-    base = level.base_of(module)
+    base = _base_of(level, module)
     last = ctypes.c_size_t.from_address(base + performs.last).value
     return max(last - base - performs.stack, 0) // performs.entry
 

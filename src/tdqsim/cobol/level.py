@@ -178,18 +178,6 @@ class Level:
         """The address of libcob's record of the program of the current statement or command; 0 before the first one."""
         return self.in_statement or self._active
 
-    def callers(self) -> Iterator[int]:
-        """The addresses of libcob's records of the active programs: the running one, the one that CALLed it, ..."""
-        program = self.running
-        while program:
-            yield program
-            program = self.libcob.caller(program)
-
-    def base_of(self, module: Module) -> int:
-        """The address at which a module of this level is loaded."""
-        entry = self.entry if module is self.module else self.called[module.program][1]
-        return entry - module.symbols.entry
-
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of the area that contains it; 0 when no known area does."""
         area = self.commarea_address
