@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,15 @@ def test_the_text_of_the_programs_is_one_that_the_compiler_of_a_mainframe_takes(
             assert len(line) <= 72, line
             assert line[:6].strip() == "", line
             assert line.isascii()
+
+
+def test_a_command_takes_its_data_from_items_and_not_from_literals() -> None:
+    """A translator takes a literal for a value, and an item for an area."""
+    areas = re.compile(r"\b(FROM|INTO|RESOURCE|RESID|RIDFLD|COMMAREA|ATTRIBUTES|QNAME|SET)\((?!'|[0-9])")
+    literal = re.compile(areas.pattern.replace("(?!'|[0-9])", "['0-9]"))
+    steps = [step for case in cics_cases().values() for step in case.steps]
+    assert any(areas.search(step.command) for step in steps)
+    assert [step.command for step in steps if literal.search(step.command)] == []
 
 
 def test_the_simulator_gives_the_conditions_that_its_rules_describe() -> None:

@@ -24,9 +24,10 @@ begun     as ask, in the next task of transaction &TF, which a trigger or START 
 see       observes the fields after ``>`` without a command
 ========= ==============================================================================================================
 
-``&`` stands for the prefix of the names of resources. The first letter of a variable determines its type, see
-:data:`VARIABLES`. A field ``T1:5`` is the first five bytes; ``~`` before a field marks a value that depends on the
-environment, which is recorded but not compared.
+``other let`` and ``begun let`` assign values to the variables of the other task. ``&`` stands for the prefix of the
+names of resources. The first letter of a variable determines its type, see :data:`VARIABLES`. A field ``T1:5`` is the
+first five bytes; ``~`` before a field marks a value that depends on the environment, or a CVDA whose number is not
+known, which is recorded but not compared.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ class ProbeStep(NamedTuple):
     Attributes:
         kind: the word that begins its line.
         number: its number in the case, from 1.
-        command: the command; for ``let`` empty.
-        values: for ``let``: variables and their values as written.
+        command: the command; empty for a step that assigns values.
+        values: for a step that assigns values: variables and their values as written.
         fields: the observed fields beside RESP and RESP2.
     """
 
@@ -181,16 +182,23 @@ def _refuse(file: str, line: int, value: str, message: str) -> NoReturn:
 
 
 def _step(word: str, number: int, rest: str, file: str, line: int) -> ProbeStep:
+    kind = cast("Kind", word)
+    if word in GROUPS and rest.startswith("let "):
+        return ProbeStep(kind, number, values=_values(rest.removeprefix("let ").strip(), file, line))
     if word == "let":
-        matches = list(_ASSIGNMENT.finditer(rest))
-        if "".join(match[0] for match in matches) != rest or any(match[1] not in VARIABLES for match in matches):
-            _refuse(file, line, rest, f"is not VARIABLE=VALUE ...; allowed are {', '.join(VARIABLES)}")
-        return ProbeStep("let", number, values=tuple((match[1], match[2]) for match in matches))
+        return ProbeStep(kind, number, values=_values(rest, file, line))
     command, arrow, listed = rest.partition("> ") if rest.startswith("> ") else rest.partition(" > ")
     if (word == "see") == bool(command) or (word in ("do", "abend") and arrow):
         _refuse(file, line, rest, f"is not possible after {word}")
     fields = tuple(_field(each, file, line) for each in listed.split())
-    return ProbeStep(cast("Kind", word), number, command.strip(), (), fields)
+    return ProbeStep(kind, number, command.strip(), (), fields)
+
+
+def _values(text: str, file: str, line: int) -> tuple[tuple[str, str], ...]:
+    matches = list(_ASSIGNMENT.finditer(text))
+    if "".join(match[0] for match in matches) != text or any(match[1] not in VARIABLES for match in matches):
+        _refuse(file, line, text, f"is not VARIABLE=VALUE ...; allowed are {', '.join(VARIABLES)}")
+    return tuple((match[1], match[2]) for match in matches)
 
 
 def _field(text: str, file: str, line: int) -> ObservedField:

@@ -168,18 +168,23 @@ class _Writer:
         getattr(self, f"_{step.kind}")(rule, step)
 
     def _let(self, _rule: str, step: ProbeStep) -> None:
+        self.lines += self.assigned(step)
+
+    def assigned(self, step: ProbeStep) -> list[str]:
+        lines: list[str] = []
         for name, written in step.values:
             value, (kind, size) = written.replace("&", self.prefix), VARIABLES[name]
             if len(value) > _LONGEST_LITERAL:
-                self.lines += _wrapped(f"MOVE SPACES TO {name}")
+                lines += _wrapped(f"MOVE SPACES TO {name}")
                 for start in range(0, len(value) - 2, _LONGEST_LITERAL):
                     piece = value[1:-1][start : start + _LONGEST_LITERAL]
-                    self.lines += _wrapped(f"MOVE '{piece}' TO {name}({start + 1}:{len(piece)})")
+                    lines += _wrapped(f"MOVE '{piece}' TO {name}({start + 1}:{len(piece)})")
                 continue
-            self.lines += _wrapped(f"MOVE {value} TO {name}")
+            lines += _wrapped(f"MOVE {value} TO {name}")
             given = len(value[2:-1]) // 2
             if kind == "bytes" and given < size:  # MOVE pads with blanks
-                self.lines += _wrapped(f"MOVE LOW-VALUES TO {name}({given + 1}:)")
+                lines += _wrapped(f"MOVE LOW-VALUES TO {name}({given + 1}:)")
+        return lines
 
     def _do(self, _rule: str, step: ProbeStep) -> None:
         self.lines += self.command(step)
@@ -226,6 +231,9 @@ class _Writer:
         for step in case.steps[first.number - 1 :]:
             if step.kind != first.kind:
                 break
+            if step.values:
+                self.below += self.assigned(step)
+                continue
             self.below += [*self.head(case.rule, step), *self.command(step)]
             self.below += [f"{_MARGIN}PERFORM ASKED", *self.fields(step)]
         self.below += [f"{_MARGIN}GO TO GO-BACK."]

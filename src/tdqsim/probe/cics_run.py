@@ -135,7 +135,10 @@ class _Run:
         rule, group = self.groups[int.from_bytes(number, "big") - 1]
         variables = _fresh(self.region)
         for step in group:
-            self.ask(task, rule, step, variables)
+            if step.values:
+                _assign(self.region, step, variables)
+            else:
+                self.ask(task, rule, step, variables)
 
     def lower(self, task: Task) -> None:
         """The program at the lower level."""
