@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from tdqsim.probe._ibmi_cases import cases, not_tried
 from tdqsim.probe._ibmi_run import ibmi_answers
 from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
 from tdqsim.probe.comparing import compare
+from tdqsim.server.systemfile import system_from_directory
 from tests.probe.ibmi_alterations import ALTERED, DEPENDENT, PLANTED, altered_machine, plant
 
 OTHER_PRODUCT = ("REC-", "UOW")
@@ -84,7 +86,7 @@ def test_each_altered_rule_and_fifty_pairs(own: Answers, altered: tuple[str, ...
     compared(own, altered)
 
 
-def test_what_is_adopted_makes_the_simulator_answer_as_the_machine(own: Answers, tmp_path) -> None:
+def test_what_is_adopted_makes_the_simulator_answer_as_the_machine(own: Answers, tmp_path: Path) -> None:
     altered = ("DTAQ-SEND-EMPTY", "CL-TWICE", "DTAQ-XCL-USER", "DTAQ-TIME-DATE", "DTAQ-SERVER-NAMES")
     machine = ibmi_answers(machine=altered_machine(altered))
     found = compare(machine, own)
@@ -122,6 +124,18 @@ def test_a_value_that_is_no_message_id_is_not_adopted(own: Answers) -> None:
 def test_answers_that_a_system_cannot_give(product: str, rule: str, answer: MachineAnswer, reason: str) -> None:
     with pytest.raises(DefinitionError, match=reason):
         System(machine=Machine("machine.yaml", product, "7.5", {rule: answer}))
+
+
+def test_a_system_file_names_the_machine(tmp_path: Path) -> None:
+    text = "product: IBMI\nrules:\n  CL-TWICE: {message: CPD0999}\n"
+    (tmp_path / "ours.yaml").write_text(text, "utf-8")
+    (tmp_path / "system.yaml").write_text("machine: ours.yaml\n", "utf-8")
+    with system_from_directory(tmp_path) as system, system.job() as job:
+        with pytest.raises(EscapeMessage) as caught:
+            job.command("CRTDTAQ QGPL/Q MAXLEN(5) MAXLEN(6)")
+        with pytest.raises(EscapeMessage, match="CPD0071"):
+            job.command("CRTDTAQ MAXLEN(5)")
+    assert [one.message_id for one in caught.value.diagnostics] == ["CPD0999"]
 
 
 def test_the_variables_of_a_message_of_a_machine() -> None:

@@ -54,7 +54,7 @@ def served_with(machine: Machine | None) -> Served:
         system.job(name, user, number)
         system.connect(LOCATION, system)
         with system.job(user="ANNA") as job:
-            job.command(f"CRTLIB LIB({DEFAULTS['LIB']})")
+            job.command(f"CRTLIB LIB({DEFAULTS['LIB']}) AUT(*USE)")
         register_programs(system, DEFAULTS["LIB"])
 
     served.do(fill)

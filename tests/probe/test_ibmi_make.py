@@ -41,7 +41,7 @@ def cl_answers(source: str) -> tuple[Answers, list[str]]:
             found.append(Observation(*(part.rstrip() for part in values.groups())))
 
     with example_system() as system, system.job("OPERATOR", "TDQUSER") as job:
-        job.command("CRTLIB LIB(TDQPROBE)")
+        job.command("CRTLIB LIB(TDQPROBE) AUT(*USE)")
         register_programs(system, "TDQPROBE")
         run_cl(source, job, sql)
         assert "TDQPROBE2" not in system.libraries
@@ -149,3 +149,4 @@ def test_the_command_line_writes_compares_and_adopts(tmp_path: Path, monkeypatch
     assert main(["probe", "compare", "answers", "--machine", "machine.yaml"]) == 0
     assert main(["probe", "make"]) == 2
     assert main(["probe", "make", "--ibmi", "a", "--cics", "b"]) == 2
+    assert main(["probe", "make", "--ibmi", "a", "--rule", "CL-TWICE"]) == 2

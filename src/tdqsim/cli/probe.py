@@ -57,6 +57,8 @@ def make(
     """Write programs that try, on a real machine, the rules that no vendor's page confirms."""
     if (cics is None) == (ibmi is None):
         raise InputError("say for which machine: --cics DIR or --ibmi DIR")
+    if rule and cics is None:
+        raise InputError("--rule is for --cics; the Java client of --ibmi has the option rules=")
     if cics is not None:
         made = probe.write_cics_probe(cics, prefix=prefix.upper(), hlq=hlq.upper(), release=release, wanted=rule)
     else:

@@ -124,7 +124,7 @@ public class TdqProbe {
         boolean keep = given.containsKey("keep");
         for (String each : new String[] {"lib", "lib2"}) {
             if (each.equals("lib") && keep) continue;
-            String found = command(main, "CRTLIB LIB(" + given.get(each) + ")");
+            String found = command(main, "CRTLIB LIB(" + given.get(each) + ") AUT(*USE)");
             if (!found.equals("ok")) {
                 System.err.println("CRTLIB LIB(" + given.get(each) + ") ended with " + found);
                 return 1;

@@ -84,7 +84,7 @@ def observe(
         rules: only the cases of these rules; all when empty.
     """
     with system.job("TDQPROBE", user) as job:
-        job.command(f"CRTLIB LIB({values['LIB']})")
+        job.command(f"CRTLIB LIB({values['LIB']}) AUT(*USE)")
         register_programs(system, values["LIB"])
         for case in cases():
             if not rules or case.rule in rules:
