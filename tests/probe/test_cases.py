@@ -9,24 +9,33 @@ import pytest
 
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import rules
+from tdqsim.probe._ibmi_cases import cases as ibmi_cases
+from tdqsim.probe._ibmi_cases import not_tried
 from tdqsim.probe.cases import RESET, cics_cases, parse_cases, unobservable
 from tdqsim.probe.cics_cobol import cobol_sources
 from tdqsim.probe.cics_run import observe_cics
 
 OPEN = {"vendor silent", "unconfirmed", "second-hand"}
-IBMI = ("DTAQ-", "CL-", "SIGNON-", "RTV-", "RMTCMD-", "MAPPER-", "JOBLOG-", "PGM-NULL", "PGM-DECIMAL")
-FILES = ("LAY-", "DS-")
-"""Rules about record layouts and data sets, which no program of a region observes."""
 
 
 def test_every_rule_that_is_not_confirmed_has_a_case_or_a_reason() -> None:
-    wanted = {
-        each.id for each in rules().values() if each.confidence in OPEN and not each.id.startswith((*IBMI, *FILES))
-    }
-    tried = cics_cases().keys() - {RESET}
-    known = tried | unobservable().keys()
-    assert wanted - known == set()
-    assert tried & unobservable().keys() == set()
+    wanted = {each.id for each in rules().values() if each.confidence in OPEN}
+    tried = (cics_cases().keys() - {RESET}) | {each.rule for each in ibmi_cases()}
+    reasons = unobservable().keys() | not_tried().keys()
+    assert wanted - tried - reasons == set()
+    assert tried & reasons == set()
+
+
+def test_lengths_and_other_options_have_items_of_the_right_size() -> None:
+    """LENGTH of the commands is a halfword, FLENGTH a fullword, and a CVDA a fullword."""
+    halfwords = r"(?<![A-Z])(?:LENGTH|KEYLENGTH|DATALENGTH|RESLEN|ATTRLEN|ITEM|SCRNHT)\((?!L[1-3]\)|[0-9]+\))"
+    fullwords = (
+        r"(?<![A-Z])(?:FLENGTH|NUMITEMS|TRIGGERLEVEL|DAYCOUNT|TOKEN|RECORDLENGTH|BLOCKSIZE)\((?!N[1-4]\)|[0-9]+\))"
+    )
+    cvda = r"(?<![A-Z])(?:TYPE|ENABLESTATUS|OPENSTATUS|ATIFACILITY|INDOUBT|RELATION|ACTION)\((?!C[1-6]\))"
+    for case in cics_cases().values():
+        for step in case.steps:
+            assert not re.search(f"{halfwords}|{fullwords}|{cvda}", step.command), step.command
 
 
 def test_the_main_task_observes_something_in_every_case() -> None:
