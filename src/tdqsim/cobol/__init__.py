@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol.code_pages import Conversion
     from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
     from tdqsim.cobol.external_calls import CallAnswer, CallStub
+    from tdqsim.cobol.paragraphs import ParagraphResult
     from tdqsim.cobol.programs import CobolPrograms
     from tdqsim.cobol.sql_answers import SqlAnswer, SqlCall, SqlStub
     from tdqsim.cobol.storage import storage_of
@@ -35,6 +36,7 @@ __all__ = [
     "Conversion",
     "Module",
     "Options",
+    "ParagraphResult",
     "SqlAnswer",
     "SqlCall",
     "SqlStub",
@@ -52,6 +54,7 @@ __getattr__, __dir__ = load_late(
         ".area_warnings": ("CobolWarning",),
         ".code_pages": ("Conversion",),
         ".external_calls": ("CallAnswer", "CallStub"),
+        ".paragraphs": ("ParagraphResult",),
         ".programs": ("CobolPrograms",),
         ".sql_answers": ("SqlAnswer", "SqlCall", "SqlStub"),
         ".storage": ("storage_of",),

@@ -26,10 +26,12 @@ from tdqsim.cics.internals import core_of, has_ended
 from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
+from tdqsim.cobol._paragraph_entries import PARAGRAPH
 from tdqsim.cobol.area_warnings import over, unconverted, unfit
 from tdqsim.cobol.code_pages import Conversion
 from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
+from tdqsim.cobol.paragraphs import keep_storage_at_end, paragraph_step
 from tdqsim.cobol.program_commands import (
     PROGRAM_COMMANDS,
     Refusal,
@@ -62,6 +64,7 @@ _HALFWORD: Final = 2
 _FULLWORD: Final = 4
 _LONGEST: Final = 200
 """The greatest length of a reason in a message, in characters; a longer one is cut."""
+_ENDS: Final = ("RETURN", "XCTL", "ABEND")
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
 Issue = Callable[["Level", Sequence[int]], None]
@@ -91,6 +94,8 @@ class Plan:
         self.issue: Issue
         if declared.sql:
             self.issue = lambda level, rows: answer_sql(level, declared, Areas(level.libcob, rows, declared.written))
+        elif declared.verb == PARAGRAPH:
+            self.issue = _paragraph(declared)
         elif declared.verb in _LANGUAGES:
             self.issue = lambda level, rows: _statement(level, declared, Areas(level.libcob, rows, declared.written))
         elif declared.text == "RETURN":
@@ -104,6 +109,26 @@ class Plan:
             self.plain = self.names[1] in _PLAIN
             if self.names[1] == "SYNCPOINT":
                 self.issue = _syncpoint(self.issue, backout="ROLLBACK" in declared.text)
+
+
+def _paragraph(declared: ExecCommand) -> Issue:
+    """Ask the paragraph that a test runs how the program goes on."""
+
+    def ask(level: Level, rows: Sequence[int]) -> None:
+        del rows
+        level.branch = paragraph_step(level, declared.text)
+
+    return ask
+
+
+def _keeping(issue: Issue) -> Issue:
+    """Do a command that may end the program; before it, keep its items for the test of a paragraph."""
+
+    def keep(level: Level, rows: Sequence[int]) -> None:
+        keep_storage_at_end(level)
+        issue(level, rows)
+
+    return keep
 
 
 def _syncpoint(issue: Issue, *, backout: bool) -> Issue:
@@ -129,7 +154,12 @@ def _return(level: Level, rows: Sequence[int]) -> None:
 
 def plans_of(commands: Sequence[ExecCommand]) -> list[Plan]:
     """The plans of a program's commands."""
-    return [Plan(declared) for declared in commands]
+    plans = [Plan(declared) for declared in commands]
+    if any(plan.names[1] == PARAGRAPH for plan in plans):
+        for plan in plans:
+            if plan.names[1] in _ENDS:
+                plan.issue = _keeping(plan.issue)
+    return plans
 
 
 # -- a command that the task answers ---------------------------------------------------------------------------------
@@ -489,7 +519,7 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
         False when the region has to do the command.
     """
     declared = plan.declared
-    if declared.verb in _LANGUAGES:
+    if declared.verb in _LANGUAGES or declared.verb == PARAGRAPH:
         return False
     settings = level.settings
     options = options_of(declared, Areas(level.libcob, rows, declared.written))

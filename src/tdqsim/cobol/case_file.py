@@ -292,6 +292,9 @@ class CaseInput(_StrictCase):
     Attributes:
         transaction: a transaction that is started; with ``terminal`` at that terminal.
         program: a program that is linked to.
+        paragraph: the paragraph or section of the program that is run, instead of the whole program.
+        storage: by item, the values with which the paragraph begins.
+        paragraphs: by paragraph or section, the values of items by which it is replaced.
         data: the START data of the transaction.
         commarea: the COMMAREA of the program, or of the transaction at a terminal.
         channel: containers by name, which the program gets in channel CASE.
@@ -306,6 +309,9 @@ class CaseInput(_StrictCase):
 
     transaction: _Text = ""
     program: _Text = ""
+    paragraph: _Text = ""
+    storage: Mapping[str, CaseData] = Field(default_factory=dict)
+    paragraphs: Mapping[str, Mapping[str, CaseData]] = Field(default_factory=dict)
     data: CaseData | None = None
     commarea: CaseData | None = None
     channel: Mapping[str, CaseData] = Field(default_factory=dict)
@@ -323,6 +329,10 @@ class CaseInput(_StrictCase):
             raise ValueError("has several of transaction, program and write")
         if not (self.transaction or self.program or self.write or self.terminal):
             raise ValueError("needs one of transaction, program, write and terminal")
+        if (self.storage or self.paragraphs) and not self.paragraph:
+            raise ValueError("storage and paragraphs belong to paragraph")
+        if self.paragraph and (not self.program or self.channel):
+            raise ValueError("paragraph belongs to program, without channel")
         return self
 
 
@@ -350,6 +360,8 @@ class CaseThen(_StrictCase):
         screen: what was sent last to terminals.
         commarea: the COMMAREA after the last ``program``.
         channel: containers of the channel after the last ``program``.
+        storage: by item, values after the last ``paragraph``.
+        performed: the paragraphs replaced by ``paragraphs`` of the last ``paragraph`` that were performed, in order.
         abend: the abend code of the first task that ends abnormally; none is expected when it is empty.
         messages: the messages to the operator.
         calls: by command such as START, each one that programs have issued, with options by name. ``SQL UPDATE CUST``
@@ -363,6 +375,8 @@ class CaseThen(_StrictCase):
     screen: Mapping[str, CaseScreen] = Field(default_factory=dict)
     commarea: CaseData | None = None
     channel: Mapping[str, CaseData] = Field(default_factory=dict)
+    storage: Mapping[str, CaseData] = Field(default_factory=dict)
+    performed: tuple[_Text, ...] | None = None
     abend: _Text = ""
     messages: _Records | None = None
     calls: Mapping[str, tuple[Mapping[str, CaseData], ...]] = Field(default_factory=dict)

@@ -22,8 +22,9 @@ from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
 from tdqsim.cobol.case_file import Case, CaseData, CaseFile, CaseGiven, CaseInput, CaseStart, CaseThen, load_case_file
-from tdqsim.cobol.case_stubs import CaseWatch, stubs_of
+from tdqsim.cobol.case_stubs import CaseWatch, stubs_of, value_of
 from tdqsim.cobol.handlers import COBOL
+from tdqsim.cobol.paragraphs import ParagraphResult
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
@@ -136,6 +137,7 @@ class _Run:
         self.commarea: bytearray | None = None
         self.containers: tuple[str, ...] = ()
         self.channel: dict[str, bytes] = {}
+        self.performed = ParagraphResult()
         core_of(region).messages.listeners.append(self._listen)
 
     def _listen(self, message: str, inserts: Mapping[str, object]) -> None:
@@ -199,6 +201,9 @@ class _Run:
             for each in step.records:
                 region.writeq_td(step.write, self.bytes_of(each, step.write))
             handle = None
+        elif step.paragraph:
+            handle = None
+            self._perform(step)
         elif step.program:
             handle = region.start(self._link, step)
         elif step.terminal:
@@ -219,6 +224,21 @@ class _Run:
                 handle.result()
             except Abend as abend:
                 self.result.reasons.append(str(abend))
+
+    def _perform(self, step: CaseInput) -> None:
+        """Run a paragraph."""
+        self.commarea = None if step.commarea is None else bytearray(self.bytes_of(step.commarea))
+        stubs = {name: self._values(values) for name, values in step.paragraphs.items()}
+        values = self._values(step.storage)
+        try:
+            self.performed = self.programs.perform(
+                step.program, step.paragraph, values, stubs=stubs, commarea=self.commarea
+            )
+        except Abend as abend:
+            self.result.reasons.append(str(abend))
+
+    def _values(self, given: Mapping[str, CaseData]) -> dict[str, str | bytes | None]:
+        return {name: value_of(each, self.bytes_of) for name, each in given.items()}
 
     def _link(self, task: Task, step: CaseInput) -> None:
         if step.channel:
@@ -274,6 +294,15 @@ class _Check:
             self._found["messages"] = self._list("messages", then.messages, operator, LATIN)
         for command, calls in then.calls.items():
             self._calls(command, calls)
+        for name, wanted in then.storage.items():
+            value = self._run.performed.storage[name]
+            self._part("storage")[name] = self._run.records.written_value(wanted, value)
+            self._run.result.differences += self._run.records.compare_value(f"storage.{name}", wanted, value)
+        if then.performed is not None:
+            self._found["performed"] = self._run.performed.performed
+            if list(then.performed) != self._run.performed.performed:
+                found = ", ".join(self._run.performed.performed)
+                self._differ("performed", ", ".join(then.performed) or "none", found or "none")
         self._abend(then.abend)
 
     def _part(self, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from tdqsim.cobol.sql_values import ArgumentValue
 from tdqsim.cobol.stubs import AnyStub, Stub, StubAnswer
 from tdqsim.errors import UsageError
 
-__all__ = ["CaseWatch", "stubs_of"]
+__all__ = ["CaseWatch", "stubs_of", "value_of"]
 
 _Encode = Callable[[CaseData], bytes]
 _SQL: Final = "SQL"
@@ -33,8 +33,8 @@ def stubs_of(given: CaseGiven, encode: _Encode) -> Iterator[AnyStub]:
 
 def _stub(given: CaseStub, encode: _Encode) -> Stub:
     answer = given.answer
-    values = {name: _value(each, encode) or b"" for name, each in answer.values.items()}
-    eib = {name: _value(each, encode) or b"" for name, each in answer.eib.items()}
+    values = {name: value_of(each, encode) or b"" for name, each in answer.values.items()}
+    eib = {name: value_of(each, encode) or b"" for name, each in answer.eib.items()}
     made = StubAnswer(values, answer.resp, answer.resp2, eib, answer.abend)
     return Stub(given.command, made, where=given.where, **_selected(given))
 
@@ -55,7 +55,7 @@ def _sql_stub(given: CaseSql, encode: _Encode) -> SqlStub:
 
 
 def _call_stub(given: CaseCall, encode: _Encode) -> CallStub:
-    values: dict[str | int, ArgumentValue] = {name: _value(each, encode) for name, each in given.values.items()}
+    values: dict[str | int, ArgumentValue] = {name: value_of(each, encode) for name, each in given.values.items()}
     where: dict[str | int, ArgumentValue] = dict(given.where.items())
     return CallStub(
         given.call,
@@ -71,11 +71,12 @@ def _selected(given: CaseStub | CaseSql | CaseCall) -> dict[str, str]:
 
 def _row(row: Any, encode: _Encode) -> Any:
     if isinstance(row, Mapping):
-        return {name: _value(each, encode) for name, each in row.items()}
-    return [_value(each, encode) for each in row]
+        return {name: value_of(each, encode) for name, each in row.items()}
+    return [value_of(each, encode) for each in row]
 
 
-def _value(data: CaseData, encode: _Encode) -> str | bytes | None:
+def value_of(data: CaseData, encode: _Encode) -> str | bytes | None:
+    """A value of a case as a stub takes it; None for null."""
     if isinstance(data, str):
         return data
     return None if data.null else encode(data)

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "21"
+_FORMAT: Final = "22"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -74,11 +74,13 @@ class Options:
         copybooks: folders in which COPY looks, in order.
         flags: further options of ``cobc``.
         ebcdic_order: whether comparisons and sorts order characters as EBCDIC does.
+        paragraphs: whether programs can begin at any paragraph, for tests of paragraphs.
     """
 
     copybooks: tuple[Path, ...] = ()
     flags: tuple[str, ...] = ()
     ebcdic_order: bool = False
+    paragraphs: bool = False
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
@@ -102,6 +104,7 @@ class Module:
         following: the programs that follow it in its file, which it can CALL.
         calls: its CALL statements.
         outcomes: the marks of its conditions.
+        paragraphs: the paragraphs at which it can begin, by number from 1.
         plans: how to do its commands; empty before its first run.
     """
 
@@ -115,6 +118,7 @@ class Module:
     following: tuple[Module, ...] = ()
     calls: tuple[ProgramCall, ...] = ()
     outcomes: tuple[int, ...] = ()
+    paragraphs: tuple[str, ...] = ()
     plans: list[Any] = field(default_factory=list, repr=False)
 
 
@@ -164,13 +168,13 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
-    made_by = (_FORMAT, compiler_release(), *options.arguments())
+    made_by = (_FORMAT, compiler_release(), *options.arguments(), *(["paragraphs"] if options.paragraphs else []))
     key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
     # the compiler runs in a temporary folder, so its paths must be absolute
     place = cache.absolute() / key.hexdigest()[:32]
     kept = place / "program.json"
     if not kept.is_file():
-        _make(translate(text, str(source)), source, options, place)
+        _make(translate(text, str(source), paragraphs=options.paragraphs), source, options, place)
     return _load(json.loads(kept.read_text("utf-8")), place, source)
 
 
@@ -347,6 +351,7 @@ def _make_one(
         "calls": [asdict(call) for call in translation.calls],
         "symbols": symbols.as_json(),
         "outcomes": outcomes,
+        "paragraphs": translation.paragraphs,
     }
 
 
@@ -429,4 +434,5 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
         tuple(kept["headers"]),
         calls=calls,
         outcomes=tuple(kept["outcomes"]),
+        paragraphs=tuple(kept["paragraphs"]),
     )

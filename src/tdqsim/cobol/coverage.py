@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tdqsim.cobol._paragraph_entries import GO_BACK, PARAGRAPH
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.level import begin_coverage, reached_statements
 
@@ -73,7 +74,10 @@ def collected() -> dict[str, SourceCoverage]:
     coverage: dict[str, SourceCoverage] = {}
     for module, reached in reached_statements():
         files: dict[str, SourceCoverage] = {}
+        asked = {str(each.place) for each in module.commands if each.verb == PARAGRAPH and each.text != GO_BACK}
         for mark in module.symbols.statements:
+            if asked and f"{module.symbols.sources[mark >> _LINE_BITS]}:{mark & _LINE}" in asked:
+                continue
             lines = files.setdefault(module.symbols.sources[mark >> _LINE_BITS], SourceCoverage())
             line = mark & _LINE
             lines[line] = lines.get(line, False) or mark in reached

@@ -17,7 +17,7 @@ import ctypes
 import re
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal
 
@@ -25,7 +25,7 @@ from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["ProgramStorage", "decoded", "encoded"]
+__all__ = ["ProgramStorage", "StorageSnapshot", "decoded", "encoded"]
 
 _REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
@@ -160,6 +160,23 @@ class ProgramStorage:
             return address
         return address + variable.local if address and self._active else 0
 
+    def snapshot(self, room_from: Callable[[int], int]) -> StorageSnapshot:
+        """A copy of the items as they are now.
+
+        Args:
+            room_from: gives the bytes from an address to the end of its area.
+        """
+        copies = {}
+        for variable in self._symbols.variables:
+            address, size = self._base + variable.offset, variable.size
+            if variable.linkage:
+                address = self._pointed(variable)
+                wanted = next((item.size for item in self._symbols.items if item.root == variable.name), 0)
+                size = min(wanted, room_from(address)) if address else 0
+            if size:
+                copies[variable.name] = ctypes.create_string_buffer(ctypes.string_at(address, size), size)
+        return StorageSnapshot(self.program, self._symbols, copies)
+
     def items_of(self, name: str) -> tuple[Item, ...]:
         """The item with a name, then the items that it contains, without those that redefine others.
 
@@ -218,6 +235,27 @@ class ProgramStorage:
         return address
 
 
+class StorageSnapshot(ProgramStorage):
+    """The items of a program at one time.
+
+    Args:
+        program: its name, for messages.
+        symbols: its items.
+        copies: the storage of its 01 and 77 items.
+    """
+
+    def __init__(self, program: str, symbols: Symbols, copies: Mapping[str, ctypes.Array[ctypes.c_char]]) -> None:
+        super().__init__(program, symbols, 0)
+        self._copies = copies
+
+    def _address(self, item: Item, name: str) -> int:
+        for root in (item.root, _redefined(self._symbols, item.root)):
+            copy = self._copies.get(root)
+            if copy is not None and item.offset + item.size <= len(copy):
+                return ctypes.addressof(copy)
+        raise UsageError(f"{name} of program {self.program} has no storage")
+
+
 def _redefined(symbols: Symbols, root: str) -> str:
     """The 01 whose storage a redefining 01 shares."""
     for _ in symbols.items:
@@ -257,7 +295,7 @@ _FLOATS: Final = {"COMP-1": struct.Struct("=f"), "COMP-2": struct.Struct("=d")}
 
 def _scale(item: Item) -> int:
     """Digits after the V of the picture."""
-    picture = _REPEATED.sub(lambda match: match[1] * int(match[2]), item.picture.split(" ")[0].upper())
+    picture = _REPEATED.sub(lambda match: match[1] * int(match[2]), item.picture.split(" ")[0].rstrip(",").upper())
     return len(picture.partition("V")[2].replace("S", "")) if "V" in picture else 0
 
 

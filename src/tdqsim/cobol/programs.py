@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
@@ -14,6 +15,7 @@ from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
+from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
 from tdqsim.cobol.post_mortem import note_state
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.stubs import AnyStub
@@ -106,6 +108,8 @@ class CobolPrograms:
         self.stubs += stubs
         region.screens.codepage = codepage(_ASCII)
         self._runs: dict[Module, Program] = {}
+        self._paragraphs: dict[str, Module] = {}
+        self._region = region
         region.programs.finders.append(self._find)
 
     def handler(self, program: str) -> Program:
@@ -140,6 +144,49 @@ class CobolPrograms:
         module = self._compiled(Path(source))
         self._modules[module.program] = module
         return self._run_of(module)
+
+    def perform(
+        self,
+        program: str,
+        paragraph: str,
+        values: Mapping[str, Any] | None = None,
+        *,
+        stubs: Mapping[str, ParagraphStub] | None = None,
+        commarea: bytes | bytearray | None = None,
+    ) -> ParagraphResult:
+        """Run one paragraph or section of a program as a task, to its end.
+
+        Args:
+            program: the program.
+            paragraph: the paragraph or section, ``A OF SECTION``, or a range ``A THRU B`` that the program performs.
+            values: values of items, set before it runs.
+            stubs: by paragraph or section, what replaces it: values of items, or a function that gets the items.
+            commarea: the COMMAREA of the program; a bytearray is changed by it.
+
+        Raises:
+            UsageError: there is no such paragraph. CobolError: there is no such program, or it cannot be compiled.
+            Abend: the task ends abnormally.
+        """
+        name = program.upper()
+        if name not in self._paragraphs:
+            source = self._source(name)
+            if source is None:
+                raise CobolError([f"program {program}: there is no source of that name"])
+            options = replace(self._options, paragraphs=True)
+            self._paragraphs[name] = compile_program(source, options, self._cache)
+        module = self._paragraphs[name]
+        run = ParagraphRun(module.paragraphs, paragraph, values or {}, stubs or {})
+        before, self._modules[name] = self.module(name), module
+        self.settings.paragraph = run
+        given = () if commarea is None else (commarea if isinstance(commarea, bytearray) else bytearray(commarea),)
+        try:
+            handle = self._region.start(lambda task: task.link(name, *given))
+            self._region.run()
+            handle.result()
+        finally:
+            self.settings.paragraph = None
+            self._modules[name] = before
+        return run.result
 
     def _compiled(self, source: Path) -> Module:
         module = compile_program(source, self._options, self._cache)

@@ -12,6 +12,7 @@ from tdqsim.cobol.area_warnings import CobolWarning
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.stubs import AnyStub
 from tdqsim.core.dispatch import WaitQueue
@@ -60,6 +61,7 @@ class Settings:
         modules: the module of a program by name; None when there is none.
         stubs: the stubs, which are asked first.
         verbs: functions by verb that answer commands instead of the region.
+        paragraph: the paragraph that a test runs now, or None.
         on_statement: called with each statement, or None.
         on_abend: called when a program fails and no label of its own handles that, while its storage exists.
         on_warning: called with the text of each warning about an area of the wrong size or type.
@@ -76,6 +78,7 @@ class Settings:
     modules: Callable[[str], Module | None]
     stubs: list[AnyStub] = field(default_factory=list)
     verbs: dict[str, Verb] = field(default_factory=dict)
+    paragraph: ParagraphRun | None = None
     on_statement: Watcher | None = None
     on_abend: Callable[[Level, BaseException], object] | None = None
     on_warning: Callable[[str], object] = issue_warning

@@ -28,6 +28,7 @@ from tdqsim.cics.terminal.screen import AIDS
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.core.spelling import close_names
@@ -90,9 +91,11 @@ class StubSettings(Protocol):
 
     Attributes:
         stubs: the stubs in the order in which they are asked.
+        paragraph: the paragraph that a test runs now, or None.
     """
 
     stubs: list[AnyStub]
+    paragraph: ParagraphRun | None
 
 
 class Answered(Issuer, Protocol):
@@ -116,6 +119,9 @@ class Answered(Issuer, Protocol):
 
     def programs(self) -> Iterator[ProgramStorage]:
         """The items of its programs, those of the current program first."""
+
+    def room_from(self, address: int) -> int:
+        """Bytes from an address to the end of its area; 0 when no known area has it."""
 
     def module_of(self, module: int) -> Module:
         """The compiled program of a running program."""

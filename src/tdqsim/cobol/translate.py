@@ -35,6 +35,16 @@ from typing import Final
 
 from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
 from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, LOCAL
+from tdqsim.cobol._paragraph_entries import (
+    ENTER,
+    GO_BACK,
+    LEAVE,
+    PARAGRAPH,
+    ask_text,
+    entry_text,
+    parts_of,
+    ranges_of,
+)
 from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
 from tdqsim.cobol._tokens import Word, WordPlace, words
 from tdqsim.cobol.sql_statements import statement_of
@@ -121,6 +131,7 @@ class Translation:
         headers: the places of DFHEI-BRANCH, whose statements the translator added.
         following: the programs that follow it in the same file, which it can CALL.
         calls: its CALL statements.
+        paragraphs: the paragraphs, sections and ranges with which the program can begin, by number from 1.
     """
 
     program: str
@@ -131,6 +142,7 @@ class Translation:
     headers: tuple[str, ...] = ()
     following: tuple[Translation, ...] = ()
     calls: tuple[ProgramCall, ...] = ()
+    paragraphs: tuple[str, ...] = ()
 
 
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
@@ -151,12 +163,13 @@ _WALKED: Final = frozenset({"EXEC", "EXECUTE", "DFHRESP", "DFHVALUE", "FUNCTION"
 _LABELLED: Final = (("HANDLE", "CONDITION"), ("HANDLE", "AID"))
 
 
-def translate(text: str, file: str) -> Translation:
+def translate(text: str, file: str, *, paragraphs: bool = False) -> Translation:
     """Translate a program that ``cobc -E`` has expanded.
 
     Args:
         text: the output of the preprocessor.
         file: the program's own file, for errors.
+        paragraphs: whether the first program can begin at any paragraph, for a test of one.
 
     Raises:
         CobolError: it cannot be translated; the error lists all problems with file and line.
@@ -171,7 +184,7 @@ def translate(text: str, file: str) -> Translation:
             part = f'#line {first.place.line} "{first.place.file}"\n{text[first.start : tokens[end - 1].end]}\n'
             inside = list(words(part, first.place.file))
         try:
-            made.append(_Translator(part, inside).translation())
+            made.append(_Translator(part, inside, paragraphs=paragraphs and not made).translation())
         except CobolError as error:
             problems += error.problems
     if problems:
@@ -188,7 +201,7 @@ def _names_of(divisions: Divisions) -> tuple[str, ...]:
 class _Translator:
     """The translation of one program in progress: its words, their replacements, and the results so far."""
 
-    def __init__(self, text: str, tokens: list[Word]) -> None:
+    def __init__(self, text: str, tokens: list[Word], *, paragraphs: bool) -> None:
         self.text = text
         self.words = tokens
         self.edits: list[tuple[int, int, str]] = []
@@ -202,6 +215,9 @@ class _Translator:
         self.blocks: list[tuple[Word, Word, int, list[str], list[str]]] = []
         self.calls: list[ProgramCall] = []
         self.sql = SqlDeclarations(tokens, text)
+        self.with_paragraphs = paragraphs
+        self.paragraphs: list[str] = []
+        self.entries: list[tuple[int, int, str]] = []
 
     def translation(self) -> Translation:
         divisions = self.divisions = Divisions(self.words)
@@ -215,6 +231,8 @@ class _Translator:
         for first, last, number, arguments, moves in self.blocks:
             local = divisions.local is not None and bisect(divisions.programs, first.start) == 1
             self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first), local=local))
+        if self.with_paragraphs:
+            self._number_paragraphs()
         if self.commands:
             self._insert_control(divisions)
             if divisions.local is not None:
@@ -225,6 +243,7 @@ class _Translator:
         else:
             self.using = _names_of(divisions)
         self._insert_branches()
+        self.edits += self.entries
         if any(command.verb == "DLI" for command in self.commands) and divisions.storage is not None:
             storage = divisions.storage
             self.edits.append((storage.end, storage.end, f"\n{DIB}{self._mark(storage)}"))
@@ -238,6 +257,7 @@ class _Translator:
             self.using,
             tuple(self.headers),
             calls=tuple(self.calls),
+            paragraphs=tuple(self.paragraphs),
         )
 
     def _labels_of(self, word: Word) -> dict[str, int]:
@@ -255,6 +275,30 @@ class _Translator:
                 )
                 self.edits.append((place.end, place.end, text))
                 self.headers.append(str(place.place))
+
+    def _number_paragraphs(self) -> None:
+        """Let the program begin at any paragraph, and let stubs replace paragraphs."""
+        if not self.divisions.bodies:
+            return
+        header = self.divisions.bodies[0][1]
+        start = next(at for at, word in enumerate(self.words) if word.start == header.start)
+        parts = list(parts_of(self.words, start))
+        names = [part.name for part in parts]
+        self.paragraphs += [*names, *dict.fromkeys(ranges_of(self.words, start))]
+        enter, leave = self._step(ENTER, header), self._step(LEAVE, header)
+        entry = entry_text(enter, leave, self.paragraphs) + self._mark(header)
+        self.entries.append((header.end, header.end, "\n" + self._mark(header) + entry))
+        for part in parts:
+            text = ask_text(self._step(f"{PARAGRAPH} {part.name}", part.stop), part)
+            self.entries.append((part.stop.end, part.stop.end, text))
+        for word in self.words[start:]:
+            if word.is_word("GOBACK"):
+                self.entries.append((word.start, word.start, ask_text(self._step(GO_BACK, word))))
+
+    def _step(self, text: str, word: Word) -> int:
+        """Add a command that is not in the source; returns its number."""
+        self.commands.append(ExecCommand(text, word.place))
+        return len(self.commands)
 
     def _insert_control(self, divisions: Divisions) -> None:
         """Add the control area to WORKING-STORAGE, creating the section if necessary."""
