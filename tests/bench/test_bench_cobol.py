@@ -1,7 +1,7 @@
 """What COBOL adds to a command and to a warm triggered task, in empty Python calls of process time; and no growth.
 
 The same work is done by a COBOL program and by a Python handler, side by side; what COBOL adds is the difference. The
-figures wanted are 130 for a command and 550 for a task; a loaded machine may show more.
+limits are 130 for a command and 550 for a task.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def test_a_command_of_a_cobol_program(region: Region) -> None:
     print(
         f"\nCOBOL adds {added:.0f} empty calls to a command ({costs['COBOL'].ratio:.0f} - {costs['Python'].ratio:.0f})"
     )
-    hold(150, added, "COBOL adds to a command, ec", wanted=130)
+    hold(130, added, "COBOL adds to a command, ec")
 
 
 def test_a_warm_triggered_task(region: Region) -> None:
@@ -111,7 +111,7 @@ def test_a_warm_triggered_task(region: Region) -> None:
     )
     added = costs["COBOL"].ratio - costs["Python"].ratio
     print(f"\nCOBOL adds {added:.0f} empty calls to a task ({costs['COBOL'].ratio:.0f} - {costs['Python'].ratio:.0f})")
-    hold(750, added, "COBOL adds to a warm triggered task, ec", wanted=550)
+    hold(550, added, "COBOL adds to a warm triggered task, ec")
 
 
 def test_fifty_thousand_tasks_do_not_grow(region: Region) -> None:
