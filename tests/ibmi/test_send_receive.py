@@ -55,7 +55,8 @@ def test_lengths(job, fifo):
 
 @pytest.mark.rule("DTAQ-SEND-KEY-MISSING", "DTAQ-SEND-KEY-LENGTH", "DTAQ-SEND-NOT-KEYED")
 def test_keys_of_a_send(job, fifo, keyed):
-    expect_rule("DTAQ-SEND-KEY-MISSING", job.qsnddtaq, "KEYED", "APPLIB", b"x")
+    met = expect_rule("DTAQ-SEND-KEY-MISSING", job.qsnddtaq, "KEYED", "APPLIB", b"x")
+    assert [each.id for each in met.rules] == ["DTAQ-SEND-KEY-MISSING"]  # QRCVDTAQ has another rule with this message
     for key in (b"", b"AA", b"AAAA"):
         expect_rule("DTAQ-SEND-KEY-LENGTH", job.qsnddtaq, "KEYED", "APPLIB", b"x", key)
     expect_rule("DTAQ-SEND-NOT-KEYED", job.qsnddtaq, "WORK", "APPLIB", b"x", b"K")

@@ -166,7 +166,7 @@ class JobCore(JobData):
         """
         sent = self.ruled(message_id, *values, rule=rule)
         self._note_failure(sent.message_id)
-        raise EscapeMessage(sent)
+        raise EscapeMessage(sent, rule=rule)
 
     def fail_for(self, message_id: str, target: SystemObject, rule: str = "") -> NoReturn:
         """End the command with an escape message about an object."""

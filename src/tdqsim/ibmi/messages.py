@@ -10,12 +10,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from tdqsim import facts
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.ibmi.layouts import pack_binary, shown_char
+
+if TYPE_CHECKING:
+    from tdqsim.facts import Rule
 
 __all__ = [
     "DTAQ",
@@ -166,13 +170,20 @@ class EscapeMessage(TdqError):
         message_data: the bytes of its variables.
         severity: 0 to 99.
         diagnostics: the messages that were sent before it and give the cause.
+        rule: the id of the rule that it rests on, where the message was sent for one rule only; else empty.
     """
 
-    def __init__(self, sent: Message, diagnostics: tuple[Message, ...] = ()) -> None:
+    def __init__(self, sent: Message, diagnostics: tuple[Message, ...] = (), rule: str = "") -> None:
         self.message = sent
         self.message_id = sent.message_id
         self.text = sent.text
         self.message_data = sent.message_data
         self.severity = sent.severity
         self.diagnostics = diagnostics
+        self.rule = rule
         super().__init__("\n  ".join(str(one) for one in (sent, *diagnostics)))
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of behaviour that it rests on, or may rest on; see :func:`tdqsim.facts.rules_of`."""
+        return (facts.rules()[self.rule],) if self.rule else facts.rules_of(self.message_id)

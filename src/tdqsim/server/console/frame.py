@@ -24,7 +24,7 @@ from nicegui.client import Client
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
-from tdqsim.facts import rules_of, unconfirmed
+from tdqsim.facts import unconfirmed
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
@@ -241,7 +241,7 @@ def _error_text(error: BaseException) -> str:
         resp2 = f" RESP2 {error.resp2}" if error.resp2 else ""
         return f"{error.name}{resp2}: {error.detail or error}{doubt(unconfirmed(error.rules))}"
     if isinstance(error, EscapeMessage):
-        return f"{error}{doubt(unconfirmed(rules_of(error.message_id)))}"
+        return f"{error}{doubt(unconfirmed(error.rules))}"
     if isinstance(error, Abend):
         return f"abend {error.code}: {error}"
     if isinstance(error, TimeoutError):

@@ -31,7 +31,7 @@ from typing_extensions import TypedDict
 from tdqsim.cics import Abend, Condition
 from tdqsim.core.dispatch import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
-from tdqsim.facts import rules_of, unconfirmed
+from tdqsim.facts import unconfirmed
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
@@ -119,12 +119,7 @@ async def answer_for(_request: Request, error: Exception) -> JSONResponse:
 
 def _doubts(error: BaseException | None) -> dict[str, dict[str, str]]:
     """The field for the rules of a condition or message, if no page or program of the vendor shows them."""
-    rules = (
-        error.rules if isinstance(error, Condition)
-        else rules_of(error.message_id) if isinstance(error, EscapeMessage)
-        else ()
-    )  # fmt: skip
-    doubtful = unconfirmed(rules)
+    doubtful = unconfirmed(error.rules if isinstance(error, (Condition, EscapeMessage)) else ())
     return {"unconfirmed_rules": doubtful} if doubtful else {}
 
 
