@@ -38,6 +38,14 @@ def test_lengths_and_other_options_have_items_of_the_right_size() -> None:
             assert not re.search(f"{halfwords}|{fullwords}|{cvda}", step.command), step.command
 
 
+def test_no_case_names_a_task_or_a_queue_that_a_real_region_may_have() -> None:
+    """SET TASK names task 0, which no program has; queues of CICS begin with C."""
+    for case in cics_cases().values():
+        for step in case.steps:
+            assert "TASK(" not in step.command or ("N1", "0") in case.steps[step.number - 2].values, step.command
+            assert "UEUE('C" not in step.command, step.command
+
+
 def test_the_main_task_observes_something_in_every_case() -> None:
     """Else a file would have no observation of a rule whose other task was never started."""
     for case in cics_cases().values():
