@@ -48,9 +48,12 @@ HEADS = {
 }
 
 
-def run(folder: Path, head: str, **options: str) -> list[bytes]:
+DATA_ONLY = DATA.partition("SECTION.\n")[2]
+
+
+def run(folder: Path, head: str, body: str = DATA, **options: str) -> list[bytes]:
     lines = ["IDENTIFICATION DIVISION.", "PROGRAM-ID. ORDERED.", *head.split("\n")]
-    (folder / "ORDERED.cbl").write_text("".join(f"       {line}\n" for line in lines if line) + DATA)
+    (folder / "ORDERED.cbl").write_text("".join(f"       {line}\n" for line in lines if line) + body)
     with Region([define_tdqueue(name="OUT", type="INTRA")]) as region:
         programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled", **options)
         handle = region.start(programs.handler("ORDERED"))
@@ -73,6 +76,18 @@ def test_ascii_is_the_default_and_a_program_keeps_its_own_sequence(tmp_path):
     )
     own = head.replace("C01 IS TOP-OF-FORM", "ALPHABET OWN IS NATIVE")
     assert run(tmp_path, own, collating_sequence="ebcdic") == [b"NNYN", b"1Bab"]
+
+
+@pytest.mark.cobc
+def test_a_program_may_declare_the_alphabet_and_have_an_item_of_its_name(tmp_path):
+    head = HEADS["special names"].replace(
+        "SPECIAL", "OBJECT-COMPUTER. IBM\n    PROGRAM COLLATING SEQUENCE IS OWN.\nSPECIAL"
+    )
+    declared = head.replace("C01 IS TOP-OF-FORM", "ALPHABET OWN IS EBCDIC")
+    assert run(tmp_path, f"{declared}\nDATA DIVISION.\nWORKING-STORAGE SECTION.\n77 EBCDIC PIC X.", DATA_ONLY) == [
+        b"YYYN",
+        b"abB1",
+    ]
 
 
 @pytest.mark.cobc

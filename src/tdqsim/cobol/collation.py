@@ -11,21 +11,28 @@ the compiler evaluates, are as before.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
 from tdqsim.cobol._tokens import Word, words
 
-__all__ = ["EBCDIC_WORD", "SEQUENCES", "in_ebcdic_order"]
+__all__ = ["EBCDIC_WORD", "SEQUENCES", "in_ebcdic_order", "with_ebcdic_word"]
 
 EBCDIC_WORD: Final = "-freserved=TDQ-CODE:EBCDIC"
 """The option of ``cobc`` for a second name of the alphabet, since programs may have items that are called EBCDIC."""
 SEQUENCES: Final = ("ascii", "ebcdic")
 """The collating sequences."""
+_DECLARED: Final = re.compile(r"(\bALPHABET\s+[A-Z0-9-]+\s+(?:IS\s+)?)EBCDIC\b", re.IGNORECASE)
 _CLAUSE: Final = "PROGRAM COLLATING SEQUENCE IS TDQ-EBCDIC"
 _ENTRY: Final = "ALPHABET TDQ-EBCDIC IS TDQ-CODE."
 _HEADERS: Final = ("SOURCE-COMPUTER", "SPECIAL-NAMES", "REPOSITORY", "INPUT-OUTPUT", "DATA", "PROCEDURE")
 """What may follow an OBJECT-COMPUTER paragraph without an entry."""
+
+
+def with_ebcdic_word(text: str) -> str:
+    """A translated program whose ALPHABET clauses name EBCDIC by its second name."""
+    return _DECLARED.sub(r"\1TDQ-CODE", text)
 
 
 def in_ebcdic_order(text: str) -> str:

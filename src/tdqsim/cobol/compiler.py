@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cobol._tokens import WordPlace
-from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order
+from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.outcomes import with_outcomes
@@ -85,8 +85,7 @@ class Options:
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
         free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
-        order = [EBCDIC_WORD] if self.ebcdic_order else []
-        return [*_FACTS["compile_flags"].split(), *free, *order, *self.flags]
+        return [*_FACTS["compile_flags"].split(), *free, EBCDIC_WORD, *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,6 +151,11 @@ _KNOWN: Final[dict[tuple[Path, Options, Path], tuple[tuple[object, ...], Module]
 uses one again runs no compiler, and shares its loaded copies."""
 
 
+def _parts(options: Options) -> list[str]:
+    """The options that change the translated text."""
+    return [name for name, chosen in (("paragraphs", options.paragraphs), ("EBCDIC", options.ebcdic_order)) if chosen]
+
+
 def _stamps(module: Module, options: Options) -> tuple[object, ...]:
     """The state of the files of a module, and of the folders where a new file could take the place of one."""
     places = {str(module.source), *module.symbols.sources, *map(str, options.copybooks)}
@@ -168,7 +172,7 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
     text = expand(source, options)
-    made_by = (_FORMAT, compiler_release(), *options.arguments(), *(["paragraphs"] if options.paragraphs else []))
+    made_by = (_FORMAT, compiler_release(), *options.arguments(), *_parts(options))
     key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
     # the compiler runs in a temporary folder, so its paths must be absolute
     place = cache.absolute() / key.hexdigest()[:32]
@@ -334,7 +338,8 @@ def _make_one(
     """Compile one program into a folder; returns the data to keep beside its module."""
     stem = translation.program
     unit = folder / f"{stem}.i"
-    text = in_ebcdic_order(translation.text) if options.ebcdic_order else translation.text
+    text = with_ebcdic_word(translation.text)
+    text = in_ebcdic_order(text) if options.ebcdic_order else text
     unit.write_text(text, "utf-8", errors="surrogateescape")
     # the listing leaves the source out: with it the compiler crashes or hangs on a long program
     listing = ["-t", f"{stem}.lst", "--tsymbols", "-fno-tsource"]
