@@ -417,3 +417,71 @@ def test_the_client_of_vs_codes_own_tests_attaches_stops_and_steps(sub):
         process.kill()
     assert done.stdout == "WORKING-STORAGE 01 N = 99 01 PIC S9(4) COMP\n", done.stderr
     assert process.returncode == 0
+
+
+COPIED = """\
+           ADD 1 TO WS-A.
+           ADD 1 TO WS-A.
+"""
+PARTS = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. PARTS.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 WS-A PIC 9(4) VALUE 0.
+       01 UNUSED PIC X(4) VALUE 'none'.
+       LOCAL-STORAGE SECTION.
+       01 LS-B PIC X(3) VALUE 'abc'.
+       PROCEDURE DIVISION.
+       MAIN SECTION.
+      * A comment without a statement.
+           MOVE LS-B TO LS-B ADD 5 TO WS-A
+           PERFORM VARYING WS-A FROM 1 BY 1 UNTIL WS-A > 3
+              CONTINUE
+           END-PERFORM
+           COPY ADDING.
+           CALL 'INNER'
+           EXEC CICS RETURN END-EXEC.
+       END-PARA.
+           EXIT.
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. INNER.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 IN-C PIC 9 VALUE 1.
+       PROCEDURE DIVISION.
+       FIRST-P.
+           PERFORM LOWER-P
+           GOBACK.
+       LOWER-P.
+           ADD 1 TO IN-C.
+       END PROGRAM INNER.
+       END PROGRAM PARTS.
+"""
+
+
+def test_copybooks_nested_programs_lines_with_two_statements_and_local_storage(place):
+    (place.folder / "ADDING.cpy").write_text(COPIED)
+    source = place.folder / "PARTS.cbl"
+    source.write_text(PARTS)
+    client = place.client
+    client.attach(
+        {source: [11, 14], place.folder / "ADDING.cpy": [2]}, functions=["LOWER-P", "MAIN", "EXEC CICS RETURN"]
+    )
+    done = place.start("PARTS")
+    assert client.stopped() == ("breakpoint", [("PARTS MAIN", 12)])
+    assert client.variables("LOCAL-STORAGE")["01 LS-B"]["value"] == "no storage"  # before the first command
+    assert list(client.variables("WORKING-STORAGE")) == ["01 WS-A", "01 UNUSED"]
+    for number in ("1", "2", "3"):
+        assert client.go() == ("breakpoint", [("PARTS MAIN", 14)]), number
+        assert client.evaluate("WS-A") == number
+    assert client.go() == ("breakpoint", [("PARTS", 2)])
+    assert client.frames[0]["source"]["path"] == str(place.folder / "ADDING.cpy")
+    assert client.go("next")[1] == [("PARTS MAIN", 17)]
+    assert client.go("stepIn")[1] == [("INNER FIRST-P (CALL)", 28), ("PARTS MAIN", 17)]
+    assert client.go("next") == ("function breakpoint", [("INNER LOWER-P (CALL)", 31), ("PARTS MAIN", 17)])
+    assert client.go("stepOut")[1][0] == ("INNER FIRST-P (CALL)", 29)
+    assert client.go() == ("function breakpoint", [("PARTS MAIN", 18)])
+    assert client.variables("LOCAL-STORAGE")["01 LS-B"]["value"] == "'abc'"
+    client.request("continue", threadId=client.thread)
+    done.result(60)

@@ -176,8 +176,9 @@ class StorageItem:
 
 
 def roots(storage: ProgramStorage, section: str = "") -> list[StorageItem]:
-    """The 01 and 77 items of a program that have storage, or of one section; the EIB is a section of its own."""
-    found = [StorageItem(storage, at) for at, item in enumerate(storage.items) if item.level in (1, 77)]
+    """The 01 and 77 items that a program uses, or those of one section; the EIB is a section of its own."""
+    tops = [StorageItem(storage, at) for at, item in enumerate(storage.items) if item.level in (1, 77)]
+    found = [node for node in tops if storage.section_of(node.item)]
     if not section:
         return found
     if section == EIB:

@@ -29,6 +29,7 @@ __all__ = ["ProgramStorage", "StorageSnapshot", "decoded", "encoded"]
 
 _REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
+_REDEFINES: Final = re.compile(r"REDEFINES (\S+)")
 _REPEATED: Final = re.compile(r"(.)\((\d+)\)")
 _POSITIVE: Final = "{ABCDEFGHI"
 _NEGATIVE: Final = "}JKLMNOPQR"
@@ -53,6 +54,7 @@ class ProgramStorage:
         self._symbols = symbols
         self._base = base
         self._active = active
+        self._roots: dict[str, Variable | None] = {}
 
     def __contains__(self, name: str) -> bool:
         try:
@@ -109,10 +111,11 @@ class ProgramStorage:
         return 0 if start == sys.maxsize else start
 
     def section_of(self, item: Item) -> str:
-        """The section of an item: WORKING-STORAGE, LOCAL-STORAGE or LINKAGE."""
-        names = (item.root, _redefined(self._symbols, item.root))
-        variable = next((each for each in self._symbols.variables if each.name in names), None)
-        if variable is None or not variable.linkage:
+        """The section of an item, such as WORKING-STORAGE; empty if nothing in the program uses its 01 or 77."""
+        variable = self._variable(item.root)
+        if variable is None:
+            return ""
+        if not variable.linkage:
             return "WORKING-STORAGE"
         return "LINKAGE" if variable.local < 0 else "LOCAL-STORAGE"
 
@@ -147,11 +150,18 @@ class ProgramStorage:
 
     def _start(self, root: str) -> int:
         """The address of an 01 or 77; an address greater than all others if it has no storage."""
-        names = (root, _redefined(self._symbols, root))
-        for variable in self._symbols.variables:
-            if variable.name in names:
-                return (self._pointed(variable) if variable.linkage else self._base + variable.offset) or sys.maxsize
-        return sys.maxsize
+        variable = self._variable(root)
+        if variable is None:
+            return sys.maxsize
+        return (self._pointed(variable) if variable.linkage else self._base + variable.offset) or sys.maxsize
+
+    def _variable(self, root: str) -> Variable | None:
+        """The storage of an 01 or 77; None if it has none of its own, nor shares that of another one."""
+        if not self._roots:
+            own = {each.name: each for each in reversed(self._symbols.variables)}
+            tops = _tops(self._symbols)
+            self._roots = {each: own.get(each) or own.get(_shared(tops, each)) for each in tops}
+        return self._roots.get(root)
 
     def _pointed(self, variable: Variable) -> int:
         """The address of an item that the program accesses through a pointer; 0 when it has none now."""
@@ -221,10 +231,7 @@ class ProgramStorage:
         return items[0], match["subscripts"] or ""
 
     def _address(self, item: Item, name: str) -> int:
-        variable = next((each for each in self._symbols.variables if each.name == item.root), None)
-        redefined = _redefined(self._symbols, item.root)
-        if variable is None and redefined:
-            variable = next((each for each in self._symbols.variables if each.name == redefined), None)
+        variable = self._variable(item.root)
         if variable is None:
             raise UsageError(f"{name} of program {self.program} has no storage: nothing in the program uses it")
         address = self._base + variable.offset
@@ -249,18 +256,28 @@ class StorageSnapshot(ProgramStorage):
         self._copies = copies
 
     def _address(self, item: Item, name: str) -> int:
-        for root in (item.root, _redefined(self._symbols, item.root)):
+        for root in (item.root, _shared(_tops(self._symbols), item.root)):
             copy = self._copies.get(root)
             if copy is not None and item.offset + item.size <= len(copy):
                 return ctypes.addressof(copy)
         raise UsageError(f"{name} of program {self.program} has no storage")
 
 
-def _redefined(symbols: Symbols, root: str) -> str:
-    """The 01 whose storage a redefining 01 shares."""
-    for _ in symbols.items:
-        item = next((item for item in symbols.items if item.root == root and item.level in (1, 77)), None)
-        match = re.search(r"REDEFINES (\S+)", item.picture) if item is not None else None
+def _tops(symbols: Symbols) -> dict[str, Item]:
+    """The 01 and 77 items by name."""
+    return {item.root: item for item in symbols.items if item.level in (1, 77)}
+
+
+def _shared(tops: Mapping[str, Item], root: str) -> str:
+    """The 01 whose storage a redefining 01 shares.
+
+    Args:
+        tops: the 01 and 77 items by name.
+        root: the name of one.
+    """
+    for _ in tops:
+        item = tops.get(root)
+        match = _REDEFINES.search(item.picture) if item is not None else None
         if match is None:
             return root
         root = match[1].upper()

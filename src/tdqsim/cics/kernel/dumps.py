@@ -109,14 +109,15 @@ def _python_place(abend: Abend) -> tuple[str, int]:
 def _source(file: str, line: int) -> tuple[SourceLine, ...]:
     if not file or not line:
         return ()
-    numbers = range(max(line - _AROUND, 1), line + _AROUND + 1)
-    texts = ((number, linecache.getline(file, number)) for number in numbers)
-    return tuple(SourceLine(number, text.rstrip("\r\n")) for number, text in texts if text)
+    first = max(line - _AROUND, 1)
+    linecache.checkcache(file)  # the file may have changed since the last dump
+    texts = linecache.getlines(file)[first - 1 : line + _AROUND]
+    return tuple(SourceLine(number, text.rstrip("\r\n")) for number, text in enumerate(texts, first))
 
 
 def _commands(task: TaskData, abend: Abend, state: ProgramState | None) -> tuple[str, ...]:
     recorder: object = task._region.recorder
-    if isinstance(recorder, CommandRecorder):
+    if recorder is not None and isinstance(recorder, CommandRecorder):
         return tuple(recorder.last_commands(task.number, COMMANDS_KEPT))
     if state is not None and state.commands:
         return state.commands[-COMMANDS_KEPT:]

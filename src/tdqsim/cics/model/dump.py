@@ -129,7 +129,7 @@ class Dump:
     def __str__(self) -> str:
         lines = [f"task {self.task} {self.transid}, program {self.program}, user {self.userid}: {self.reason}"]
         lines += [f"{self.file}:{self.line}" if self.file else ""]
-        lines += [f"{'>' if each.number == self.line else ' '} {each.number:5} {each.text}" for each in self.source]
+        lines += [f"{each.number:7} {'>' if each.number == self.line else ' '} {each.text}" for each in self.source]
         lines += _titled("Programs", self.calls) + _titled("Last commands", self.commands)
         lines += _titled("Holds", [f"{end} of {queue}" for queue, end in self.locks])
         works = [
