@@ -64,7 +64,7 @@ def test_a_run_time_failure_leaves_its_statement_calls_and_storage(workshop):
     assert dump.locks == (("LOGQ", "TOQ"),)
     assert list(workshop.region.diagnostics.abend_dumps) == [dump]
     text = str(dump)
-    assert f"     {line:2} >            ADD 1 TO N." in text
+    assert f"     {line:2} >        ADD 1 TO N." in text
     assert "05 NAME OF CUSTOMER = 'MILLER'" in text
 
 
