@@ -95,6 +95,16 @@ def test_a_checkout_becomes_a_region_whose_cases_run(checkout, capsys):
     assert main(["cobol", "test", str(made)]) == 0
 
 
+def test_only_intrapartition_queues_that_are_not_supplied_get_a_case(checkout):
+    made, csd = checkout / "region", checkout / "app.csd"
+    csd.write_text(
+        f"{CSD}DEFINE TDQUEUE(TAPE) GROUP(APP) TYPE(EXTRA) DDNAME(TAPE)\nDEFINE TDQUEUE(CSSL) GROUP(APP) TYPE(INTRA)\n"
+    )
+    assert main(["new", str(made), "--cobol", str(checkout / "src"), "--csd", str(csd)]) == 0
+    assert {each.name for each in load_definitions(made / "definitions.yaml").tdqueues} == {"OUTQ", "TAPE", "CSSL"}
+    assert sorted(path.name for path in (made / "cases").glob("queue-*")) == ["queue-OUTQ.case.yaml"]
+
+
 def test_without_a_csd_the_programs_show_queues_and_transactions(checkout, capsys):
     made = checkout / "region"
     (checkout / "src" / "cbl" / "BROKEN.CBL").unlink()

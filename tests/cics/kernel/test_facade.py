@@ -14,8 +14,8 @@ from tdqsim import Sysplex, TranslationError
 from tdqsim.cics import COMMANDS, Region
 from tdqsim.cics.commands import Task
 from tdqsim.cics.stepped_task import SteppedTask
-from tdqsim.definitions import define_tdqueue
-from tdqsim.errors import TdqError
+from tdqsim.definitions import define_tdqueue, define_transaction
+from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.facts import Resp
 from tdqsim.testing import stepped
 from tests.rules import expect_rule, rule
@@ -349,3 +349,12 @@ def test_editors_that_read_the_source_show_what_each_command_does(owner):
     for name, text in described.items():
         assert text, name
         assert getattr(owner, name).__doc__.strip().startswith(text.removesuffix(".")), name
+
+
+def test_a_handler_in_a_module_that_is_not_there_is_told_without_a_place_in_code():
+    with Region([define_transaction(name="PAYP", handler="no_such_module:post")], supplied_queues=False) as region:
+        with pytest.raises(DefinitionError) as caught:
+            region.load_handlers()
+        (problem,) = caught.value.problems
+        missing = "ModuleNotFoundError: No module named 'no_such_module'"
+        assert problem.message == f"module no_such_module cannot be imported: {missing}"
