@@ -5,11 +5,14 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
+import jsonschema
 import pytest
 import yaml
 
+import tdqsim
 from tdqsim import Abend, Region, define_tdqueue
 from tdqsim.cobol import CallAnswer, CallStub, CobolError, CobolPrograms, SqlAnswer, SqlStub, Stub, StubAnswer
+from tdqsim.cobol.case_file import case_json_schema, load_case_file
 from tdqsim.cobol.case_run import run_cases
 from tdqsim.cobol.sql_statements import SqlStatement, statement_of
 from tdqsim.cobol.translate import translate
@@ -460,3 +463,29 @@ def test_case_files_answer_and_check_sql_and_calls(folder):
     }
     assert results["wrong"].found["calls"] == {"SQL SELECT CUST": [{"WS-ID": "12"}]}
     assert yaml.safe_load(CASES)["cases"][0]["given"]["sql"][0]["rows"][1][0] == {"null": True}
+
+
+@pytest.mark.cobc
+def test_the_whole_sqlca_is_set_by_each_statement(folder):
+    with Region([define_tdqueue(name="OUT", type="INTRA")]) as region:
+        programs = CobolPrograms(region, sources=[folder], cache=folder / "compiled")
+        programs.stubs += [
+            SqlStub(SqlAnswer(sqlcode=-913, message="00C9008E"), kind="SELECT", count=1),
+            SqlStub(SqlAnswer([["LONGER NAME", 1]]), kind="SELECT"),
+        ]
+        failed = programs.perform("CUSTSQL", "SELECTS", {"SQLWARN5": "Z", "SQLERRD (1)": 9}).storage
+        fields = ("SQLCAID", "SQLCABC", "SQLCODE", "SQLERRML", "SQLERRP", "SQLWARN5", "SQLERRD (1)", "SQLSTATE")
+        assert [failed[name] for name in fields] == ["SQLCA   ", 136, -913, 8, "DSN     ", " ", 0, "57033"]
+        assert failed["SQLERRMC"].rstrip() == "00C9008E"
+        cut = programs.perform("CUSTSQL", "SELECTS").storage
+        assert [cut[name] for name in ("SQLERRML", "SQLERRMC", "SQLWARN1")] == [0, " " * 70, "W"]
+
+
+def test_the_case_file_of_the_guide_is_one(tmp_path):
+    guide = (Path(tdqsim.__file__).parent / "guide" / "cobol-sql.md").read_text("utf-8")
+    text = guide.partition("```yaml file=cust.case.yaml\n")[2].partition("```")[0]
+    (tmp_path / "region.yaml").write_text("{}\n")
+    (tmp_path / "cust.case.yaml").write_text(text)
+    (case,) = load_case_file(tmp_path / "cust.case.yaml").cases
+    assert [(each.kind, each.cursor) for each in case.given.sql] == [("", "C1"), ("UPDATE", "")]
+    jsonschema.validate(yaml.safe_load(text), case_json_schema())
