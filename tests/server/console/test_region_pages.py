@@ -116,6 +116,9 @@ def test_a_cemt_line_inquires_sets_and_is_refused_in_words(browser, server):
     page.get_by_label("CEMT line", exact=True).fill("I TDQ(PAYQ)")
     page.get_by_role("button", name="Enter the CEMT line").click()
     screen.get_by_text("Tdq(PAYQ").wait_for()
+    page.get_by_label("CEMT line", exact=True).fill("I TDQ")
+    page.get_by_role("button", name="Enter the CEMT line").click()
+    screen.get_by_text("Tdq(TRGQ").wait_for()  # more than forty lines are shown
     page.get_by_label("CEMT line", exact=True).fill("SET TDQ(PAYQ) DISABLED")
     page.get_by_label("CEMT line", exact=True).press("Enter")
     browser.status("CEMT SET TDQ(PAYQ) DISABLED: NORMAL")

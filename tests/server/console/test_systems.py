@@ -26,6 +26,7 @@ def test_a_system_its_libraries_queues_and_a_cl_command(browser, server):
     page.get_by_label("CL command line").fill("DLTDTAQ DTAQ(APPLIB/NOTHERE)")
     page.get_by_role("button", name="Enter the CL command").click()
     browser.status("CPF2105")
+    page.get_by_role("log", name="Messages of the job").wait_for()
 
 
 def test_entries_are_sent_seen_received_and_cleared(person, server):
