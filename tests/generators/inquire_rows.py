@@ -52,7 +52,7 @@ _IDENTITY: Final = {
     "TDQUEUE": "str", "CONNECTION": "str", "TASK": "int", "TRANSACTION": "str", "UOW": "bytes", "UOWLINK": "bytes",
     "FILE": "str", "REQID": "str", "PROGRAM": "str", "TERMINAL": "str", "TSQUEUE": "str",
 }  # fmt: skip
-"""The type of the value by which a browse identifies a resource; UOWENQ has none."""
+"""The type of the value by which a browse identifies a resource; UOWENQ and SYSTEM have none."""
 
 
 def row_types_source() -> str:

@@ -24,6 +24,7 @@ from tdqsim.cics.spi import create, statistics
 from tdqsim.cics.spi import inquire_connection as connections
 from tdqsim.cics.spi import inquire_file as file_states
 from tdqsim.cics.spi import inquire_reqid as requests
+from tdqsim.cics.spi import inquire_system as system
 from tdqsim.cics.spi import inquire_task as tasks
 from tdqsim.cics.spi import inquire_tdqueue as queues
 from tdqsim.cics.spi import inquire_transaction as transactions
@@ -152,6 +153,10 @@ class Task(TaskBase):
     perform_statistics = statistics.perform_statistics
     """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
 
+    inquire_system = system.inquire_system
+    """Retrieve information about the region."""
+    set_system = system.set_system
+    """Change the maximum number of tasks of the region."""
     inquire_task = tasks.inquire_task
     """Retrieve information about a task."""
     inquire_task_list = tasks.inquire_task_list

@@ -21,6 +21,7 @@ from tdqsim.cics.kernel.handlers import (
     register,
     startable,
 )
+from tdqsim.cics.kernel.limits import check_maxtasks
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.tasks import PURGED
@@ -109,6 +110,7 @@ class Region(RegionCommands):
             rules in it, see :mod:`tdqsim.definitions.machine`.
         readonly: whether the region only reads: a store that another process may be writing, or the state that a new
             region would have. No data set is opened. Do not issue commands that change something in such a region.
+        mxt: the maximum number of tasks, 10 to 2000; further tasks wait. None is no limit. SET SYSTEM changes it.
 
     Attributes:
         applid: APPLID.
@@ -165,12 +167,15 @@ class Region(RegionCommands):
         open_data_sets: bool = True,
         readonly: bool = False,
         machine: Path | str | Machine | None = None,
+        mxt: int | None = None,
     ) -> None:
         check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
         check_handlers(handlers)
+        if mxt is not None:
+            check_maxtasks(mxt)
         options = RegionOptions(
             sysid, default_user, region_user, release, find_codepage(codepage), time_zone(timezone), cmdsec, ressec,
-            tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly,
+            tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly, mxt,
         )  # fmt: skip
         core = self._core = RegionCore(
             self, applid, options, security=security, dfhintra=dfhintra or {}, machine=machine_answers(machine),

@@ -48,6 +48,7 @@ class RegionOptions:
         codepage: the code page of text.
         zone: the time zone.
         open_data_sets: as given; False in a read-only region.
+        mxt: the maximum number of tasks; None for no limit.
     """
 
     sysid: str
@@ -63,6 +64,7 @@ class RegionOptions:
     settings: Mapping[str, Any]
     open_data_sets: bool
     readonly: bool
+    mxt: int | None
 
 
 @cache
@@ -159,6 +161,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "datasets": DataSetDirectory(file.datasets, file.gdg) if file.gdg else file.datasets or None,
         "handlers": file.handlers or None,
         "machine": file.machine or None,
+        "mxt": file.mxt or None,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}

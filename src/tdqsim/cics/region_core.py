@@ -18,6 +18,7 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import program_of_transaction, startable
+from tdqsim.cics.kernel.limits import Limits
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.starts import Starts
@@ -120,6 +121,7 @@ class RegionCore(RegionData):
         self.aside: Store | None = None
         self.machine = machine
         self._make_parts(dfhintra)
+        self.limits: Limits | None = None if options.mxt is None else Limits(self, options.mxt)
 
     def __repr__(self) -> str:
         return f"<Region {self.applid} {self.start_type}{' closed' if self.closed else ''}>"

@@ -125,6 +125,16 @@ class _Lrecl(Number):
         return Number.check(self, _LRECL_X if isinstance(value, str) and value.upper() == "X" else value)
 
 
+class _Mxt(Number):
+    """A maximum number of tasks, or 0 for none."""
+
+    def check(self, value: object) -> int:
+        number = Number.check(self, value)
+        if 0 < number < LIMITS["mxt_minimum"]:
+            raise refuse(f"must be from {LIMITS['mxt_minimum']} to {LIMITS['mxt_maximum']}, or 0 for no limit")
+        return number
+
+
 class DdCard(_Strict):
     """One DD statement: the file for a DD name, and its record format if no definition specifies it.
 
@@ -306,6 +316,7 @@ class RegionFile(_Strict):
         ressec: ALWAYS checks the queues that all transactions use, ASIS those of transactions with RESSEC(YES).
         security: the security policy; if omitted, nothing is checked, even with CMDSEC or RESSEC.
         machine: the machine.yaml with the answers of a real machine, absolute once loaded; empty for none.
+        mxt: the maximum number of tasks, MXT; 0 for no limit.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -334,6 +345,7 @@ class RegionFile(_Strict):
     cobol: Cobol | None = None
     security: Security | None = None
     machine: Annotated[str, _PATH] = ""
+    mxt: Annotated[int, _Mxt(0, LIMITS["mxt_maximum"])] = 0
 
     @property
     def zone(self) -> ZoneInfo:

@@ -181,6 +181,8 @@ class TaskBase(TaskData):
             facility.task = None
         if region.closed:
             return
+        if region.limits is not None:
+            region.limits.left(self)
         if self._request is not None:
             region.ati.task_ended(self._request, normal=normal)
         if facility is not None:

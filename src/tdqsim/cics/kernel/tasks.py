@@ -144,6 +144,8 @@ class Tasks(Generic[K]):
         task._strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
+            if region.limits is not None:
+                region.limits.arrive(task, entry)
             if facility is not None:
                 task._facility = facility
                 task.eib.eibtrmid = facility.name
@@ -155,6 +157,8 @@ class Tasks(Generic[K]):
             self.known.pop(number, None)
             if facility is not None and facility.task is task:
                 facility.task = None
+            if region.limits is not None:
+                region.limits.left(task)
             raise
 
     def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:

@@ -323,6 +323,7 @@ class RegionData:
         facade: the region as programs know it.
         started: whether its start is over.
         machine: the answers of a real machine that replace the simulator's, or None.
+        limits: the limits on the number of tasks (:class:`~tdqsim.cics.kernel.limits.Limits`), or None.
         is_watched: whether there is a hook or a recorder.
         enqueues: the names of ENQ that are held or waited for.
         enqueued: what each task or unit of work holds of them.
@@ -359,6 +360,7 @@ class RegionData:
     cold_start_abstime: int
     aside: Store | None
     machine: MachinePart | None
+    limits: Any
 
     transactions: dict[str, TransactionEntry]
     terminals: dict[str, defs.Terminal]

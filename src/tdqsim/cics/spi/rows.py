@@ -16,6 +16,8 @@ __all__ = [
     "ProgramOption",
     "ReqidInfo",
     "ReqidOption",
+    "SystemInfo",
+    "SystemOption",
     "TaskInfo",
     "TaskOption",
     "TdqueueInfo",
@@ -95,6 +97,9 @@ ReqidOption = Literal[
     "FMHSTATUS", "fmhstatus", "INTERVAL", "interval", "LENGTH", "length", "QUEUE", "queue", "REQTYPE", "reqtype",
     "RTERMID", "rtermid", "RTRANSID", "rtransid", "TERMID", "termid", "TIME", "time", "TRANSID", "transid",
     "USERID", "userid",
+]  # fmt: skip
+SystemOption = Literal[
+    "MAXTASKS", "maxtasks",
 ]  # fmt: skip
 
 
@@ -381,3 +386,15 @@ class ReqidInfo(Info):
     time: int
     transid: str
     userid: str
+
+
+class SystemInfo(Info):
+    """The result of one INQUIRE SYSTEM; its attributes are the requested options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["SYSTEM"]`` describes the options. ``as_dict()`` returns those
+    requested. The result is empty after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    maxtasks: int

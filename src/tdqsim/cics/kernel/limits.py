@@ -1,0 +1,226 @@
+"""The limits on the number of tasks: MXT for the region, MAXACTIVE and PURGETHRESH for a transaction class.
+
+An attached task is *active* from its admission to its end. A task that the limits do not admit is queued: it exists, is
+listed and can be purged, but its program does not begin. Whenever a task ends or a limit is raised, queued tasks are
+admitted while the limits allow it: the highest PRIORITY first, within a priority in order of arrival. A task that waits
+for its class does not delay tasks outside the class. A task that arrives when PURGETHRESH - 1 tasks of its class are
+queued ends with abend AKCC; so do the last tasks in the queue, lowest priority first, when SET lowers PURGETHRESH.
+
+=====================  =========================================
+A task                 is admitted while
+=====================  =========================================
+without a class        fewer than MXT tasks are active
+of a class             the same, and fewer than MAXACTIVE tasks of the class are active
+=====================  =========================================
+
+Only attached tasks count: triggered, started and terminal tasks. The mirror tasks of other regions and the tasks of the
+calling Python program neither count nor wait. A region without limits has no object of this module.
+
+Sources: MXT; Specifying a transaction class purge threshold; SET TRANCLASS (IBM Docs).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import heappop, heappush
+from itertools import count
+from typing import Final
+
+from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.cics.kernel.waiting import park
+from tdqsim.cics.model.region import RegionData
+from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.model.transaction import Handler, TransactionEntry
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
+from tdqsim.errors import UsageError
+from tdqsim.facts import LIMITS
+
+__all__ = ["Limits", "TransactionClass", "check_maxtasks", "limits_of"]
+
+PURGED_BY_THRESHOLD: Final = "AKCC"
+_MXT_WAIT: Final = ("MXT", "XM_HELD")
+_CLASS_WAIT: Final = "TCLASS"
+
+
+def check_maxtasks(maxtasks: int) -> None:
+    """Check MXT.
+
+    Raises:
+        UsageError: it is not in the range; the text names the range.
+    """
+    low, high = LIMITS["mxt_minimum"], LIMITS["mxt_maximum"]
+    if not low <= maxtasks <= high:
+        raise UsageError(f"mxt {maxtasks}: allowed are {low} to {high}")
+
+
+class _Place:
+    """The place of a task in the queue.
+
+    Attributes:
+        task, priority: the task and the PRIORITY of its transaction.
+        number: its number in order of arrival.
+        wakes: where its strand waits.
+        purged: whether it is to end with AKCC.
+    """
+
+    __slots__ = ("number", "priority", "purged", "task", "wakes")
+
+    def __init__(self, task: TaskData, priority: int, number: int, wakes: WaitQueue) -> None:
+        self.task, self.priority, self.number, self.wakes = task, priority, number, wakes
+        self.purged = False
+
+
+class TransactionClass:
+    """A transaction class with its tasks; one without a name holds the tasks that have no class.
+
+    Attributes:
+        name: its name.
+        maxactive: the most active tasks, 0 to 999; None for no limit.
+        purgethresh: one more than the most queued tasks, 1 to 1000000; 0 for no limit.
+        active: its active tasks.
+        queued: the places of its queued tasks.
+    """
+
+    __slots__ = ("_line", "active", "maxactive", "name", "purgethresh", "queued")
+
+    def __init__(self, name: str = "", maxactive: int | None = None, purgethresh: int = 0) -> None:
+        self.name, self.maxactive, self.purgethresh = name, maxactive, purgethresh
+        self.active: dict[TaskData, None] = {}
+        self.queued: dict[TaskData, _Place] = {}
+        self._line: list[tuple[int, int, _Place]] = []  # may have places of tasks that are not queued any more
+
+    def join(self, place: _Place) -> None:
+        """Queue a task."""
+        self.queued[place.task] = place
+        heappush(self._line, (-place.priority, place.number, place))
+
+    def first(self) -> tuple[int, int, _Place] | None:
+        """The place that is served first, after its order; None when the class is full or nobody waits."""
+        if self.maxactive is not None and len(self.active) >= self.maxactive:
+            return None
+        line = self._line
+        while line and line[0][2].task not in self.queued:
+            heappop(line)
+        return line[0] if line else None
+
+    def surplus(self) -> Iterator[_Place]:
+        """The queued tasks over the threshold, the lowest priority first, and the last of a priority."""
+        too_many = len(self.queued) - self.purgethresh + 1
+        if self.purgethresh and too_many > 0:
+            places = sorted(self.queued.values(), key=lambda place: (place.priority, -place.number))
+            yield from places[:too_many]
+
+
+class Limits:
+    """The limits of one region.
+
+    Attributes:
+        maxtasks: MXT; 0 for no limit.
+        active: the active tasks, each with its class.
+        classes: the installed transaction classes by name.
+    """
+
+    __slots__ = ("_no_class", "_numbers", "active", "classes", "maxtasks")
+
+    def __init__(self, region: RegionData, maxtasks: int = 0) -> None:
+        self._no_class = TransactionClass()
+        self._numbers = count()
+        self.maxtasks = maxtasks
+        self.classes: dict[str, TransactionClass] = {}
+        running = (task for task in region.tasks.values() if task._strand is not None)
+        self.active: dict[TaskData, TransactionClass] = dict.fromkeys(running, self._no_class)
+
+    def define(self, name: str, maxactive: int, purgethresh: int) -> None:
+        """Install a transaction class, or change its limits."""
+        known = self.classes.get(name)
+        if known is None:
+            self.classes[name] = TransactionClass(name, maxactive, purgethresh)
+        else:
+            known.maxactive, known.purgethresh = maxactive, purgethresh
+            self.admit()
+            for place in known.surplus():
+                place.purged = True
+                known.queued.pop(place.task, None)
+                place.wakes.wake_one()
+
+    def set_maxtasks(self, maxtasks: int) -> None:
+        """Change MXT."""
+        self.maxtasks = maxtasks
+        self.admit()
+
+    def arrive(self, task: TaskData, entry: TransactionEntry) -> None:
+        """Admit a new task, or make it wait before its program begins."""
+        of = self.classes.get(entry.definition.tranclass, self._no_class)
+        full = of.maxactive is not None and len(of.active) >= of.maxactive
+        if not full and (not self.maxtasks or len(self.active) < self.maxtasks):
+            self._activate(task, of)
+            return
+        kind, name = (_CLASS_WAIT, of.name) if full else _MXT_WAIT
+        place = _Place(task, entry.definition.priority, next(self._numbers), WaitQueue(f"{kind} {name}"))
+        work = task._work
+        assert work is not None, task
+        if of.purgethresh and len(of.queued) >= of.purgethresh - 1:
+            place.purged = True
+        else:
+            of.join(place)
+        task._work = self._run_later, (of, place, (kind, name), *work)
+
+    def _run_later(
+        self,
+        task: TaskData,
+        of: TransactionClass,
+        place: _Place,
+        wait: tuple[str, str],
+        program: Handler,
+        args: tuple[object, ...],
+    ) -> object:
+        """The program of a queued task: waits until the limits admit the task, and runs the real program.
+
+        Raises:
+            Abend: AKCC: the queue of its class is too long; or the code with which the task was purged.
+        """
+
+        def attempt() -> WaitMark | None:
+            if place.purged:
+                text = f"the queue of transaction class {of.name} has reached PURGETHRESH {of.purgethresh}"
+                raise Abend(PURGED_BY_THRESHOLD, detail=text)
+            if task not in self.active:
+                self.admit()
+            return None if task in self.active else WAIT
+
+        if place.purged or task not in self.active:
+            park(task, attempt, place.wakes, *wait)
+        return program(task, *args)
+
+    def admit(self) -> None:
+        """Admit queued tasks while the limits allow it. May be called again after an interrupt."""
+        while not self.maxtasks or len(self.active) < self.maxtasks:
+            heads = (of.first() for of in (self._no_class, *self.classes.values()))
+            head = min((head for head in heads if head is not None), default=None)
+            if head is None:
+                return
+            place = head[2]
+            of = next(each for each in (self._no_class, *self.classes.values()) if place.task in each.queued)
+            self._activate(place.task, of)
+            of.queued.pop(place.task, None)
+            place.wakes.wake_one()
+
+    def _activate(self, task: TaskData, of: TransactionClass) -> None:
+        of.active[task] = None
+        self.active[task] = of
+
+    def left(self, task: TaskData) -> None:
+        """Take a task that has ended, or could not begin, out of the lists, and admit others."""
+        for of in (self._no_class, *self.classes.values()):
+            of.active.pop(task, None)
+            of.queued.pop(task, None)
+        self.active.pop(task, None)
+        self.admit()
+
+
+def limits_of(region: RegionData) -> Limits:
+    """The limits of a region, made now if it has none."""
+    if region.limits is None:
+        region.limits = Limits(region)
+    limits: Limits = region.limits
+    return limits
