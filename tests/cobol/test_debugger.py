@@ -470,7 +470,7 @@ def test_copybooks_nested_programs_lines_with_two_statements_and_local_storage(p
     )
     done = place.start("PARTS")
     assert client.stopped() == ("breakpoint", [("PARTS MAIN", 12)])
-    assert client.variables("LOCAL-STORAGE")["01 LS-B"]["value"] == "no storage"  # before the first command
+    assert client.variables("LOCAL-STORAGE")["01 LS-B"]["value"] == "'abc'"  # at the first statement
     assert list(client.variables("WORKING-STORAGE")) == ["01 WS-A", "01 UNUSED"]
     for number in ("1", "2", "3"):
         assert client.go() == ("breakpoint", [("PARTS MAIN", 14)]), number

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from decimal import Decimal
 
 import pytest
@@ -193,3 +194,85 @@ def test_edited_items_are_text_and_floating_point_is_float(workshop):
     shown.result()
     assert seen == ["  1.50", 1.5, -2.25, 5]
     assert workshop.out() == [b"100.75"]
+
+
+def test_local_storage_is_new_for_each_call_and_there_from_the_first_statement(workshop):
+    workshop.program(
+        "OUTER",
+        "77 WS-N PIC 9 VALUE 1.",
+        """
+        CALL 'AGAIN' USING DFHEIBLK DFHCOMMAREA
+        MOVE 2 TO WS-N
+        CALL 'AGAIN' USING DFHEIBLK DFHCOMMAREA
+        MOVE 3 TO WS-N
+        GOBACK.
+        """,
+    )
+    workshop.program(
+        "AGAIN",
+        """
+        LOCAL-STORAGE SECTION.
+        77 LS-A PIC X(3) VALUE 'new'.
+        01 LS-LARGE PIC X(3000) VALUE ALL 'z'.
+        """,
+        """
+        MOVE 'old' TO LS-A
+        DISPLAY LS-A
+        EXEC CICS ASKTIME END-EXEC
+        GOBACK.
+        """,
+    )
+    seen = []
+
+    def watch(level, what, _place):
+        storage = storage_of(level.task)
+        if what == "MOVE" and level.issuer == "AGAIN":
+            seen.append((storage["WS-N"], storage["LS-A"], storage["LS-LARGE"] == "z" * 3000))
+            storage["LS-A"] = "set"
+        elif what == "DISPLAY":
+            seen.append(storage["LS-A"])
+        elif level.issuer == "OUTER" and what == "MOVE":
+            seen.append("LS-A" in storage)
+
+    workshop.programs.settings.on_statement = watch
+    workshop.run("OUTER")
+    assert seen == [(1, "new", True), "old", False, (2, "new", True), "old", False]
+
+
+def test_a_program_that_calls_itself_has_its_own_local_storage_again_when_the_inner_run_ends(workshop):
+    workshop.program(
+        "SELFISH",
+        """
+        77 WS-DEPTH PIC 9 VALUE 0.
+        LOCAL-STORAGE SECTION.
+        77 LS-A PIC 9 VALUE 0.
+        """,
+        """
+        ADD 1 TO WS-DEPTH
+        MOVE WS-DEPTH TO LS-A
+        IF WS-DEPTH < 3 CALL 'SELFISH' USING DFHEIBLK DFHCOMMAREA END-IF
+        DISPLAY LS-A
+        GOBACK.
+        """,
+    )
+    source = workshop.folder / "SELFISH.cbl"
+    source.write_text(source.read_text().replace("PROGRAM-ID. SELFISH.", "PROGRAM-ID. SELFISH IS RECURSIVE."))
+    seen = []
+    workshop.programs.settings.on_statement = lambda level, what, _place: (
+        seen.append(storage_of(level.task)["LS-A"]) if what == "DISPLAY" else None
+    )
+    workshop.run("SELFISH")
+    assert seen == [3, 2, 1]
+
+
+def test_the_local_storage_of_programs_that_a_command_leaves_is_freed(workshop):
+    workshop.program(
+        "LEAVES",
+        "LOCAL-STORAGE SECTION.\n77 LS-A PIC X(4000000) VALUE ALL 'x'.",
+        "EXEC CICS RETURN END-EXEC.",
+    )
+    workshop.run("LEAVES")
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(20):
+        workshop.run("LEAVES")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # KiB; all of them have 80 MB

@@ -41,7 +41,6 @@ class Divisions:
         self.identification: list[Word] = []
         self.storage: Word | None = None
         self.after_storage: Word | None = None
-        self.local: Word | None = None
         self.programs: list[int] = []
         self.bodies: list[tuple[int, Word]] = []
         self.linkage: Word | None = None
@@ -87,8 +86,6 @@ class Divisions:
             self.after_storage = self.after_storage or word
             if word.is_word("LINKAGE"):
                 self.linkage = stop
-            else:
-                self.local = stop
 
     def _header(self, word: Word, words: list[Word], at: int) -> None:
         end = next((i for i in range(at, len(words)) if words[i].kind == "stop"), None)

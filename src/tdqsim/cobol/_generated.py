@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB", "LOCAL"]
+__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB"]
 
 EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBTIME PIC S9(7) COMP-3.
@@ -45,14 +45,10 @@ CONTROL: Final = """ 01 DFHEI-CONTROL GLOBAL.
  02 DFHEI-RESP2 PIC S9(9) COMP-5 VALUE 0.
  02 DFHEI-POINTER-1 USAGE POINTER.
  02 DFHEI-POINTER-2 USAGE POINTER.
- 02 DFHEI-LOCAL USAGE POINTER.
  02 DFHEI-LABEL PIC S9(9) COMP-5 VALUE 0.
 """
 """The control area. The program passes the number of a command; it gets back the number of a label, RESP and RESP2. The
-area also has the pointers for ADDRESS OF, the address of the program's LOCAL-STORAGE (set before each command), and the
-number of the label that DFHEI-BRANCH goes to."""
-LOCAL: Final = " 01 DFHEI-LOCAL-BASE PIC X(16).\n"
-"""The first item of LOCAL-STORAGE; its address is the address of the section."""
+area also has the pointers for ADDRESS OF and the number of the label that DFHEI-BRANCH goes to."""
 DIB: Final = """ 01 DLZDIB.
  02 DIBVER PIC X(2).
  02 DIBSTAT PIC X(2).

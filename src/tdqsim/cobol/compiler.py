@@ -26,7 +26,7 @@ from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import within_margins
 from tdqsim.cobol.outcomes import with_outcomes
 from tdqsim.cobol.sql_statements import COMMA
-from tdqsim.cobol.symbols import PERFORM_SYMBOLS, Symbols, read_symbols
+from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, ProgramCall, Translation, translate
 from tdqsim.core.process import run_program
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "22"
+_FORMAT: Final = "23"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -60,6 +60,19 @@ _COMPARISON: Final = re.compile(r"^cob_cmp_packed_int \(const cob_field \*f, [^)
 _DOUBLEWORD: Final = 8
 _PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)(\[\d+\])?;", re.MULTILINE)
 """The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
+_LOCAL_STORAGE: Final = re.compile(r"^unsigned char\s+\*cob_local_ptr = NULL;", re.MULTILINE)
+"""The address of LOCAL-STORAGE, which the compiler declares as a local variable of the program's function too."""
+_NO_LOCAL_STORAGE: Final = "cob_local_ptr = NULL;"
+_CANCELLED: Final = "P_cancel:"
+_FREED: Final = """;
+#ifdef cob_local_ptr
+  if (cob_local_ptr) cob_free (cob_local_ptr);
+  cob_local_ptr = NULL;
+#undef cob_local_ptr
+#endif
+"""
+"""The LOCAL-STORAGE of a program that a command has left ends when the program is cancelled."""
+_RECURSIVE: Final = "/* Module structure pointer for recursive */"
 _LOCALS_OF: Final = re.compile(r"/\* Program local variables for '([^']+)' \*/")
 _SHELVES: Final = 64
 """The number of lists of copybooks that are cached."""
@@ -375,19 +388,24 @@ def _prepare(folder: Path, stem: str) -> list[int]:
     Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
     program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
     other variables there. The function that compares a packed item with a number is part of the program, so
-    it cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of PERFORMs becomes static, under a
-    name for each program, so that a debugger finds it by the module's symbols (see ``Performs`` in the module symbols).
+    it cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of PERFORMs and the address of
+    LOCAL-STORAGE become static, under a name for each program, so that a debugger finds them by the module's symbols
+    (see :mod:`~tdqsim.cobol.symbols`).
     """
     declarations = ""
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
         text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
         if (program := _LOCALS_OF.search(text)) is not None:
-            text = _PERFORMS.sub(partial(_kept_in_module, entry_symbol(program[1])), text)
+            name = entry_symbol(program[1])
+            if _RECURSIVE not in text:  # each run of such a program has a stack of its own
+                text = _PERFORMS.sub(partial(_kept_in_module, name), text)
+            text = _LOCAL_STORAGE.sub(_static_address(name), text)
         path.write_text(text, "utf-8", "surrogateescape")
         declarations += text
     program_text = folder / f"{stem}.c"
     text, outcomes = with_outcomes(program_text.read_text("utf-8", "surrogateescape"), declarations)
+    text = text.replace(_NO_LOCAL_STORAGE, "cob_local_ptr = dfh_outer;").replace(_CANCELLED, _CANCELLED + _FREED)
     program_text.write_text(text, "utf-8", "surrogateescape")
     return outcomes
 
@@ -400,6 +418,15 @@ def _kept_in_module(program: str, declaration: re.Match[str]) -> str:
     star, name, size = declaration[1], declaration[2], declaration[3] or ""
     own = f"{PERFORM_SYMBOLS[name]}{program}"
     return f"static struct cob_frame {star}{own}{size};\n#undef {name}\n#define {name} {own}"
+
+
+def _static_address(program: str) -> str:
+    """The address of LOCAL-STORAGE; a program that CALLs itself has that of the outer run again when the inner ends."""
+    own = f"{LOCAL_SYMBOL}{program}"
+    return (
+        f"static unsigned char *{own};\nunsigned char *dfh_outer = {own};\n"
+        f"#undef cob_local_ptr\n#define cob_local_ptr {own}"
+    )
 
 
 def entry_symbol(program: str) -> str:

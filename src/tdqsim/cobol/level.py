@@ -392,12 +392,15 @@ class Level:
         """Return the address of a CALLed program: a copy for this level; 0 when the region has no such program."""
         if outside := stand_in(self, name):
             return outside
+        if name == self.module.program:
+            return self.entry
         loaded = self.called.get(name)
         if loaded is None:
             module = self.settings.modules(name)
             if module is None:
                 return 0
             loaded = self.called[name] = module, copies_of(module).take()
+            self._commands = None  # this program has commands too
         return loaded[1]
 
     def abend_exit(self, label: int) -> AbendLabel:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["PERFORM_SYMBOLS", "Item", "Paragraph", "Performs", "Symbols", "Variable", "read_symbols"]
+__all__ = ["LOCAL_SYMBOL", "PERFORM_SYMBOLS", "Item", "Paragraph", "Performs", "Symbols", "Variable", "read_symbols"]
 
 _ROW: Final = re.compile(r"^(?P<size>\d{5,})\s+(?P<kind>\S+)\s+(?P<level>\d\d)\s+(?P<name>\S+)\s*(?P<text>.*)$")
 _SECTION: Final = re.compile(r"^\s+(?P<name>WORKING-STORAGE|LOCAL-STORAGE|LINKAGE|FILE)\s+SECTION\s*$")
@@ -34,10 +34,10 @@ _PACKED: Final = re.compile(r"COMP(UTATIONAL)?-3|PACKED", re.IGNORECASE)
 _SIGNED: Final = re.compile(r"S[9V(P]", re.IGNORECASE)
 _TOP: Final = (1, 77)
 _SHOWN: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE")
-_OWN: Final = ("DFHEI-CONTROL", "DFHEI-LOCAL-BASE")
-"""Items that the translator adds; they are hidden from users."""
-_LOCAL_POINTER: Final = 12 + 2 * 8
-"""The offset in the control area of the address of LOCAL-STORAGE: after three numbers and two pointers."""
+_CONTROL: Final = "DFHEI-CONTROL"
+"""The item that the translator adds; it is hidden from users."""
+LOCAL_SYMBOL: Final = "dfh_local_"
+"""The beginning of the symbol, before the program's name, of the address of LOCAL-STORAGE; 0 while it has none."""
 PERFORM_SYMBOLS: Final = {"frame_ptr": "dfh_performed_", "frame_stack": "dfh_performs_"}
 """The beginning of the symbol, before the program's name, of each variable of the stack of PERFORMs."""
 _PERFORM_ROOM: Final = 255
@@ -224,9 +224,9 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
     statements = sorted(_statements(text))
     listing = (folder / f"{name}.lst").read_text("utf-8", "replace").splitlines()
     variables = list(_variables(local, shared, places, using))
-    control = next((each for each in variables if each.name == _OWN[0]), None)
-    if control is not None:
-        variables += _locals(listing, control.offset + _LOCAL_POINTER)
+    pointer = places.get(f"{LOCAL_SYMBOL}{entry}")
+    if pointer is not None:
+        variables += _locals(listing, pointer[0])
     return Symbols(
         tuple(_items(listing)),
         tuple(variables),
@@ -355,7 +355,7 @@ def _items(lines: Iterable[str]) -> Iterator[Item]:
 
 def _group(rows: list[re.Match[str]], fillers: int) -> Iterator[Item]:
     """The items of one 01."""
-    if not rows or rows[0]["name"].upper() in _OWN:
+    if not rows or rows[0]["name"].upper() == _CONTROL:
         return
     root = f"FILLER {fillers}" if rows[0]["name"] == "FILLER" else rows[0]["name"].upper()
     stack: list[tuple[int, Item, int]] = []  # level, the group, and the offset after its last item

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
-from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, LOCAL
+from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB
 from tdqsim.cobol._paragraph_entries import (
     ENTER,
     GO_BACK,
@@ -229,15 +229,11 @@ class _Translator:
             self.edits.append((header[0].end, header[0].end, "."))  # many compilers do not require this full stop
         self._walk()
         for first, last, number, arguments, moves in self.blocks:
-            local = divisions.local is not None and bisect(divisions.programs, first.start) == 1
-            self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first), local=local))
+            self._replace(first, last, self._call(number, arguments, moves, self._labels_of(first)))
         if self.with_paragraphs:
             self._number_paragraphs()
         if self.commands:
             self._insert_control(divisions)
-            if divisions.local is not None:
-                place = divisions.local
-                self.edits.append((place.end, place.end, f"\n{LOCAL}{self._mark(place)}"))
         if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
             self._insert_linkage(divisions)
         else:
@@ -543,9 +539,7 @@ class _Translator:
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
     @staticmethod
-    def _call(
-        number: int, arguments: Sequence[str], moves: Sequence[str], labels: Mapping[str, int], *, local: bool
-    ) -> str:
+    def _call(number: int, arguments: Sequence[str], moves: Sequence[str], labels: Mapping[str, int]) -> str:
         pointers: list[tuple[str, str]] = []
         passed = []
         for argument in arguments:
@@ -555,8 +549,7 @@ class _Translator:
                 passed.append(f"BY REFERENCE {pointers[-1][0]}")
             else:
                 passed.append(argument)
-        parts = [" SET DFHEI-LOCAL TO ADDRESS OF DFHEI-LOCAL-BASE"] if local else []
-        parts += [f" SET {pointer} TO {address}" for pointer, address in pointers]
+        parts = [f" SET {pointer} TO {address}" for pointer, address in pointers]
         parts += [f" MOVE {number} TO DFHEI-NUMBER CALL 'DFHEIP' USING DFHEI-NUMBER", *passed, "END-CALL"]
         parts += [f"SET {address} TO {pointer}" for pointer, address in pointers]
         parts += moves
