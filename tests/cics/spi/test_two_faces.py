@@ -79,6 +79,9 @@ CASES = [
             (f"INQUIRE {resource} END", {}, ()),
         )
     ),
+    ("INQUIRE SYSTEM", {}, ("MAXTASKS",)),
+    ("SET SYSTEM", {"maxtasks": 20}, ()),
+    ("SET SYSTEM", {"maxtasks": 5}, ()),
     ("INQUIRE REQID", {"reqid": "REQ9"}, tuple(INQUIRE_OPTIONS["REQID"])),
     ("INQUIRE REQID START", {}, ()),
     ("INQUIRE REQID NEXT", {}, ("REQID", *INQUIRE_OPTIONS["REQID"])),
