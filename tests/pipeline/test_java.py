@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.errors import TdqError
-from tdqsim.pipeline.java import ON_PATH, JavaMissing, Jvm, find_java
+from tdqsim.pipeline.java import JavaMissing, Jvm, find_java
 
 
 def fake_java(folder, version):
@@ -89,7 +89,7 @@ def test_a_jvm_is_started_without_what_is_not_needed(bundled, monkeypatch):
     jvm.end()
     assert not jvm.alive
     said = bundled.command.with_name("java.said").read_text()
-    assert said == f"[-Da=b c][][Submit][][{ON_PATH}:/of/mine]"  # neither the module, nor a SPARK_HOME
+    assert said == "[-Da=b c][][Submit][][/of/mine]"  # neither the module, nor a SPARK_HOME
 
 
 def test_a_jvm_that_does_not_start_is_told(bundled, monkeypatch, tmp_path):

@@ -20,8 +20,6 @@ import pytest
 
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.pipeline.java import ON_PATH
-
 OURS, SPARKS = "tdqsim.pipeline._worker", "pyspark.daemon"
 WORKER = """
 import sys
@@ -50,7 +48,7 @@ class Daemon:
             stderr=subprocess.PIPE,
             env={
                 **os.environ,
-                "PYTHONPATH": os.pathsep.join((str(folder), str(ON_PATH))),
+                "PYTHONPATH": str(folder),
                 "PYTHON_UNIX_DOMAIN_ENABLED": "true",
                 "PYTHON_WORKER_FACTORY_SOCK_DIR": self.sockets,
                 "SPARK_REUSE_WORKER": "1",
@@ -86,7 +84,7 @@ class Daemon:
 @pytest.mark.parametrize("raises", ["", "1"])
 @pytest.mark.parametrize("word", [b"few", b"many"])
 @pytest.mark.parametrize(
-    ("module", "first"), [(OURS, ""), (SPARKS, "import tdqsim.pipeline.qsam"), (SPARKS, "import pyspark_tdqsim")]
+    ("module", "first"), [(OURS, ""), (SPARKS, "import tdqsim.pipeline.qsam"), (SPARKS, "import pyspark_qsam")]
 )
 def test_a_worker_that_spark_hangs_up_on_says_nothing(
     module: str, first: str, word: bytes, raises: str, tmp_path: Path

@@ -33,7 +33,7 @@ from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled, TdqError
 from tdqsim.facts import table
 
-__all__ = ["ON_PATH", "Java", "JavaMissing", "Jvm", "SparkNotStarted", "cache_folder", "find_java", "java_version"]
+__all__ = ["Java", "JavaMissing", "Jvm", "SparkNotStarted", "cache_folder", "find_java", "java_version"]
 
 TIMEOUT_SECONDS = 60
 
@@ -142,9 +142,6 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 # starting it ----------------------------------------------------------------------------------------------------------
 
 
-ON_PATH = Path(__file__).with_name("on_path")
-"""A directory on the path of the JVM's Python processes; its module silences Spark's search for data sources."""
-
 _NOT_NEEDED = "--add-modules=jdk.incubator.vector"
 _LAUNCHER = "org.apache.spark.launcher.Main"
 _SUBMIT = "org.apache.spark.deploy.SparkSubmit"
@@ -168,7 +165,6 @@ class Jvm:
     def __init__(self, java: Java, settings: Mapping[str, str], environ: Mapping[str, str]) -> None:
         home = spark_home()
         wanted = {**os.environ, **environ, "JAVA_HOME": str(java.home), "SPARK_HOME": str(home)}
-        wanted["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ON_PATH), wanted.get("PYTHONPATH"))))
         wanted.pop("SPARK_REMOTE", None)  # this starts a server, not a client of one
         wanted.setdefault("SPARK_SCALA_VERSION", _scala(home))
         command = _command(java, home, settings, wanted)
