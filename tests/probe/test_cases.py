@@ -42,7 +42,7 @@ def test_no_case_names_a_task_or_a_queue_that_a_real_region_may_have() -> None:
     """SET TASK names task 0, which no program has; queues of CICS begin with C."""
     for case in cics_cases().values():
         for step in case.steps:
-            assert "TASK(" not in step.command or ("N1", "0") in case.steps[step.number - 2].values, step.command
+            assert "TASK(" not in step.command or ("K1", "0") in case.steps[step.number - 2].values, step.command
             assert "UEUE('C" not in step.command, step.command
 
 

@@ -72,6 +72,75 @@ def test_the_translator_takes_the_programs(made: Path) -> None:
         translate(expand(path, Options(())), str(path))
 
 
+_SYSTEM_VERBS = {"INQUIRE": "READ", "EXTRACT": "READ", "SET": "UPDATE", "CREATE": "ALTER", "DISCARD": "ALTER"}
+"""The commands of the system programming interface, with the access to their resource that command security asks for."""
+_LEVELS = ("READ", "UPDATE", "ALTER")
+
+
+def _system_commands(made: Path) -> set[tuple[str, str]]:
+    """Verb and resource of each command of the system programming interface; EXTRACT STATISTICS is one of STATISTICS."""
+    text = "".join(path.read_text("utf-8") for path in made.glob("*.cbl"))
+    return {(verb, name) for verb, name in re.findall(r"EXEC CICS ([A-Z]+)\s+([A-Z]+)", text) if verb in _SYSTEM_VERBS}
+
+
+def test_the_programs_have_the_options_that_their_commands_need(made: Path) -> None:
+    """Without SP the translator refuses system commands; EXEC CICS in Enterprise COBOL needs RENT and NODYNAM."""
+    assert len(_system_commands(made)) > 12
+    for path in made.glob("*.cbl"):
+        first = path.read_text("utf-8").split("\n")[0]
+        translator = re.search(r"^ {7}CBL CICS\('([^']*)'\)", first)
+        assert translator, first
+        assert {"SP", "COBOL3", "APOST"} <= set(translator[1].split(","))
+    assert "PARM='NODYNAM,RENT," in (made / "ZQBUILD.jcl").read_text("utf-8")
+
+
+def test_task_numbers_are_packed_decimal(made: Path) -> None:
+    """INQUIRE and SET TASK take four bytes of packed decimal; a binary number is a data exception."""
+    for path in made.glob("*.cbl"):
+        text = path.read_text("utf-8")
+        for item in re.findall(r"\bTASK\(([^)]*)\)", text):
+            assert re.search(rf"\b77 +{item} +PIC S9\(7\) COMP-3\.", text), item
+
+
+def test_each_step_of_a_job_has_the_dd_statements_of_its_program(made: Path) -> None:
+    needed = {
+        "IGYCRCTL": {
+            *("STEPLIB", "SYSLIB", "SYSIN", "SYSLIN", "SYSPRINT", "SYSMDECK"),
+            *(f"SYSUT{number}" for number in range(1, 16)),
+        },
+        "IEWL": {"SYSLIB", "SYSLIN", "SYSLMOD", "SYSPRINT", "STUB"},
+        "DFHCSDUP": {"STEPLIB", "DFHCSD", "SYSPRINT", "SYSIN"},
+        "IDCAMS": {"SYSPRINT", "SYSIN"},
+        "IEBGENER": {"SYSPRINT", "SYSIN", "SYSUT1", "SYSUT2"},
+        "IEFBR14": {"ANSWERS", "FIX", "VAR"},
+    }
+    programs = []
+    for path in made.glob("*.jcl"):
+        text = path.read_text("utf-8")
+        for step in re.split(r"(?m)^//[A-Z0-9]+ +EXEC ", text)[1:]:
+            if not step.startswith("PGM="):
+                continue  # a step that uses the procedure
+            program = re.match(r"PGM=([A-Z0-9]+)", step)[1]
+            names = set(re.findall(r"(?m)^//([A-Z0-9.]+) +DD ", step))
+            assert needed[program] - names == set(), (path.name, program)
+            assert set(re.findall(r"FILE\((\w+)\)", step)) <= names, (path.name, program)
+            programs.append(program)
+    assert set(programs) == needed.keys()
+
+
+def test_the_page_lists_the_access_to_each_command(made: Path) -> None:
+    needed: dict[str, str] = {}
+    for verb, name in _system_commands(made):
+        needed[name] = max(needed.get(name, "READ"), _SYSTEM_VERBS[verb], key=_LEVELS.index)
+    page = (made / "README.md").read_text("utf-8")
+    listed = {
+        name: row[1]
+        for row in re.finditer(r"(?m)^\| (READ|UPDATE|ALTER) \| ([^|]*) \|$", page)
+        for name in re.sub(r"\(.*?\)", "", row[2]).replace(" ", "").split(",")
+    }
+    assert listed == needed
+
+
 def test_the_page_for_the_change_request_has_no_gap(made: Path) -> None:
     page = (made / "README.md").read_text("utf-8")
     assert "{" not in page
@@ -83,6 +152,7 @@ def test_the_page_for_the_change_request_has_no_gap(made: Path) -> None:
     [
         ({"prefix": "CX"}, "not C"),
         ({"prefix": "ABC"}, "two characters"),
+        ({"prefix": "Z$"}, "two characters A-Z 0-9"),
         ({"hlq": "TOO.LONGQUALIFIER"}, "qualifiers of a data set name"),
         ({"release": "x"}, "two numbers"),
         ({"wanted": ["SEC-GROUP"]}, "there is no case"),

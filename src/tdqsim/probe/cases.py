@@ -63,6 +63,7 @@ VARIABLES: Final = {
     **{f"N{n}": ("fullword", 4) for n in range(1, 5)},
     **{f"C{n}": ("fullword", 4) for n in range(1, 7)},
     **{f"P{n}": ("abstime", 8) for n in range(1, 3)},
+    "K1": ("task number", 4),
     **{f"S{n}": ("text", 8) for n in range(1, 5)},
     **{f"Q{n}": ("text", 4) for n in range(1, 4)},
     **{f"T{n}": ("text", 100) for n in range(1, 4)},
@@ -71,7 +72,8 @@ VARIABLES: Final = {
 }
 """The host variables of the cases: type and size in bytes.
 
-C is for CVDA values, S and Q for names, X for bytes, and A for an address, which is not observed.
+C is for CVDA values, P and K for packed decimal numbers, S and Q for names, X for bytes, and A for an address, which
+is not observed.
 """
 GROUPS: Final = ("other", "begun")
 """The kinds of steps that another task runs, in groups."""

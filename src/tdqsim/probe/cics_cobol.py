@@ -37,6 +37,7 @@ _PICTURES: Final = {
     "halfword": "PIC S9(4) COMP",
     "fullword": "PIC S9(9) COMP",
     "abstime": "PIC S9(15) COMP-3",
+    "task number": "PIC S9(7) COMP-3",
     "pointer": "USAGE POINTER",
 }
 

@@ -17,7 +17,8 @@ PREFIX: Final = "ZP"
 HLQ: Final = "TDQPROBE"
 """The usual prefix of names, and the usual qualifiers of data sets."""
 _FOLDER: Final = Path(__file__).parent
-_PREFIX: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@]")
+_PREFIX: Final = re.compile(r"[A-Z][A-Z0-9]")
+"""Without $, # and @, which COBOL allows in a PROGRAM-ID only in a literal, and not with each option PGMNAME."""
 _QUALIFIERS: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}(\.[A-Z$#@][A-Z0-9$#@]{0,7})*")
 _LONGEST_HLQ: Final = 28
 """A qualifier of the probe and those of VSAM follow, and a line of DFHCSDUP has 71 columns."""
@@ -31,9 +32,7 @@ def check_names(prefix: str, hlq: str, release: str) -> None:
         UsageError: the text names the value and what is allowed.
     """
     if not _PREFIX.fullmatch(prefix) or prefix.startswith("C"):
-        raise UsageError(
-            f"prefix {prefix!r}: allowed are two characters A-Z 0-9 $ @ #; the first is no digit and not C"
-        )
+        raise UsageError(f"prefix {prefix!r}: allowed are two characters A-Z 0-9; the first is no digit and not C")
     if not _QUALIFIERS.fullmatch(hlq) or len(hlq) > _LONGEST_HLQ:
         raise UsageError(f"hlq {hlq!r}: allowed are qualifiers of a data set name, at most {_LONGEST_HLQ} characters")
     if not _RELEASE.fullmatch(release):
