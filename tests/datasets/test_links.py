@@ -73,7 +73,7 @@ def test_nobodys_link_takes_the_place_of_a_file_while_it_is_made(tmp_path: Path,
     DataSetDirectory(room).write_label(room / "PAY.DAILY", parse_dcb("RECFM=FB,LRECL=80"))
     Page("page", None, "").write(room / "page.html")
     publish_json(room / "x.json", {"a": 1})
-    coverage.write({"A.cbl": {1: True}}, room)
+    coverage.write({"A.cbl": coverage.SourceCoverage({1: True})}, room)
     coverage.leave_part(room)
     assert [file.read_text() for file in outside.iterdir()] == ["kept"] * there
     for name in (".vtoc/PAY.DAILY", "page.html", "x.json", "lcov.info", "index.html", "001-A.html"):

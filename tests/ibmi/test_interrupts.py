@@ -123,3 +123,24 @@ def test_it_happened_or_it_did_not(tmp_path: Path, name: str, every: bool) -> No
         found = one(tmp_path / str(number), name, interrupt)
         assert interrupt.where
         assert found in (first, done), interrupt.where
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # finalizers of what was half made
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["some", "all"])
+def test_a_start_that_was_interrupted_lets_the_store_go(tmp_path: Path, every: bool) -> None:
+    with System("PROD", tmp_path / "store") as system:
+        system.crtlib("APPLIB")
+    counting = RaiseAt(10**9, Boom, PACKAGE)
+    with counting:
+        system = System("PROD", tmp_path / "store")
+    system.close()
+    many = 10**9 - counting.left
+    last = range(many - 20, many + 1)  # where the store is open and the system is not yet the caller's
+    for number in range(1, many + 1) if every else [*range(1, many - 20, many // SAMPLE), *last]:
+        interrupt = RaiseAt(number, Boom, PACKAGE)
+        with suppress(Boom):
+            with interrupt:
+                system = System("PROD", tmp_path / "store")
+            system.close()
+        with System("PROD", tmp_path / "store") as again:
+            assert "APPLIB" in again.libraries, interrupt.where

@@ -67,6 +67,7 @@ def test_programs_name_only_resources_of_the_probe(made: Path) -> None:
         assert {name[:2] for name in names} - {"A "} == {"ZQ"}
 
 
+@pytest.mark.cobc
 def test_the_translator_takes_the_programs(made: Path) -> None:
     for path in made.glob("*.cbl"):
         translate(expand(path, Options(())), str(path))

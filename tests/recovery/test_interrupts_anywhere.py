@@ -25,7 +25,7 @@ from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
-SAMPLE = 2
+SAMPLE = 3
 """So many of a command's lines by default, other ones for each durability; all of them in the slow test."""
 
 

@@ -170,10 +170,11 @@ class RegionCore(RegionData):
     ) -> None:
         """Open the store, or make a temporary one, and make the parts that need it; an open store is used as it is."""
         kept = isinstance(store, Path | str)
-        if not isinstance(store, Store):
+        if isinstance(store, Store):
+            self.store = store
+        else:  # it is the region's from the line that opens it, so that an interrupted start closes it
             readonly = self.readonly and store is not None
-            store = Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly)
-        self.store = store
+            self.store = Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly)
         claim(self.store, KEEPER, readonly=self.readonly)
         self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
         self.hardening.store_failed = partial(store_failed, self)

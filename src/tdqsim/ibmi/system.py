@@ -122,27 +122,31 @@ class System(SystemBase):
         job_page(ccsid)
         self._own_dispatcher = dispatcher is None
         dispatcher = dispatcher if dispatcher is not None else Dispatcher(clock, seed)
-        store = path
-        if not isinstance(store, Store):
-            store = Store(
-                store, durability=durability, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create,
-                readonly=readonly,
-            )  # fmt: skip
+        store = None
         try:
-            self._core = SystemCore(
+            if isinstance(path, Store):
+                store = path
+            else:
+                store = Store(
+                    path, durability=durability, limit_bytes=limit_bytes, memory_bytes=memory_bytes, create=create,
+                    readonly=readonly,
+                )  # fmt: skip
+            self.store, self.dispatcher, self.clock = store, dispatcher, dispatcher.clock
+            core = self._core = SystemCore(
                 name, store, dispatcher, timezone=timezone, ccsid=ccsid, readonly=readonly, machine=messages
             )
+            self.name, self.ccsid, self.timezone = name, ccsid, core.timezone
+            self.jobs = cast("dict[str, Job]", core.jobs)
+            self.libraries: Mapping[str, Library] = MappingProxyType(core.objects.libraries)
+            self.profiles: Mapping[str, Profile] = MappingProxyType(core.profiles.by_name)
+            self.authorization_lists: Mapping[str, AuthorizationList] = MappingProxyType(
+                core.profiles.authorization_lists
+            )
+            self.locks, self.values = core.locks, core.values
         except BaseException:
-            store.close(clean=False)
+            if store is not None:
+                store.close(clean=False)
             raise
-        core = self._core
-        self.name, self.ccsid, self.timezone = name, ccsid, core.timezone
-        self.store, self.dispatcher, self.clock = store, dispatcher, dispatcher.clock
-        self.jobs = cast("dict[str, Job]", core.jobs)
-        self.libraries: Mapping[str, Library] = MappingProxyType(core.objects.libraries)
-        self.profiles: Mapping[str, Profile] = MappingProxyType(core.profiles.by_name)
-        self.authorization_lists: Mapping[str, AuthorizationList] = MappingProxyType(core.profiles.authorization_lists)
-        self.locks, self.values = core.locks, core.values
 
     def __repr__(self) -> str:
         return f"<System {self.name}: {len(self.libraries)} libraries, {len(self.jobs)} jobs>"
