@@ -100,3 +100,39 @@ def test_a_failing_test_shows_the_dump(pytester):
     )
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist")
     done.stdout.fnmatch_lines(["*dump of abend AEYH*", "*> *task.writeq_td('NONE', b'x')*", "*WRITEQ TD NONE*QIDERR*"])
+
+
+def test_a_handle_has_the_abend_once_it_has_ended_its_task(region):
+    def waits(task):
+        task.delay(seconds=1)
+        task.abend("MINE")
+
+    def returns(task):
+        return task.number
+
+    handle, well = region.start(waits), region.start(returns)
+    assert handle.abend is None
+    region.run()
+    assert handle.abend is not None
+    assert handle.abend.dump is region.diagnostics.abend_dumps[-1]
+    assert (handle.abend.code, handle.abend.dump.code, handle.abend.dump.task) == ("MINE", "MINE", 1)
+    assert (well.abend, well.result()) == (None, 2)
+
+
+def test_a_test_that_reads_the_abend_of_a_handle_has_asked_for_it(pytester):
+    pytester.makepyfile(
+        """
+        def fails(task):
+            task.abend("MINE")
+
+        def test_read(tdq_region):
+            handle = tdq_region.start(fails)
+            tdq_region.run()
+            assert handle.abend.code == "MINE"
+
+        def test_not_read(tdq_region):
+            tdq_region.start(fails)
+            tdq_region.run()
+        """
+    )
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist").assert_outcomes(passed=1, failed=1)

@@ -27,6 +27,7 @@ from tdqsim.cics.kernel.signature import Way
 from tdqsim.cics.kernel.tasks import PURGED
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
+from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import TaskData
@@ -353,7 +354,7 @@ class Region(RegionCommands):
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand[T]: ...
+    ) -> TaskHandle[T]: ...
     @overload
     def start(
         self,
@@ -363,7 +364,7 @@ class Region(RegionCommands):
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand: ...
+    ) -> TaskHandle: ...
     def start(
         self,
         program: str | Callable[[Task, Unpack[Arguments]], T],
@@ -372,7 +373,7 @@ class Region(RegionCommands):
         userid: str = "",
         terminal: str = "",
         data: bytes | None = None,
-    ) -> Strand[T]:
+    ) -> TaskHandle[T]:
         """Start a task that runs beside the program outside.
 
         Args:
@@ -384,7 +385,8 @@ class Region(RegionCommands):
             data: what its RETRIEVE gives.
 
         Returns:
-            The handle: ``region.run()`` lets it run, ``handle.result()`` is what it returns or raises.
+            The handle: ``region.run()`` lets it run, ``handle.result()`` is what it returns or raises, ``handle.abend``
+            the abend that has ended it.
 
         Raises:
             UsageError: the transaction is not defined, disabled, or has no program; or it was given twice; the security

@@ -66,6 +66,7 @@ from tdqsim.errors import UsageError, WouldWaitForever
 __all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Strand)
 _REPEATED_WITHIN: Final = NS_PER_SECOND
 """The longest rest, in real time, before the attempts of waiting strands are repeated."""
 
@@ -122,7 +123,7 @@ class Dispatcher(Turns):
         """
         return self.begin(Strand(self, name, owner, call, local))
 
-    def begin(self, strand: Strand) -> Strand:
+    def begin(self, strand: S) -> S:
         """Make a new strand ready. If this method raises an exception, the strand never runs.
 
         Raises:

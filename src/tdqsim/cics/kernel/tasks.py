@@ -15,6 +15,7 @@ from typing import Final, Generic, TypeVar
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.queue import Latch
 from tdqsim.cics.model.region import RegionData
@@ -118,7 +119,7 @@ class Tasks(Generic[K]):
         level: ProgramLevel | None = None,
         reqid: str = "",
         make: Callable[..., K] | None = None,
-    ) -> Strand:
+    ) -> TaskHandle:
         """Make a task for a transaction that can be attached; it runs when it is dispatched.
 
         If this raises, no task was made.
@@ -141,7 +142,7 @@ class Tasks(Generic[K]):
         if level is not None:
             task._level = level
             task.eib.eibcalen = len(level.commarea or b"")
-        task._strand = strand = Strand(dispatcher, task, region, task._run, task, task.end)
+        task._strand = handle = TaskHandle(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
             if region.limits is not None:
@@ -152,7 +153,7 @@ class Tasks(Generic[K]):
                 facility.task = task
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
-            return dispatcher.begin(strand)
+            return dispatcher.begin(handle)
         except BaseException:
             self.known.pop(number, None)
             if facility is not None and facility.task is task:

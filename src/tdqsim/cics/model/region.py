@@ -28,6 +28,7 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.model.handle import TaskHandle
     from tdqsim.cics.model.level import ProgramLevel
     from tdqsim.cics.model.lock import Enqueue
     from tdqsim.cics.model.queue import Latch, RequestTarget, TdQueue
@@ -313,7 +314,7 @@ class TasksPart(Protocol):
         args: tuple[object, ...] = (),
         level: ProgramLevel | None = None,
         reqid: str = "",
-    ) -> Strand: ...
+    ) -> TaskHandle: ...
 
 
 class RegionData:

@@ -1,0 +1,31 @@
+"""The handle of a started task: the strand that runs it, with the abend that has ended it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import TypeVar
+
+from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.core.dispatch import Strand
+
+__all__ = ["TaskHandle"]
+
+T_co = TypeVar("T_co", covariant=True, default=Any)
+
+
+class TaskHandle(Strand[T_co]):
+    """A task that :meth:`Region.start <tdqsim.cics.Region.start>` has started, whose program returns T_co."""
+
+    __slots__ = ()
+
+    @property
+    def abend(self) -> Abend | None:
+        """The abend that has ended the task, with its ``code`` and ``dump``; None while it runs and at a normal end.
+
+        As with :meth:`result`, a test that reads an abend here has asked for it, and does not fail because of it.
+        """
+        if not isinstance(self.exception, Abend):
+            return None
+        self.reported = True
+        return self.exception
