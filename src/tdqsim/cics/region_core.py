@@ -23,6 +23,7 @@ from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.starts import Starts
 from tdqsim.cics.kernel.tasks import Tasks
+from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.lock import Enqueue
 from tdqsim.cics.model.region import Hook, MachinePart, Recorder, RegionData, RegionLink
@@ -184,7 +185,7 @@ class RegionCore(RegionData):
         self.data_sets = DataSets(self, dd, datasets)
         self.catalogue = ResourceCatalogue(self, kept=kept)
 
-    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> Strand:
+    def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> TaskHandle:
         """Start the transaction for a terminal's input, with the COMMAREA or channel that the previous one passed."""
         self.facade._check("start")
         entry = startable(self.transactions, transid, "")

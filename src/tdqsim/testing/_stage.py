@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import core_of, request_of
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Stage", "StagedDispatcher", "StagedRegion"]
 
 _NS: Final = 1_000_000_000
+S = TypeVar("S", bound=Strand)
 
 
 class _Due:
@@ -106,7 +107,7 @@ class StagedDispatcher(Dispatcher):
 
     # -- what turns use -----------------------------------------------------------------------------------------------
 
-    def begin(self, strand: Strand) -> Strand:
+    def begin(self, strand: S) -> S:
         """See :class:`tdqsim.core.dispatch.Dispatcher`."""
         begun = super().begin(strand)
         parent, controller = self.current.number, self._controller

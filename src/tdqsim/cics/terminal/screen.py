@@ -22,7 +22,7 @@ from tdqsim.facts import table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
-    from tdqsim.core.dispatch import Strand
+    from tdqsim.cics.model.handle import TaskHandle
     from tdqsim.definitions.bms import BmsMap, Mapset
 
 __all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
@@ -126,7 +126,7 @@ class Screens:
         begin: starts a transaction at a terminal: called with its id, the terminal's name, COMMAREA and channel.
     """
 
-    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], Strand]) -> None:
+    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], TaskHandle]) -> None:
         self.codepage = codepage
         self._begin = begin
         self._screens: dict[str, Screen] = {}
@@ -154,7 +154,7 @@ class Screens:
 
     def type(
         self, terminal: str, text: str = "", *, key: str = "ENTER", cursor: int = 0, **fields: str
-    ) -> Strand | None:
+    ) -> TaskHandle | None:
         """Type data and press a key: the input goes to the task that waits for it, or starts a transaction.
 
         Args:
@@ -186,7 +186,7 @@ class Screens:
         screen.started_by(handle.local, typed)
         return handle
 
-    def begin_next(self, screen: Screen) -> Strand:
+    def begin_next(self, screen: Screen) -> TaskHandle:
         """Start the transaction that RETURN TRANSID has named for a terminal."""
         transid, commarea, channel = screen.next_transid, screen.next_commarea, screen.next_channel
         screen.next_transid, screen.next_commarea, screen.next_channel = "", b"", None
