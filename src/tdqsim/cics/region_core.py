@@ -33,6 +33,7 @@ from tdqsim.cics.programs import Diagnostics, Programs
 from tdqsim.cics.queues.ati import Ati
 from tdqsim.cics.queues.awaiting import AwaitingHandlers
 from tdqsim.cics.queues.directory import Directory
+from tdqsim.cics.queues.exits import Exits
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.messages import Messages
 from tdqsim.cics.region_arguments import RegionOptions
@@ -82,6 +83,7 @@ class RegionCore(RegionData):
     recovery: UnitsOfWork
     ati: Ati
     messages: Messages
+    exits: Exits
     starts: Starts
     statistics: Statistics
     programs: Programs
@@ -136,6 +138,7 @@ class RegionCore(RegionData):
         self.enqueued: dict[object, dict[bytes, Enqueue]] = {}  # what a task or unit of work holds
         self.browses: dict[str, Any] = {}
         self.survivors: tuple[Strand, ...] = ()
+        self.exits = Exits(self)
         self.directory = Directory(self)
         self.tdqueues = self.directory.installed
         self.terminal_control = Facilities(self)
@@ -153,7 +156,7 @@ class RegionCore(RegionData):
         self.abends = self.statistics.abends
         self.image_of = restart.image_of
         self.programs = Programs(
-            [partial(program_of_transaction, self.transactions)], on_register=self.awaiting_handlers.look_again
+            self.exits, [partial(program_of_transaction, self.transactions)], self.awaiting_handlers.look_again
         )
         self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage(self)

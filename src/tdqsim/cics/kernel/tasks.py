@@ -26,7 +26,7 @@ from tdqsim.core.dispatch import Strand
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import table
 
-__all__ = ["PURGED", "Tasks"]
+__all__ = ["PURGED", "SYSTEM_TRANSID", "Tasks"]
 
 K = TypeVar("K", bound=TaskBase)
 
@@ -35,7 +35,7 @@ PURGED: Final = "AEXY"
 
 _LAST: Final = next(int(row["value"]) for row in table("kernel") if row["name"] == "last_task_number")
 _OUTSIDE: Final = "TEST"
-_SYSTEM: Final = "CSSY"
+SYSTEM_TRANSID: Final = "CSSY"
 
 
 class Tasks(Generic[K]):
@@ -96,7 +96,7 @@ class Tasks(Generic[K]):
 
     def system(self) -> K:
         """Make a task for the region itself, for writing messages; it is not listed."""
-        task = self._make(self._region, self.next_number(), _SYSTEM, self._region.default_user)
+        task = self._make(self._region, self.next_number(), SYSTEM_TRANSID, self._region.default_user)
         task._implicit = True
         return task
 

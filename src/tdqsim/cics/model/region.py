@@ -389,6 +389,7 @@ class RegionData:
     terminal_control: TerminalsPart
     messages: MessagesPart
     # The parts of rooms further up, which alone know their types.
+    exits: Any
     starts: Any
     statistics: Any
     programs: Any

@@ -42,6 +42,7 @@ class TaskData:
         _browses: the open browses by resource type; they end with the task.
         _dtimout_ns: the longest wait inside a command (DTIMOUT) in nanoseconds; None for no limit.
         _ended: whether it has ended.
+        _exit_token: the task's number and what exit programs have stored for it (UEPTSTOK); not set before that.
         _facility: its terminal or session, or None.
         _handles: the HANDLE and IGNORE settings, with those that PUSH HANDLE has suspended.
         _implicit: whether it consists of one command outside any task, which is its own unit of work.
@@ -65,7 +66,7 @@ class TaskData:
     """
 
     __slots__ = (
-        "_abprogram", "_browses", "_dtimout_ns", "_ended", "_entered", "_facility", "_handles",
+        "_abprogram", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_handles",
         "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region", "_request",
         "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_unit", "_work", "abcode",
         "condition", "eib", "number", "transid", "userid",
@@ -73,6 +74,7 @@ class TaskData:
 
     _is_mirror: ClassVar[bool] = False
     _region: RegionData
+    _exit_token: tuple[int, object]
 
     def __init__(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
+from tdqsim.cics.queues.exits import Exits
 from tdqsim.errors import UsageError
 
 __all__ = ["InstalledProgram", "Program", "Programs"]
@@ -47,10 +48,12 @@ class Programs:
     Attributes:
         finders: functions called in turn for a program that is not registered; each returns the program or None.
         definitions: the installed PROGRAM definitions by name; a program need not have one.
+        exits: the programs at the exits of transient data, see :class:`~tdqsim.cics.queues.exits.Exits`.
     """
 
     def __init__(
         self,
+        exits: Exits,
         finders: Iterable[Callable[[str], Program | None]] = (),
         on_register: Callable[[], None] = lambda: None,
     ) -> None:
@@ -59,6 +62,7 @@ class Programs:
         self.finders = list(finders)
         self.definitions: dict[str, InstalledProgram] = {}
         self._on_register = on_register
+        self.exits = exits
 
     def register(self, name: str, program: Program) -> None:
         """Register a Python function as a program, for LINK, XCTL and transactions whose PROGRAM has this name.

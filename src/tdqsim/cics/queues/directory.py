@@ -2,8 +2,9 @@
 
 Tasks look a name up in one dictionary, :attr:`Directory.queues`. Its values have ``read``, ``write`` and ``delete``
 bound for their current state. :meth:`Directory.find` resolves everything else: names with blanks, SYSID, queues that
-are not installed. While the region has a hook, a recorder or a security policy, the dictionary is empty, and ``find``
-returns an object that calls these for each request. So a request in a region without them never checks for them.
+are not installed. While the region has a hook, a recorder, a security policy or exit programs, the dictionary is empty,
+and ``find`` returns an object that calls these for each request. So a request in a region without them never checks for
+them.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Directory:
     Attributes:
         installed: the installed queues by name, in the order of installation.
         queues: the dictionary in which tasks look names up; empty while ``watched`` is true.
-        watched: whether there is a hook, a recorder or a security policy.
+        watched: whether there is a hook, a recorder, a security policy or an exit program.
     """
 
     def __init__(self, region: RegionData) -> None:
@@ -60,6 +61,11 @@ class Directory:
         self.installed: dict[str, TdQueue] = {}
         self.queues: dict[str, RequestTarget] = {}
         self._update_watched()
+
+    @property
+    def sysid(self) -> str:
+        """The SYSID of the region."""
+        return self._region.sysid
 
     def put_in(self, queue: TdQueue) -> None:
         """Add an installed queue, replacing one of the same name. May be called again."""
@@ -83,7 +89,7 @@ class Directory:
             self.queues[queue.name] = queue
 
     def refresh_all(self) -> None:
-        """Rebuild :attr:`queues` after a change of hook, recorder or security policy, or the close of the region."""
+        """Rebuild :attr:`queues` after a change of what makes it watched, or the close of the region."""
         self._update_watched()
         self.queues.clear()
         if not self.watched and not self._region.closed:
@@ -100,7 +106,8 @@ class Directory:
 
     def _update_watched(self) -> None:
         region = self._region
-        self.watched = region.hook is not None or region.security is not None or region.recorder is not None
+        looked_at = region.hook is not None or region.security is not None or region.recorder is not None
+        self.watched = looked_at or region.exits.enabled
 
     def find(self, name: object, sysid: str | None) -> RequestTarget:
         """Return the target of a request whose name is not in the dictionary.
@@ -117,8 +124,11 @@ class Directory:
             return wrapper
         return self.resolve(name, sysid)
 
-    def _watched_target(self, name: str, sysid: str | None) -> Watched | Recorded:
+    def _watched_target(self, name: str, sysid: str | None) -> RequestTarget:
         region = self._region
+        if region.exits.enabled:
+            exited: RequestTarget = region.exits.target(self, name, sysid)
+            return exited
         queue = self.installed.get(name) if sysid is None else None
         alone = region.hook is None and region.security is None
         if alone and region.recorder is not None and region.recorder.trace is not None and _is_traced(queue):
@@ -307,11 +317,7 @@ class Watched:
         arguments = {"queue": self._name, "length": length, "sysid": self._sysid, "nosuspend": busy}
         try:
             self._before(task, READQ, arguments)
-            named, target = self._directory.final(task, self._name, self._sysid)
-            record = read_negative(named, task, length) if _is_negative(length) else named.read(task, busy, length)
-            if record is None:
-                raise empty(target.name)
-            data = fit(record, length)
+            target, data = self._read(task, busy, length)
         except Condition as condition:
             self._after(task, READQ, arguments, condition)
             raise
@@ -324,8 +330,7 @@ class Watched:
         arguments = {"queue": self._name, "from_": data, "length": length, "sysid": self._sysid}
         try:
             self._before(task, WRITEQ, arguments)
-            named, target = self._directory.final(task, self._name, self._sysid)
-            named.write(task, data, length)
+            target = self._write(task, data, length)
         except Condition as condition:
             self._after(task, WRITEQ, arguments, condition)
             raise
@@ -337,9 +342,26 @@ class Watched:
         arguments = {"queue": self._name, "sysid": self._sysid}
         try:
             self._before(task, DELETEQ, arguments)
-            named, _ = self._directory.final(task, self._name, self._sysid)
-            named.delete(task)
+            self._delete(task)
         except Condition as condition:
             self._after(task, DELETEQ, arguments, condition)
             raise
         self._after(task, DELETEQ, arguments, None)
+
+    def _read(self, task: TaskData, busy: bool, length: int | None) -> tuple[RequestTarget, bytes]:
+        """Read a record; the queue that it came from, and the record."""
+        named, target = self._directory.final(task, self._name, self._sysid)
+        record = read_negative(named, task, length) if _is_negative(length) else named.read(task, busy, length)
+        if record is None:
+            raise empty(target.name)
+        return target, fit(record, length)
+
+    def _write(self, task: TaskData, data: bytes, length: int | None) -> RequestTarget:
+        """Write a record; the queue that it went to."""
+        named, target = self._directory.final(task, self._name, self._sysid)
+        named.write(task, data, length)
+        return target
+
+    def _delete(self, task: TaskData) -> None:
+        named, _ = self._directory.final(task, self._name, self._sysid)
+        named.delete(task)

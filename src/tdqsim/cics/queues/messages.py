@@ -88,8 +88,11 @@ class Messages:
     def _put(self, destination: str, data: bytes, prefix: bytes) -> None:
         queue = final_target(self._region, destination)
         line = max(1, _line_length(queue) - len(prefix))
-        for start in range(0, max(len(data), bool(prefix)), line):
-            self._put_record(queue, prefix + data[start : start + line])
+        lines = [prefix + data[start : start + line] for start in range(0, max(len(data), bool(prefix)), line)]
+        if self._region.exits.enabled and isinstance(queue, IntraTdQueue | ExtraTdQueue):
+            lines = self._region.exits.message_lines(queue.name, lines)
+        for each in lines:
+            self._put_record(queue, each)
 
     def _put_record(self, queue: TdQueue, record: bytes) -> None:
         if isinstance(queue, ExtraTdQueue):
