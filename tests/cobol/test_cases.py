@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -205,7 +206,11 @@ def test_an_abend_that_is_not_expected_fails_the_case_and_its_reason_is_shown(pl
         "abend: expected none, found LATE",
         "commarea: expected '005012', found '00500'",
     ]
-    assert "data exception (S0C7): 'B' not numeric: '00 '" in str(results[2])
+    late, bad = (str(each) for each in results if not each.passed)
+    assert ": abend LATE" in late
+    assert "data exception (S0C7): 'B' not numeric: '00 '" in bad
+    assert re.search(r"^ +\d+ > +ADD ", bad, re.MULTILINE)
+    assert re.search(r"^ +\d\d B.* = (?:'00 '|X'303020' \(not valid\))$", bad, re.MULTILINE)
 
 
 def test_the_command_line_writes_junit_and_coverage(place, tdq_test):

@@ -193,7 +193,7 @@ def _task(region: Region, typed: str) -> str:
     try:
         handle.result()
     except on_demand.cics.Abend as abend:
-        return str(abend)
+        return str(abend) if abend.dump is None else abend.dump.brief()
     return ""
 
 

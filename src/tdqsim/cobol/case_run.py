@@ -45,7 +45,7 @@ class CaseResult:
         name: its name.
         differences: the differences between expected and actual values.
         error: why the case could not be run; empty when it was run.
-        reasons: the reasons of abnormal ends of tasks, as text for people.
+        reasons: the dumps of tasks that have abended, as text for people.
         found: the actual results, in the form of ``then``; for updates.
     """
 
@@ -152,6 +152,7 @@ class _Run:
         for step in case.when:
             self._do(step)
         self.region.run()
+        self.result.reasons += [dump.brief() for dump in self.region.diagnostics.abend_dumps]
         _Check(self, watched).check(case.then)
 
     def page(self, name: str = "") -> CodePage:
@@ -223,7 +224,12 @@ class _Run:
             try:
                 handle.result()
             except Abend as abend:
-                self.result.reasons.append(str(abend))
+                self._note(abend)
+
+    def _note(self, abend: Abend) -> None:
+        """Keep the reason of an abend that has no dump; the dumps follow after the last step."""
+        if abend.dump is None:
+            self.result.reasons.append(str(abend))
 
     def _perform(self, step: CaseInput) -> None:
         """Run a paragraph."""
@@ -235,7 +241,7 @@ class _Run:
                 step.program, step.paragraph, values, stubs=stubs, commarea=self.commarea
             )
         except Abend as abend:
-            self.result.reasons.append(str(abend))
+            self._note(abend)
 
     def _values(self, given: Mapping[str, CaseData]) -> dict[str, str | bytes | None]:
         return {name: value_of(each, self.bytes_of) for name, each in given.items()}

@@ -74,7 +74,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option."""
     group = parser.getgroup("tdqsim")
     group.addoption(
-        _OPTION, metavar="DIR", default="", help="statement coverage of COBOL programs: lcov.info and index.html in DIR"
+        _OPTION,
+        metavar="DIR",
+        default="",
+        help="coverage of the lines and branches of COBOL programs: lcov.info and index.html in DIR",
     )
     group.addoption(
         _DEBUG,

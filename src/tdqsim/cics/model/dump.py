@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 __all__ = ["Dump", "DumpedItem", "DumpedWork", "ProgramState", "SourceLine"]
+
+_COMMANDS_SHOWN: Final = 5
+_ITEMS_SHOWN: Final = 20
+_WORD: Final = re.compile(r"[A-Z0-9](?:[A-Z0-9_-]*[A-Z0-9])?")
+_END: Final = re.compile(r"\bEND-EXEC\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +134,7 @@ class Dump:
         return next((each.text.strip() for each in self.source if each.number == self.line), "")
 
     def __str__(self) -> str:
-        lines = [f"task {self.task} {self.transid}, program {self.program}, user {self.userid}: {self.reason}"]
-        lines += [f"{self.file}:{self.line}" if self.file else ""]
-        lines += [f"{each.number:7} {'>' if each.number == self.line else ' '} {each.text}" for each in self.source]
-        lines += _titled("Programs", self.calls) + _titled("Last commands", self.commands)
+        lines = [*self._head(), *_titled("Programs", self.calls), *_titled("Last commands", self.commands)]
         lines += _titled("Holds", [f"{end} of {queue}" for queue, end in self.locks])
         works = [
             f"{each.queue}: {each.reads} read, {each.writes} written{', deleted' if each.deleted else ''}"
@@ -138,6 +142,28 @@ class Dump:
         ]
         lines += _titled("Uncommitted", works) + _titled("Storage", [str(each) for each in self.storage])
         return "\n".join(line for line in lines if line)
+
+    def brief(self) -> str:
+        """Code, statement with its source lines, the last five commands, and the items that the statement names."""
+        lines = [*self._head(), *_titled("Last commands", self.commands[-_COMMANDS_SHOWN:])]
+        named = _words_of(self.source, self.line)
+        items = [each for each in self.storage if each.name.partition(" ")[0] in named]
+        return "\n".join(lines + _titled("Storage", [str(each) for each in items[:_ITEMS_SHOWN]]))
+
+    def _head(self) -> list[str]:
+        lines = [f"task {self.task} {self.transid}, program {self.program}, user {self.userid}: {self.reason}"]
+        lines += [f"{self.file}:{self.line}"] if self.file else []
+        return lines + [
+            f"{each.number:7} {'>' if each.number == self.line else ' '} {each.text}" for each in self.source
+        ]
+
+
+def _words_of(source: Sequence[SourceLine], line: int) -> frozenset[str]:
+    """The words, in upper case, of the statement that begins at a line: EXEC to END-EXEC, else those of the line."""
+    text = " ".join(each.text for each in source if each.number >= line).upper()
+    first = next((each.text for each in source if each.number == line), "").upper()
+    end = _END.search(text) if "EXEC " in first else None
+    return frozenset(_WORD.findall(text[: end.start()] if end is not None else first))
 
 
 def _titled(title: str, lines: Sequence[str]) -> list[str]:
