@@ -278,6 +278,15 @@ def test_revoking_takes_what_is_named(system, officer):
         expect_rule("DTAQ-REVOKE-SOME", anna.qrcvdtaq, "APPLIB/Q")
 
 
+@pytest.mark.rule("DTAQ-REVOKE-EXCLUDE")
+@pytest.mark.parametrize("users", ["*PUBLIC", ["ANNA", "*PUBLIC"]])
+def test_an_exclusion_cannot_be_revoked_from_public(officer, users):
+    queue = officer.crtdtaq("APPLIB/Q", maxlen=5, aut="*EXCLUDE")
+    officer.grtobjaut("APPLIB/Q", "ANNA", "*USE")
+    expect_rule("DTAQ-REVOKE-EXCLUDE", officer.rvkobjaut, "APPLIB/Q", users, "*EXCLUDE")
+    assert (queue.public, queue.private) == ("*EXCLUDE", {"ANNA": "*USE"})
+
+
 @pytest.mark.rule("DTAQ-AUTHORITY-GROUP")
 def test_groups_count_when_the_user_is_not_named(system, officer):
     system.crtusrprf("STAFF")

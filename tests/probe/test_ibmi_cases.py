@@ -118,7 +118,13 @@ def test_a_value_that_is_no_message_id_is_not_adopted(own: Answers) -> None:
     [
         ("CICS", "DTAQ-SEND-EMPTY", MachineAnswer(message="CPF9999"), "is an answer of CICS"),
         ("IBMI", "DTAQ-SEND-EMPTY", MachineAnswer(resp2=3), "has more than a message"),
-        ("IBMI", "DTAQ-SIZE-MODEL", MachineAnswer(message="CPF9999"), "whose message the simulator cannot replace"),
+        *(
+            ("IBMI", each, MachineAnswer(message="CPF9999"), f"{each}.* whose message the simulator cannot replace")
+            for each in (
+                *("DTAQ-SIZE-MODEL", "DTAQ-LIB-DELETE", "DTAQ-REVOKE-SOME", "DTAQ-AUTHORITY-CACHE-EACH"),
+                "DTAQ-LOCK-WAIT-OVER",
+            )
+        ),
     ],
 )
 def test_answers_that_a_system_cannot_give(product: str, rule: str, answer: MachineAnswer, reason: str) -> None:

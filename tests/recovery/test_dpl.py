@@ -411,6 +411,27 @@ def test_what_a_server_may_not_issue(linked: Linked, command: str) -> None:
     assert linked["FAR"].peek("FARQ") == []
 
 
+@pytest.mark.rule("DISCARD-DPL")
+@pytest.mark.parametrize("name", ["FARQ", "PHYQ"])
+def test_a_server_may_not_discard_a_queue_whether_or_not_that_takes_a_syncpoint(linked: Linked, name: str) -> None:
+    linked["FAR"].set_tdqueue(name, enablestatus="DISABLED")
+
+    def program(task: Task) -> None:
+        with pytest.raises(Condition) as refused:
+            task.discard_tdqueue(name)
+        linked.seen.append((refused.value.command, refused.value.resp, refused.value.resp2))
+
+    linked.server(program)
+    linked.link()
+    expected = rule("DISCARD-DPL")
+    assert linked.seen == [("DISCARD TDQUEUE", Resp[expected.resp], int(expected.resp2))]
+    assert linked["FAR"].peek(name) == []
+    linked.server(lambda task: task.discard_tdqueue(name))
+    assert linked.link(syncpointonreturn=True) is None
+    with pytest.raises(Condition):
+        linked["FAR"].inquire_tdqueue(name)
+
+
 def test_programs_below_the_server_are_restricted_too(linked: Linked) -> None:
     linked.server(lambda task: task.syncpoint(), "BELOW")
     linked.server(lambda task: task.link("BELOW"))

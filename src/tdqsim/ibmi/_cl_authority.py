@@ -69,17 +69,21 @@ def rvkobjaut(
     Args:
         obj: ``LIB/NAME``, or a name; for a library its name.
         user: a user profile or ``*PUBLIC``, or several.
-        aut: the authorities to revoke, as for GRTOBJAUT; ``*ALL`` revokes all, ``*EXCLUDE`` removes an exclusion.
+        aut: the authorities to revoke, as for GRTOBJAUT; ``*ALL`` revokes all, ``*EXCLUDE`` removes an exclusion, but
+            not from *PUBLIC.
         library: the object's library, ``*LIBL`` (the default) or ``*CURLIB``.
         objtype: ``*DTAQ`` or ``*LIB``.
 
     Raises:
-        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, and those for finding the object.
+        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, CPF22A4 *EXCLUDE from *PUBLIC, and
+            those for finding the object.
         ParameterError: an authority or object type that does not exist.
     """
     job.begin("RVKOBJAUT")
     granted_names(aut)
     target, users = _secured(job, obj, library, objtype), _users(job, user)
+    if "*PUBLIC" in users and "*EXCLUDE" in aut.split():
+        job.fail("CPF22A4")
     present = {one: _authority(target, one) for one in users}
     authorities = {one: revoked(before, aut) for one, before in present.items() if before}
     if "*PUBLIC" in authorities:

@@ -61,6 +61,8 @@ def test_region_yaml_names_the_file(tmp_path: Path) -> None:
         ("rules: {IC-START-TRANSIDERR: {code: ABC}}", "allowed are resp, resp2, message, abend"),
         ("rules: {IC-START-TRANSIDERR: {message: DFHTD0001}}", "the rule has no message of CICS"),
         ("rules: {CREATE-REPLACE-TYPE: {resp2: 3}}", "cannot tell them apart"),
+        ("rules: {IC-START-REMOTE: {resp2: 3}}", "SYSIDERR without RESP2 .*; name .*REC-SYSIDERR-UNKNOWN"),
+        ("rules: {SEC-ATTACHSEC-UNKNOWN: {resp2: 3}}", "SYSIDERR without RESP2"),
         ("product: IBMI\nrules: {DTAQ-TIME-DATE: {message: CPF1111}}", "is an answer of IBMI"),
         ("rule: {}", "is not a key of machine.yaml"),
         ("[]", "must be a mapping"),

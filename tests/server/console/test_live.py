@@ -8,9 +8,11 @@ import pytest
 
 pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")
 
-from tdqsim import Region, define_tdqueue
+from tdqsim import Condition, Region, define_tdqueue
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
+from tdqsim.facts import rules
+from tdqsim.server.console.frame import _error_text
 from tdqsim.server.console.graph_layout import place_boxes
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.queue_state import predict_set, read_queue, read_record, read_records
@@ -164,6 +166,37 @@ def test_looking_leaves_no_trace(host):
     before, after, status = host.engine.submit(both).result()
     assert before == after
     assert status == "ENABLED"
+
+
+def test_a_prediction_names_the_rule_that_no_page_confirms(host):
+    region = host.regions["PAYREGN"]
+
+    def ask(option, value):
+        return host.engine.submit(lambda: predict_set(region, "PAYQ", "", option, value)).result()
+
+    assert rules()["SET-NOT-DISABLED"].confidence == "unconfirmed"
+    assert ask("ATITRANID", "PAY1").startswith("would get INVREQ RESP2 31: ")
+    assert ask("ATITRANID", "PAY1").endswith(" (rule SET-NOT-DISABLED, unconfirmed)")
+    assert ask("TRIGGERLEVEL", "2") == "would succeed"
+
+
+def test_an_error_names_the_rule_that_no_page_confirms(host):
+    region = host.regions["PAYREGN"]
+
+    def refused(text):
+        with region.task() as task, pytest.raises(Condition) as caught:
+            task.execute(text, {"REC": b"x"})
+        return _error_text(caught.value)
+
+    def both():
+        region.set_tdqueue("PAYQ", enablestatus="DISABLED")
+        return refused("WRITEQ TD QUEUE('PAYQ') FROM(REC)"), refused("READQ TD QUEUE('NONE') INTO(REC)")
+
+    disabled, missing = host.engine.submit(both).result()
+    assert disabled.startswith("DISABLED: ")
+    assert disabled.endswith(" (rule TD-DISABLED, unconfirmed)")
+    assert missing.startswith("QIDERR: ")
+    assert "rule" not in missing
 
 
 def test_a_page_of_many_records_is_read_by_position(host):

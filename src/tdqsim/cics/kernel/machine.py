@@ -87,6 +87,9 @@ def why_not_told_apart(row: Rule) -> str:
         return "the rule has no condition, so that its RESP, RESP2 and abend code cannot be replaced"
     if row.id in NAMED:
         return ""
+    if row.resp == "SYSIDERR" and not int(row.resp2 or 0):
+        causes = ", ".join(sorted(rule for rule in NAMED if rule.startswith("REC-SYSIDERR-")))
+        return f"SYSIDERR without RESP2 is the same for each command that goes to another system; name {causes}"
     what = f"{row.command} {row.resp}{f' RESP2 {row.resp2}' if row.resp2 else ''}"
     if not any(name == row.command for name in EIBFN):
         return f"the rule is {what}: conditions have the full names of commands, and {row.command} is not one"

@@ -125,9 +125,10 @@ def discard_tdqueue(task: TaskBase, tdqueue: Name4, *, nohandle: Flag = False) -
 
     Raises:
         Condition: QIDERR 1; NOTAUTH 100, 101; INVREQ 11: the name begins with C; 18: not closed; 30: a disable is
-            pending; 31: not disabled.
+            pending; 31: not disabled; 200: a distributed program link without SYNCONRETURN runs the program.
     """
     queue = check_discard(task, queue_name(tdqueue))
+    check_subset(task, syncpoint=True)
     if isinstance(queue, IntraTdQueue) and queue.logical:
         _with_syncpoint(task, queue.name, partial(remove_tdqueue, task, queue))
     else:
