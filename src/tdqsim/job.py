@@ -81,7 +81,11 @@ class JobResult:
 
 
 class JobClass(Protocol):
-    """The shape of a job class: ``Class(request)`` makes one for one run."""
+    """The shape of a job class: ``Class(request)`` makes one for one run.
+
+    A job class may also have a method ``begin(region)``. It is called when the region is up, before the transactions of
+    ``start:`` are started, and may write records or start further regions on ``region.dispatcher``.
+    """
 
     def prepare(self) -> dict[str, Path]:
         """Make the data sets that are needed and do not exist yet; returns the files of further DD names."""

@@ -99,6 +99,12 @@ CHAPTERS: Final = {
         ),
         Chapter(
             "CICS",
+            "three-regions",
+            "The three regions example",
+            "Follow a unit of work over three regions, in one process and in three.",
+        ),
+        Chapter(
+            "CICS",
             "operator",
             "The operator's commands",
             "Use the tdq command line: options, exit codes, CEMT and CECI sessions.",

@@ -182,6 +182,8 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
     watch = _Watch(region, job, bar)
     if request.pictures is not None:
         request.pictures.follow(region)
+    if job is not None and (begin := getattr(job, "begin", None)) is not None:
+        begin(region)
     started = perf_counter()
     for transid in request.start:
         region.start(transid)
