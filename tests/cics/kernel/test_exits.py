@@ -13,7 +13,7 @@ from tdqsim.cics import CommandExit, DataExit, RequestExit, Sysplex
 from tdqsim.cics.queues.exits import ExitPoint, ExitProgram
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
-from tdqsim.testing import History, add_hook
+from tdqsim.testing import Fault, FaultPlan, History, add_hook
 
 POINTS: tuple[ExitPoint, ...] = ("XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC")
 
@@ -301,6 +301,15 @@ def test_history_and_hooks_show_the_values_of_the_application(region: Region) ->
     assert seen == [("WRITEQ TD", "NORQ", b"A"), ("WRITEQ TD", "NORQ", b"A", None)]
     assert region.peek("LOGQ") == [b"B"]
     assert "NORQ" in "".join(history.lines())
+
+
+def test_a_planned_fault_ends_a_command_before_its_exits(region: Region) -> None:
+    seen: list[Any] = []
+    for point in POINTS:
+        enable(region, point, noting(seen, "point"))
+    with FaultPlan(Fault("NOSPACE", command="WRITEQ TD")).on(region), pytest.raises(Condition, match="NOSPACE"):
+        region.writeq_td("NORQ", b"A")
+    assert seen == []
 
 
 @pytest.mark.rule("EXIT-XTDEREQC-REMOTE")
