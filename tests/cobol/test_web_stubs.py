@@ -53,6 +53,13 @@ SERVER = """\
            EXEC CICS WEB SEND FROM(AREA-2) FROMLENGTH(20)
                 MEDIATYPE('text/plain') STATUSCODE(201) STATUSTEXT('OK')
                 STATUSLEN(2) END-EXEC
+           EXEC CICS INQUIRE URIMAP('PAY') SCHEME(L1) END-EXEC
+           IF L1 = DFHVALUE(HTTP)
+              MOVE 'HTTP' TO REC
+              PERFORM NOTE-IT
+           END-IF
+           EXEC CICS WEB OPEN URIMAP('PAY') SCHEME(L1)
+                SESSTOKEN(TOKEN) END-EXEC
            EXEC CICS RETURN END-EXEC.
        NOTE-IT.
 """
@@ -102,10 +109,14 @@ cases:
         - {command: WEB READ, where: {HTTPHEADER: X-Select}, answer: {values: {VALUE: NAME}}}
         - {command: WEB READ, answer: {resp: NOTFND}}
         - {command: WEB SEND}
+        - {command: INQUIRE URIMAP, answer: {values: {SCHEME: HTTP}}}
+        - {command: WEB OPEN, where: {SCHEME: HTTP}}
     when: [{transaction: SERV}]
     then:
-      queues: {OUTQ: [GET /accounts/42 00030012, NAME0004, NOTFND]}
-      calls: {WEB SEND: [{FROM: "/accounts/42", STATUSTEXT: OK}]}
+      queues: {OUTQ: [GET /accounts/42 00030012, NAME0004, NOTFND, HTTP]}
+      calls:
+        WEB SEND: [{FROM: "/accounts/42", STATUSTEXT: OK}]
+        WEB OPEN: [{SCHEME: HTTP}]
   - name: the program is a web client
     given:
       stubs:
@@ -126,7 +137,9 @@ cases:
     when: [{transaction: BATC}]
     then:
       queues: {OUTQ: [NEXT, NEXT, THIRD]}
-      calls: {SEND: [{FROM: DONE, FMH: "", LAST: ""}]}
+      calls:
+        SEND: [{FROM: DONE, FMH: "", LAST: ""}]
+        RECEIVE: [{LENGTH: 20}, {LENGTH: "020"}, {LENGTH: {hex: "0014"}}]
 """
 DEFINITIONS = """\
 group: WEB
@@ -157,3 +170,10 @@ def test_one_line_answers_a_command_of_the_web_or_of_a_terminal(cases: Path) -> 
         "the program is a web client": "",
         "a terminal that sends a chain": "",
     }
+
+
+def test_a_number_that_differs_is_shown_and_updated_as_a_number(cases: Path) -> None:
+    cases.write_text(CASES.replace('LENGTH: "020"', "LENGTH: 21"))
+    results = list(run_cases(cases))
+    assert [str(each) for each in results] == ["", "", "calls.RECEIVE[2].LENGTH: expected '21', found '20'"]
+    assert results[2].found["calls"]["RECEIVE"] == [{"LENGTH": "20"}, {"LENGTH": "20"}, {"LENGTH": {"hex": "0014"}}]

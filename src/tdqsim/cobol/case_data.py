@@ -14,16 +14,34 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cobol.case_file import CaseData, CaseRecord
+from tdqsim.cobol.translate import CVDAS
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import UsageError
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
 
-__all__ = ["LATIN", "CaseDifference", "CaseRecords"]
+__all__ = ["LATIN", "CaseDifference", "CaseRecords", "NumberBytes"]
 
 LATIN: Final = codepage(819)
 """The code page of programs."""
 _NUMBERS: Final = (int, float, Decimal)
 _TEXTS: Final = (FieldType.TEXT, FieldType.EDITED)
+
+
+class NumberBytes(bytes):
+    """The bytes of an option of a command that a program declares as a binary or packed number.
+
+    Attributes:
+        number: its value.
+    """
+
+    number: int
+
+    @classmethod
+    def of(cls, data: bytes, number: int) -> NumberBytes:
+        """The bytes of a number."""
+        made = cls(data)
+        made.number = number
+        return made
 
 
 class CaseDifference(NamedTuple):
@@ -107,9 +125,9 @@ class CaseRecords:
             return {"null": "yes"}
         if expected is not None and not self.compare_value("", expected, actual):
             return expected if isinstance(expected, str) else expected.model_dump(exclude_defaults=True)
-        if isinstance(actual, bytes):
+        if isinstance(actual, bytes) and not (isinstance(actual, NumberBytes) and isinstance(expected, str | None)):
             return self.written(expected, actual, LATIN)
-        return str(actual)
+        return str(_plain(actual))
 
     def written(self, expected: CaseData | None, actual: bytes, page: CodePage) -> Any:
         """Give a record as a case file writes it, in the form of the expected record; for updates."""
@@ -168,7 +186,7 @@ def _agrees(expected: str | CaseRecord, actual: object) -> bool:
         return re.fullmatch(pattern, _text(actual).rstrip(" "), re.DOTALL) is not None
     if isinstance(actual, _NUMBERS):
         try:
-            return Decimal(expected) == Decimal(str(actual))
+            return Decimal(CVDAS.get(expected, expected)) == Decimal(str(actual))
         except InvalidOperation:
             return False
     return _text(actual).rstrip(" ") == expected.rstrip(" ")
@@ -190,6 +208,8 @@ def _shown(expected: str | CaseRecord) -> str:
 
 def _plain(value: object) -> object:
     """A value of a program as text or number: a group is its characters."""
+    if isinstance(value, NumberBytes):
+        return value.number
     return value.decode("latin-1") if isinstance(value, bytes) else value
 
 
@@ -198,9 +218,9 @@ def _bytes(value: object) -> bytes:
 
 
 def _value_shown(value: object) -> str:
-    if isinstance(value, bytes):
+    if isinstance(value, bytes) and not isinstance(value, NumberBytes):
         return _readable(value.decode("latin-1"), value)
-    return "null" if value is None else repr(str(value))
+    return "null" if value is None else repr(str(_plain(value)))
 
 
 def _readable(text: str, data: bytes) -> str:

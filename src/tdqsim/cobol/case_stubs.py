@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from tdqsim.cobol.case_data import NumberBytes
 from tdqsim.cobol.case_file import CaseCall, CaseData, CaseGiven, CaseSql, CaseStub
 from tdqsim.cobol.external_calls import CallAnswer, CallStub, ExternalCall
+from tdqsim.cobol.fields import Area
 from tdqsim.cobol.sql_answers import SqlAnswer, SqlCall, SqlStub
 from tdqsim.cobol.sql_values import ArgumentValue
-from tdqsim.cobol.stubs import AnyStub, Stub, StubAnswer
+from tdqsim.cobol.stubs import AnyStub, Options, Stub, StubAnswer
 from tdqsim.errors import UsageError
 
 __all__ = ["CaseWatch", "stubs_of", "value_of"]
@@ -90,12 +92,13 @@ class CaseWatch:
             table or cursor; or ``CALL MQPUT`` with a program.
 
     Attributes:
+        calls: the values of each: by option, host variable or parameter.
         stub: the stub that records them and answers none.
     """
 
     def __init__(self, name: str) -> None:
         first, *rest = name.upper().split() or [""]
-        self._recorded: list[Mapping[str, Any]] | None = []
+        self.calls: list[Mapping[str, Any]] = []
         self._about = rest[1] if len(rest) > 1 else ""
         self.stub: AnyStub
         if first == _SQL:
@@ -107,29 +110,29 @@ class CaseWatch:
                 raise UsageError(f"{name} in calls does not name one program, such as CALL MQPUT")
             self.stub = CallStub(rest[0], self._call)
         else:
-            self.stub = Stub(name, lambda _options, _level: NotImplemented)
-            self._recorded = None
+            self.stub = Stub(name, self._command)
 
-    @property
-    def calls(self) -> list[Mapping[str, Any]]:
-        """The values of each: by option, host variable or parameter."""
-        if self._recorded is not None:
-            return self._recorded
-        assert isinstance(self.stub, Stub)
-        return [{name: value or b"" for name, value in call.items()} for call in self.stub.calls]
+    def _command(self, options: Options, _level: object) -> object:
+        self.calls.append({name: _held(area) for name, area in options.items()})
+        return NotImplemented
 
     def _sql(self, call: SqlCall) -> object:
-        assert self._recorded is not None
         if not self._about or call.statement.cursor == self._about or call.statement.is_about(self._about):
-            self._recorded.append(call.inputs)
+            self.calls.append(call.inputs)
         return NotImplemented
 
     def _call(self, call: ExternalCall) -> object:
-        assert self._recorded is not None
         names = list(call.inputs)
         values = {}
         for name, parameter in zip(names, call.parameters, strict=True):
             value = call.inputs[name]
             values[str(name)] = parameter.raw() if parameter is not None and isinstance(value, dict) else value
-        self._recorded.append(values)
+        self.calls.append(values)
         return NotImplemented
+
+
+def _held(area: Area | None) -> bytes:
+    """The value of an option; empty for an option without one."""
+    if area is None:
+        return b""
+    return NumberBytes.of(area.read(), area.number) if area.whole else area.read()

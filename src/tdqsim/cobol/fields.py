@@ -108,6 +108,11 @@ class Area:
         return self._kind & 0xFFFF == _PACKED
 
     @property
+    def whole(self) -> bool:
+        """Whether that is a binary or packed number without decimals."""
+        return (self.binary or self.packed) and not self._kind >> 32
+
+    @property
     def number(self) -> int:
         """Its value as a number, moved by its usage; of a group or text the binary number in its bytes."""
         kind = self._kind

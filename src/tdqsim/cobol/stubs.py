@@ -31,9 +31,10 @@ from tdqsim.cobol.fields import Area
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
+from tdqsim.cobol.translate import CVDAS
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import EIBFN, Cvda, Resp, table
+from tdqsim.facts import EIBFN, Resp, table
 
 __all__ = ["Answered", "AnyStub", "Options", "Stub", "StubAnswer", "Unserved", "Value", "give", "put"]
 
@@ -206,7 +207,8 @@ class Stub(AnyStub):
             word and contains the others.
         answer: the answer, or a function that takes the options and the level and returns a StubAnswer, a Condition,
             None (the command ends normally) or NotImplemented (the region does the command).
-        where: values of options, compared as text without trailing blanks or as numbers.
+        where: values of options, compared as text without trailing blanks or as numbers; a number may be the name
+            of a CVDA.
         program: the program that issues it.
         transaction: the transaction id of its task.
         count: which of the matching commands are answered: ``3``, ``"2-4"``, ``"5-"``; all when empty.
@@ -254,7 +256,7 @@ def _is(area: Area | None, value: str | int) -> bool:
     if area is None:
         return value in ("", "YES")
     if area.numeric:
-        return str(area.number) == str(value)
+        return area.number == value or str(area.number) == str(CVDAS.get(str(value), value))
     return area.read().decode(_LATIN).rstrip(" \0") == str(value)
 
 
@@ -337,8 +339,8 @@ def put(area: Area, value: Value) -> None:
 def _number(area: Area, text: str) -> int:
     if re.fullmatch(r"[-+]?\d+", text):
         return int(text)
-    if text in Cvda.__members__:
-        return int(Cvda[text])
+    if text in CVDAS:
+        return CVDAS[text]
     raise UsageError(f"{text!r} does not fit into {area.written}: it is neither a number nor the name of a CVDA")
 
 

@@ -51,7 +51,7 @@ from tdqsim.cobol.sql_statements import statement_of
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["CobolError", "ExecCommand", "ProgramCall", "Translation", "translate"]
+__all__ = ["CVDAS", "CobolError", "ExecCommand", "ProgramCall", "Translation", "translate"]
 
 
 class CobolError(TdqError):
@@ -148,10 +148,11 @@ class Translation:
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
 """The names of these functions in the run-time."""
 _RESPONSES: Final = {"RESP": "DFHEI-RESP", "RESP2": "DFHEI-RESP2"}
-_CVDAS: Final[Mapping[str, int]] = {
+CVDAS: Final[Mapping[str, int]] = {
     **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
     **{name: int(each) for name, each in Cvda.__members__.items()},
 }
+"""The numbers that DFHVALUE gives to programs."""
 _ADDRESS: Final = "pointer "
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
@@ -392,7 +393,7 @@ class _Translator:
         return at + 4
 
     def _value(self, function: Word, name: Word) -> int:
-        members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else _CVDAS
+        members: Mapping[str, int] = Resp.__members__ if function.is_word("DFHRESP") else CVDAS
         value = members.get(name.text.upper())
         if value is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
