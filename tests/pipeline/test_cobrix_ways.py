@@ -15,7 +15,7 @@ import pytest
 np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.core.codepage import codepage
+from tdqsim.core.codepage import codepage, known_codepages
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, LayoutError
 from tdqsim.layouts import Rules, parse_copybook
@@ -62,6 +62,7 @@ def texts(page, *records, policy="both"):
         ("500_text", "none", ["A\x07B ", "é\x00  "]),
         ("common", "none", ["A B ", "    "]),
         ("common", "both", ["A B", ""]),
+        ("common_extended", "none", ["A\x07B ", " \x00  "]),
     ],
 )
 def test_control_characters_are_blanks_where_the_page_says_so(page, policy, expected):
@@ -83,6 +84,28 @@ def test_what_is_kept_depends_on_the_page():
         assert read[0x25] == "\n"
         assert read[0x05] == "\t"
         assert read[0x04] == read[0xFF] == read[0x20] == " "
+
+
+def test_cr_and_lf_are_those_of_the_machine_in_every_page():
+    for ccsid in known_codepages():
+        if codepage(ccsid).kind == "EBCDIC":
+            for name in (f"{ccsid}", f"{ccsid}_text", f"{ccsid}_extended", "common", "common_extended"):
+                assert codepage(name).decode(b"\x0d\x25") == "\r\n"
+
+
+def test_the_page_common_extended_has_the_control_characters_that_cobrix_gives_it():
+    substituted = bytes.fromhex("0406 08090A 1415 17 1A1B")
+    page = codepage("common_extended")
+    assert page.decode(substituted) == "\x1a" * 10
+    assert page.decode(bytes.fromhex("07 20242B 303F 41FF")) == " " * 8  # DEL and SUB too
+    assert page.decode(bytes.fromhex("00 05 0B 16 18 1C 26 2D 37 3D")) == "\x00\t\x0b\x08\x18\x1c\x17\x05\x04\x15"
+    with pytest.raises(ConversionError, match="is not in code page 037_common_extended"):
+        page.encode("\x1a")
+
+
+def test_the_macron_of_page_273():
+    assert codepage(273).decode(b"\xbc") == codepage(1141).decode(b"\xbc") == "\xaf"
+    assert codepage(273).encode("\xaf§ß") == bytes.fromhex("BC7CA1")
 
 
 def test_text_is_written_as_by_the_whole_page():

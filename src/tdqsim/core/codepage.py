@@ -3,7 +3,7 @@
 A record is bytes; it becomes text only where a user sees it, and only by a named code page. A page has a CCSID and
 several spellings: ``37``, ``"037"``, ``"cp037"``, ``"IBM-037"``, ``"CCSID 37"``, ``"latin-1"``. The known pages are the
 rows of ``facts/codepages.tsv``. Their tables come from Python's codecs, from the ``ebcdic`` package, and from IBM's
-conversion tables as ICU has them (``facts/codepage_tables.tsv``, each as the differences from another page).
+conversion tables as ICU or Java has them (``facts/codepage_tables.tsv``, each as the differences from another page).
 
 Two corrections are made to those tables. Several pages of the ``ebcdic`` package give X'15' and X'25' the same
 character, and 1047 swaps the two. Here X'15' (NL) is U+0085 and X'25' (LF) is U+000A in every EBCDIC page, as in IBM's
@@ -17,7 +17,8 @@ A name may have a suffix that changes how control characters are decoded:
   the column ``kept`` of the page's row lists; where the column says ``ascii``, it is the same as ``_extended``;
 * ``037_common``, or ``common``: everything but printable ASCII, the broken bar, CR and LF is decoded as a blank, and a
   soft hyphen as a hyphen;
-* ``037_common_extended``, or ``common_extended``: the control characters of ASCII are kept too.
+* ``037_common_extended``, or ``common_extended``: the control characters of ASCII are kept too, except DEL and SUB; the
+  other control characters below X'20' are decoded as SUB (U+001A), as in Cobrix, which defines this page.
 
 Cobrix calls these pages ``cp037_extended``, ``cp037``, ``common`` and ``common_extended``. Encoding is that of the page
 without the suffix, except that the common pages encode only the characters that they can decode.
@@ -42,6 +43,7 @@ _SUB, _NEL = "\x1a", "\x85"
 _SOFT_HYPHEN = "\xad"
 _NOT_BROKEN = "\xa0" + _SOFT_HYPHEN
 _ALSO_COMMON = "\r\n\xa6"
+_NOT_EXTENDED = "\x7f" + _SUB
 _COMMON, _COMMON_WAYS = "037", ("common", "common_extended")
 _Row = dict[str, str]
 _PREFIX = re.compile(r"(?:IBM|CP|CCSID|EBCDIC|X-IBM|CODEPAGE|CS)+", re.ASCII)
@@ -282,7 +284,9 @@ def _common(_row: _Row, _byte: int, character: str) -> str:
 
 
 def _common_extended(row: _Row, byte: int, character: str) -> str:
-    return character if character.isascii() else _common(row, byte, character)
+    if byte < 0x20 and not character.isascii():
+        return _SUB
+    return character if character.isascii() and character not in _NOT_EXTENDED else _common(row, byte, character)
 
 
 _WAYS = {"extended": _extended, "text": _text, "common": _common, "common_extended": _common_extended}
