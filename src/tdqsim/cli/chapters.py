@@ -77,7 +77,7 @@ CHAPTERS: Final = {
             "CICS",
             "handlers",
             "Handlers and automatic transaction initiation",
-            "Write transactions as Python functions; set trigger levels and security.",
+            "Write transactions and exit programs as Python functions; set trigger levels and security.",
         ),
         Chapter(
             "CICS",
