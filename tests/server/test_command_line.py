@@ -18,7 +18,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.cli import main
-from tdqsim.client import Client
+from tdqsim.client import Client, RemoteError
 
 TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
 
@@ -87,6 +87,31 @@ def test_volatile_records_go_in_and_are_seen(store, place):
     read = tdq("read", "PAYQ", "-n", "3", "--store", store)
     assert (read.stdout, read.returncode) == ("one\ntwo\n", 1)
     assert "QZERO" in read.stderr
+
+
+def test_explain_of_a_task_shows_its_dump_and_its_queues(store, server):
+    with Client(server["url"], server["token"]) as client:
+        unit = client.region("PAYREGN").unit_of_work()
+        unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "held"}})
+        with pytest.raises(RemoteError):
+            unit.execute("ABEND ABCODE('MINE')")
+        task = client.region("PAYREGN").dumps()[-1]["task"]
+    shown = tdq("explain", "task", task, "--store", store).stdout.splitlines()
+    assert shown[0].startswith(f"task {task} TAPI, program TAPI, user CICSUSER: abend MINE")
+    commands = shown.index("Last commands:")
+    assert shown[commands + 1 : commands + 3] == ["  WRITEQ TD LOGQ 'held': NORMAL 0", "Holds:"]
+    assert "  LOGQ: 0 read, 1 written" in shown
+    assert shown[shown.index("Queue LOGQ now:") + 1].endswith("it holds 0 records committed.")
+    found = json.loads(tdq("explain", "task", task, "--store", store, "--json").stdout)
+    assert (found["code"], found["task"], found["works"][0]["records"]) == ("MINE", task, ["88859384"])
+    assert [each["queue"] for each in found["explanations"]] == ["LOGQ"]
+    missing = tdq("explain", "task", "99999", "--store", store)
+    assert (missing.returncode, missing.stderr.count(f"dumps of {task} TAPI MINE")) == (2, 1), missing
+
+
+def test_explain_of_a_task_needs_a_served_region(tmp_path):
+    ended = tdq("explain", "task", "7", "--store", tmp_path / "none")
+    assert (ended.returncode, "a region keeps its dumps only while it runs" in ended.stderr) == (2, True)
 
 
 def test_seed_set_cemt_and_snapshot(store):

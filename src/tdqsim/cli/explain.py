@@ -9,16 +9,17 @@ from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import wrap
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from tdqsim import testing
 from tdqsim.cli import on_demand
+from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, on_terminal, shown_record
-from tdqsim.cli.place import Place, at_place, looking, options_of, unknown_outside
-from tdqsim.cli.queues import Json, Names, Page
+from tdqsim.cli.place import Place, at_place, checked_queues, looking, options_of, unknown_outside
+from tdqsim.cli.queues import Json, Page
 from tdqsim.cli.selection import matching
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.hexadecimal import hex_bytes
@@ -38,11 +39,32 @@ _LAST_EVENTS: Final = 8
 _HEXADECIMAL: Final = re.compile(r"[Xx]'([0-9A-Fa-f]*)'")
 
 
+def _task_of(words: list[str] | None) -> int | None:
+    """The number in the words ``task N``; None for other words."""
+    is_task = words is not None and len(words) == 2 and words[0].lower() == "task" and words[1].isdecimal()
+    return int(words[1]) if words is not None and is_task else None
+
+
+def _checked_words(words: list[str] | None) -> Any:
+    return words if _task_of(words) is not None else checked_queues(words)
+
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="QUEUE",
+        help="Queues; * stands for any characters and + for one. Or task N: the dump of a task that has abended.",
+        autocompletion=offered_queues,
+        callback=_checked_words,
+    ),
+]
+
+
 @app.command("explain")
 @at_place()
 def explain(
     place: Place,
-    names: Names = None,
+    names: Words = None,
     size: Annotated[int, typer.Option(min=1, help="The length of the record whose WRITEQ is predicted.")] = 1,
     history: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A history file: also show the last operations.")
@@ -56,11 +78,18 @@ def explain(
     page: Page = None,
     as_json: Json = False,
 ) -> None:
-    """Explain the state of queues and why a trigger has not fired, and predict the result of each command."""
+    """Explain the state of queues and why a trigger has not fired, and predict the result of each command.
+
+    With the words task N: show the dump of a task that has abended in a region that is served.
+    """
     if rule is not None:
         _show_rule(rule.strip().upper(), as_json=as_json)
         return
     words = names or []
+    task = _task_of(words)
+    if task is not None:
+        _show_dump(place, task, size, as_json=as_json)
+        return
     if not words:
         raise InputError("which queue? Name one or more queues, or generic names")
     if record is not None and history is None:
@@ -101,6 +130,29 @@ def _show_rule(name: str, *, as_json: bool) -> None:
     parts = {"command": rule.command, "when": rule.circumstances, **outcome, "confidence": confidence}
     parts |= {"source": source, "what it says": rule.point}
     emit_table(("rule", rule.id), [each for each in parts.items() if each[1]])
+
+
+def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
+    """Show the dump of a task that has abended in a served region, and explain the queues that it used."""
+    with place.served() as region:
+        if region is None:
+            raise InputError(
+                f"task {task}: there is no dump; a region keeps its dumps only while it runs, and no server has it. "
+                "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
+            )
+        dumps = {each["task"]: each for each in region.dumps()}
+        if task not in dumps:
+            listed = ", ".join(f"{each['task']} {each['transid']} {each['code']}" for each in dumps.values())
+            raise InputError(f"task {task}: there is no dump of it; there are dumps of {listed or 'no task'}")
+        dump = on_demand.dump.Dump.from_dict(dumps[task])
+        explanations = [_explained(region, queue, size) for queue in dump.queues]
+    if as_json:
+        emit_json({**dump.as_dict(), "explanations": [_as_json(each) for each in explanations]})
+        return
+    emit(str(dump))
+    for each in explanations:
+        emit(f"Queue {each.queue} now:")
+        _emit([each])
 
 
 def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:

@@ -31,6 +31,7 @@ from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.hostservers import Accounts
+from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
@@ -63,12 +64,18 @@ class _Recorder:
         self._position = 0
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
+        self._commands = LastCommands(region.options.codepage)
+
+    def last_commands(self, task: int, most: int) -> list[str]:
+        """The last commands of a task with their answers and records, at most ``most``, the newest last."""
+        return self._commands.of(task, most)
 
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
         condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
         self._host.counts[self._applid, command, condition] += 1
         queue = arguments.get("queue")
+        self._commands.add(task.number, command, arguments, outcome)
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
         if condition != "NORMAL":
             self._host.waits.condition_came(self._region, condition)

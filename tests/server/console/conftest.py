@@ -51,6 +51,7 @@ tdqueue:
 transaction:
   - {name: TRGT}
   - {name: DOUB}
+  - {name: FALT}
 connection:
   - {name: CRD1, netname: CARDREGN}
 """
@@ -81,6 +82,13 @@ def register(region):
         part = hand_over(task, f"COORDINATOR {task.number}")
         part.prepare()
         part.lose_coordinator()
+
+    @region.transaction("FALT")
+    def fault(task):
+        task.writeq_td("PAYQ", region.encode("INVOICE 4711"))
+        task.readq_td("PAYQ")
+        task.writeq_td("LOGQ", region.encode("<img src=x onerror=alert(1)>"))
+        task.writeq_td("NONE", region.encode("<b>no such queue</b>"))
 """
 REGIONS = {"PAYREGN": ("PAY1", PAYREGN), "CARDREGN": ("CRD1", CARDREGN)}
 

@@ -12,6 +12,7 @@ PAGES = {
     "": "Overview",
     "regions/PAYREGN/queues": "Queues",
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
+    "regions/PAYREGN/incidents": "Incidents",
     "regions/PAYREGN/tasks": "Tasks",
     "regions/PAYREGN/units": "Units of work",
     "regions/PAYREGN/commands": "Commands",

@@ -238,3 +238,32 @@ def test_a_unit_of_work_in_doubt_is_decided_by_force(browser, server, how, recor
     browser.status("NORMAL")
     page.get_by_text("0 shunted indoubt.").wait_for()
     assert len(server.region.peek("TWOQ")) == records
+
+
+def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshots):
+    """The page has the place, the last command, what was backed out, and what explain says; data stays data."""
+    server.region.execute("START TRANSID('FALT')")
+    server.region.wait_for_tasks()
+    browser = person()
+    page = browser.open("", "Overview")
+    row = page.get_by_role("table", name="Regions").get_by_role("row").filter(has_text="PAYREGN")
+    row.get_by_role("cell").nth(10).get_by_role("link").click()
+    page.get_by_role("heading", level=1, name="Incidents").wait_for()
+    row = rows(page, "Abends").filter(has_text="FALT").first
+    row.get_by_text('task.writeq_td("NONE"').wait_for()
+    page.screenshot(path=screenshots / "incidents.png", full_page=True)
+    row.get_by_role("link", name="AEYH").click()
+    page.get_by_role("heading", level=1, name="Abend AEYH of task").wait_for()
+    assert "> " in page.locator(".tdq-source .here").inner_text()
+    rows(page, "Last commands").filter(has_text="READQ TD PAYQ 'INVOICE 4711': NORMAL 0").wait_for()
+    rows(page, "Last commands").filter(has_text="WRITEQ TD NONE '<b>no such queue</b>': QIDERR 0").wait_for()
+    rows(page, "What was held").filter(has_text="TOQ").filter(has_text="<img src=x onerror=alert(1)>").wait_for()
+    page.get_by_text("Queue NONE is not installed.", exact=True).wait_for()
+    page.get_by_text("Queue LOGQ is logically recoverable and ENABLED").wait_for()
+    assert page.locator("main img, .tdq-page img, .tdq-page pre b").count() == 0
+    for width, scheme in ((1280, "dark"), (400, "light"), (400, "dark"), (1280, "light")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_timeout(300)
+        page.screenshot(path=screenshots / f"incident-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 __all__ = ["Dump", "DumpedItem", "DumpedWork", "ProgramState", "SourceLine"]
 
@@ -13,6 +13,10 @@ _COMMANDS_SHOWN: Final = 5
 _ITEMS_SHOWN: Final = 20
 _WORD: Final = re.compile(r"[A-Z0-9](?:[A-Z0-9_-]*[A-Z0-9])?")
 _END: Final = re.compile(r"\bEND-EXEC\b")
+_QUEUE: Final = re.compile(r"\b(?:READQ|WRITEQ|DELETEQ) TD (?:QUEUE\('([^']{1,4})'\)|([^\s:(']{1,4})(?=[:\s]|$))")
+"""The queue in the text of a command: a name, or a literal of EXEC CICS."""
+_TEXTS: Final = ("code", "program", "transid", "userid", "reason", "file")
+_NUMBERS: Final = ("task", "time_ns", "line")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,37 @@ class Dump:
     def statement(self) -> str:
         """The text of the failing line; empty if unknown."""
         return next((each.text.strip() for each in self.source if each.number == self.line), "")
+
+    @property
+    def queues(self) -> tuple[str, ...]:
+        """The queues to look at: that of the last command, then those that the task held or had changed."""
+        last = _QUEUE.search(self.commands[-1]) if self.commands else None
+        named = [last[1] or last[2]] if last is not None else []
+        held = [queue for queue, _end in self.locks] + [work.queue for work in self.works]
+        return tuple(dict.fromkeys(name.rstrip(" ") for name in named + held))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The dump as values that JSON can represent, with ``statement``; records are hexadecimal."""
+        values = asdict(self)
+        for work in values["works"]:
+            work["records"] = [record.hex().upper() for record in work["records"]]
+        return {**values, "statement": self.statement}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Dump:
+        """The dump of :meth:`as_dict`."""
+        return cls(
+            **{name: values[name] for name in (*_TEXTS, *_NUMBERS)},
+            source=tuple(SourceLine(**each) for each in values["source"]),
+            calls=tuple(values["calls"]),
+            commands=tuple(values["commands"]),
+            locks=tuple((queue, end) for queue, end in values["locks"]),
+            works=tuple(
+                DumpedWork(**{**each, "records": tuple(map(bytes.fromhex, each["records"]))})
+                for each in values["works"]
+            ),
+            storage=tuple(DumpedItem(**each) for each in values["storage"]),
+        )
 
     def __str__(self) -> str:
         lines = [*self._head(), *_titled("Programs", self.calls), *_titled("Last commands", self.commands)]

@@ -20,6 +20,7 @@ __all__ = [
     "DumpedWorkState",
     "OpenUnitOfWork",
     "OptionValue",
+    "SourceLineState",
     "TaskEntry",
     "UnitOfWorkState",
     "WaitResult",
@@ -127,6 +128,13 @@ class DumpedWorkState(TypedDict):
     deleted: bool
 
 
+class SourceLineState(TypedDict):
+    """A line of a source."""
+
+    number: Annotated[int, Field(description="from 1")]
+    text: str
+
+
 class DumpState(TypedDict):
     """A task at its abend."""
 
@@ -140,6 +148,7 @@ class DumpState(TypedDict):
     file: Annotated[str, Field(description="the source of the failing statement; empty if unknown")]
     line: Annotated[int, Field(description="its line; 0 if unknown")]
     statement: Annotated[str, Field(description="the text of that line; empty if unknown")]
+    source: Annotated[list[SourceLineState], Field(description="that line with those around it; empty if unknown")]
     calls: Annotated[list[str], Field(description="the active COBOL programs, the failing one first")]
     commands: Annotated[list[str], Field(description="the last commands with their answers, the newest last")]
     locks: Annotated[list[list[str]], Field(description="queue and end of each lock")]

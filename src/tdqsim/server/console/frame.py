@@ -48,8 +48,8 @@ _LONGEST_WAIT: Final = 300.0
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 _PAGES: Final = (
-    ("queues", "Queues"), ("tasks", "Tasks"), ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"),
-    ("topology", "Topology"), ("timeline", "Time line"), ("faults", "Faults"),
+    ("queues", "Queues"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("units", "Units of work"),
+    ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"), ("timeline", "Time line"), ("faults", "Faults"),
 )  # fmt: skip
 
 

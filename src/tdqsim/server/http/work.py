@@ -12,7 +12,6 @@ from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import TaskState, tasks_of, unit_states
 from tdqsim.cics.look.waits import Wait, waits_of
-from tdqsim.cics.model.dump import Dump
 from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import parse_cemt
@@ -165,46 +164,8 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
 @routes.operation("listDumps")
 async def dumps(host: Served, region: PathRegion) -> list[DumpState]:
     """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""
-    return await host.ask(lambda: list(map(_dump, region.diagnostics.abend_dumps)))
-
-
-def _dump(dump: Dump) -> DumpState:
-    return {
-        "code": dump.code,
-        "program": dump.program,
-        "transid": dump.transid,
-        "task": dump.task,
-        "userid": dump.userid,
-        "time_ns": dump.time_ns,
-        "reason": dump.reason,
-        "file": dump.file,
-        "line": dump.line,
-        "statement": dump.statement,
-        "calls": list(dump.calls),
-        "commands": list(dump.commands),
-        "locks": [list(each) for each in dump.locks],
-        "works": [
-            {
-                "queue": each.queue,
-                "reads": each.reads,
-                "writes": each.writes,
-                "records": [record.hex().upper() for record in each.records],
-                "deleted": each.deleted,
-            }
-            for each in dump.works
-        ],
-        "storage": [
-            {
-                "program": each.program,
-                "level": each.level,
-                "name": each.name,
-                "picture": each.picture,
-                "value": each.value,
-                "hex": each.hex,
-            }
-            for each in dump.storage
-        ],
-    }
+    dumps = await host.ask(lambda: list(region.diagnostics.abend_dumps))
+    return [cast("DumpState", dump.as_dict()) for dump in dumps]
 
 
 @routes.operation("purgeTask", status_code=204)

@@ -9,6 +9,8 @@ from tdqsim.server.console.pages import (
     commands,
     data_queue,
     faults,
+    incident,
+    incidents,
     log,
     overview,
     queue,
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["add_pages"]
 
-_PAGES = (overview, clock, queues, queue, tasks, units, commands, log, topology, timeline, faults, systems, data_queue)
+_PAGES = (
+    overview, clock, queues, queue, incidents, incident, tasks, units, commands, log, topology, timeline, faults,
+    systems, data_queue,
+)  # fmt: skip
 
 
 def add_pages(console: Console) -> None:

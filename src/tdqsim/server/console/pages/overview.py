@@ -11,6 +11,7 @@ from nicegui import ui
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.incidents import incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column
@@ -28,6 +29,7 @@ _COLUMNS: Final = (
     column("waits", "Waiting", num=True),
     column("units", "Units of work", num=True),
     column("indoubt", "Indoubt", num=True),
+    column("incidents", "Incidents", num=True),
     column("abends", "Abends"),
 )
 
@@ -50,14 +52,15 @@ async def _build(visit: Visit, reader: SystemReader) -> None:
         table = DataTable("Regions", _COLUMNS, empty="No region is served.")
 
     async def refresh() -> None:
-        table.show([_row(visit, console.live.view(name)) for name in names])
+        views = [console.live.view(name) for name in names]
+        table.show([_row(visit, view, len(await incidents_of(visit, view))) for view in views])
 
     await visit.follow(names, refresh)
     if console.host.systems:
         await add_systems_table(visit, reader)
 
 
-def _row(visit: Visit, view: RegionView) -> Row:
+def _row(visit: Visit, view: RegionView, present: int) -> Row:
     region, snapshot = view.region, view.snapshot
     queues = view.queues.values()
     unusable = sum(map(is_unusable, queues))
@@ -81,6 +84,7 @@ def _row(visit: Visit, view: RegionView) -> Row:
         link(len(snapshot.waits), "tasks", "warn"),
         link(len(snapshot.units), "units"),
         link(indoubt, "units", "bad"),
-        link(abends, "log", "bad") if abends else "none",
+        link(present + len(snapshot.dumps), "incidents", "bad"),
+        link(abends, "incidents", "bad") if abends else "none",
     ]
     return {"id": region.applid, "cells": cells}
