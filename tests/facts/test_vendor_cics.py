@@ -63,14 +63,16 @@ def test_the_forms_of_an_inquiry_have_one_function_code():
         verb, _, rest = command.partition(" ")
         if verb == "INQUIRE":
             resource = rest.split()[0].replace("ENQ", "UOWENQ").replace("UOWUOW", "UOW")
-            assert code[1:] == b"\x02", command
+            assert code[1:] == (b"\x1c" if resource == "TRANCLASS" else b"\x02"), command
             assert code == EIBFN.get(f"INQUIRE {resource}", EIBFN.get(f"INQUIRE {resource} START")), command
 
 
 def test_set_is_the_second_function_of_its_group():
     for command, code in EIBFN.items():
         verb, _, resource = command.partition(" ")
-        if verb == "SET":
+        if verb == "SET" and resource == "TRANCLASS":  # as remembered: it shares the group of tasks
+            assert code.hex() == "5e1e"
+        elif verb == "SET":
             assert code == EIBFN[f"INQUIRE {resource}"][:1] + b"\x04", command
 
 
@@ -191,6 +193,7 @@ INQUIRED = {
         FLENGTH BINARY 4; MAXITEMLEN HALF 2; MINITEMLEN HALF 2; NUMITEMS HALF 2; RECOVSTATUS CVDA 4 NOTRECOVABLE RECOVERABLE
     """,
     "SYSTEM": "MAXTASKS BINARY 4",
+    "TRANCLASS": "ACTIVE BINARY 4; MAXACTIVE BINARY 4; PURGETHRESH BINARY 4; QUEUED BINARY 4",
 }
 
 
@@ -308,6 +311,8 @@ RESP2 = """
     SET-TRANSACTION: not found TRANSIDERR 1
     EXTRACT-STATISTICS: not found NOTFND 1
     INQUIRE-REQID: not found NOTFND 1; browse sequence ILLOGIC 1; no more END 2
+    INQUIRE-TRANCLASS: not found TCIDERR 1; browse sequence ILLOGIC 1; no more END 2
+    SET-TRANCLASS: not found TCIDERR 1; bad maxactive INVREQ 2; bad purgethresh INVREQ 3
 """
 
 

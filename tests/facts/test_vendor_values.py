@@ -247,7 +247,7 @@ def test_how_long_names_of_resources_are():
         row["name"]: int(row["name_length"]) for row in table("resource_types") if row["name_length"] != "8"
     } == other
     assert {row["name"] for row in table("resource_types") if row["effect"] == "installed"} == {
-        "CONNECTION", "FILE", "PROGRAM", "TDQUEUE", "TERMINAL", "TRANSACTION", "TSMODEL",
+        "CONNECTION", "FILE", "PROGRAM", "TDQUEUE", "TERMINAL", "TRANCLASS", "TRANSACTION", "TSMODEL",
     }  # fmt: skip
 
 

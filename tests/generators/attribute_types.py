@@ -32,6 +32,7 @@ from typing import Literal, Required, TypedDict
 
 '''
 _WIDER: Final = {
+    "purgethresh": 'int | Literal["NO", "no"]',
     "dtimout": 'int | Literal["NO", "no"]',
     "size": 'tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]',
 }

@@ -50,7 +50,7 @@ _TYPES: Final = {
 }  # fmt: skip
 _IDENTITY: Final = {
     "TDQUEUE": "str", "CONNECTION": "str", "TASK": "int", "TRANSACTION": "str", "UOW": "bytes", "UOWLINK": "bytes",
-    "FILE": "str", "REQID": "str", "PROGRAM": "str", "TERMINAL": "str", "TSQUEUE": "str",
+    "FILE": "str", "REQID": "str", "TRANCLASS": "str", "PROGRAM": "str", "TERMINAL": "str", "TSQUEUE": "str",
 }  # fmt: skip
 """The type of the value by which a browse identifies a resource; UOWENQ and SYSTEM have none."""
 

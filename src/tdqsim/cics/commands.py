@@ -27,6 +27,7 @@ from tdqsim.cics.spi import inquire_reqid as requests
 from tdqsim.cics.spi import inquire_system as system
 from tdqsim.cics.spi import inquire_task as tasks
 from tdqsim.cics.spi import inquire_tdqueue as queues
+from tdqsim.cics.spi import inquire_tranclass as classes
 from tdqsim.cics.spi import inquire_transaction as transactions
 from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
@@ -163,6 +164,16 @@ class Task(TaskBase):
     """List the running, suspended and dispatchable tasks, in order of their start."""
     set_task = tasks.set_task
     """End a task with the abend AEXY: at once when it waits, otherwise at its next wait; RESP2 shows which."""
+    inquire_tranclass = classes.inquire_tranclass
+    """Retrieve information about a transaction class."""
+    inquire_tranclass_start = classes.inquire_tranclass_start
+    """Start a browse of all present transaction classes."""
+    inquire_tranclass_next = classes.inquire_tranclass_next
+    """Retrieve information about the next resource in a browse of transaction classes."""
+    inquire_tranclass_end = classes.inquire_tranclass_end
+    """End the browse of transaction classes."""
+    set_tranclass = classes.set_tranclass
+    """Change the limits of a transaction class."""
     inquire_transaction = transactions.inquire_transaction
     """Retrieve information about a transaction."""
     inquire_transaction_start = transactions.inquire_transaction_start

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         define_program,
         define_tdqueue,
         define_terminal,
+        define_tranclass,
         define_transaction,
         define_tsmodel,
         supplied_definitions,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.schema import json_schema, pipeline_json_schema, region_json_schema
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
+    from tdqsim.definitions.tranclass import Tranclass
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
 
@@ -69,6 +71,7 @@ __all__ = [
     "Resource",
     "Tdqueue",
     "Terminal",
+    "Tranclass",
     "Transaction",
     "Tsmodel",
     "define_connection",
@@ -77,6 +80,7 @@ __all__ = [
     "define_program",
     "define_tdqueue",
     "define_terminal",
+    "define_tranclass",
     "define_transaction",
     "define_tsmodel",
     "dump_definitions",
@@ -116,6 +120,7 @@ __getattr__, __dir__ = load_late(
             "define_program",
             "define_tdqueue",
             "define_terminal",
+            "define_tranclass",
             "define_transaction",
             "define_tsmodel",
             "supplied_definitions",
@@ -133,6 +138,7 @@ __getattr__, __dir__ = load_late(
         ".schema": ("json_schema", "pipeline_json_schema", "region_json_schema"),
         ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),
         ".terminal": ("Terminal",),
+        ".tranclass": ("Tranclass",),
         ".transaction": ("Transaction",),
         ".tsmodel": ("Tsmodel",),
     },

@@ -18,6 +18,7 @@ __all__ = [
     "ResourceAttributes",
     "TdqueueAttributes",
     "TerminalAttributes",
+    "TranclassAttributes",
     "TransactionAttributes",
     "TsmodelAttributes",
 ]
@@ -328,6 +329,21 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     userdata2: str | int
     userdata3: str | int
     xremotepfx: str | int
+
+
+class TranclassAttributes(ResourceAttributes, total=False):
+    """Attributes of a TRANCLASS."""
+
+    name: Required[str]
+    """The resource's name."""
+    maxactive: Required[int]
+    """The maximum number of active tasks, 0 to 999; further tasks wait."""
+    purgethresh: int | Literal["NO", "no"]
+    """One more than the maximum number of waiting tasks, or NO; further tasks abend. See :attr:`threshold`."""
+    purgeaction: str | int
+    userdata1: str | int
+    userdata2: str | int
+    userdata3: str | int
 
 
 class FileAttributes(ResourceAttributes, total=False):

@@ -21,7 +21,7 @@ __all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "re
 class _Classes(Mapping[str, type[Resource]]):
     """Classes by kind, each imported on first use, because few files have definitions of every kind."""
 
-    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "FILE", "PROGRAM", "DTAQ")
+    _NAMES: Final = ("TRANSACTION", "TERMINAL", "CONNECTION", "TSMODEL", "TRANCLASS", "FILE", "PROGRAM", "DTAQ")
 
     def __getitem__(self, kind: str) -> type[Resource]:
         if kind not in self._NAMES:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
         ProgramDefinitionAttributes,
         RemoteQueueAttributes,
         TerminalAttributes,
+        TranclassAttributes,
         TransactionAttributes,
         TsmodelAttributes,
     )
@@ -31,6 +32,7 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
+    from tdqsim.definitions.tranclass import Tranclass
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
 
@@ -41,6 +43,7 @@ __all__ = [
     "define_program",
     "define_tdqueue",
     "define_terminal",
+    "define_tranclass",
     "define_transaction",
     "define_tsmodel",
     "supplied_definitions",
@@ -122,6 +125,15 @@ def define_tsmodel(**attributes: Unpack[TsmodelAttributes]) -> Tsmodel:
         DefinitionError: as :func:`define_tdqueue`.
     """
     return cast("Tsmodel", _define("TSMODEL", attributes))
+
+
+def define_tranclass(**attributes: Unpack[TranclassAttributes]) -> Tranclass:
+    """Make a TRANCLASS definition from its attributes in lower case; see ``help(tdqsim.definitions.Tranclass)``.
+
+    Raises:
+        DefinitionError: as :func:`define_tdqueue`.
+    """
+    return cast("Tranclass", _define("TRANCLASS", attributes))
 
 
 def define_program(**attributes: Unpack[ProgramDefinitionAttributes]) -> ProgramDefinition:

@@ -32,7 +32,7 @@ _OF_TESTS: Final = frozenset({_UNTOUCHED, _SEEN, _UNREAD, "seen in"})
 """The columns that need evidence of tests."""
 _RESOURCES: Final = (
     definitions.Transaction, definitions.File, definitions.ProgramDefinition, definitions.Connection,
-    definitions.Tsmodel, definitions.Terminal,
+    definitions.Tsmodel, definitions.Terminal, definitions.Tranclass,
 )  # fmt: skip
 _DECLARED: Final = (
     "This page is made from the declarations of the commands and the tables of facts. *done*: tdqsim simulates it. "

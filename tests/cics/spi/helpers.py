@@ -36,6 +36,8 @@ tdqueue:
   - {name: REMQ, remotesystem: CICB, remotename: FARQ}
   - {name: DUAL, type: INTRA, remotesystem: TDQ1, transid: PAYP}
   - {name: CQUE, type: INTRA}
+tranclass:
+  - {name: PAYCLASS, maxactive: 2, purgethresh: 10}
 transaction:
   - {name: PAYP, program: PAYPROG}
   - {name: PAY2, program: PAYPROG}

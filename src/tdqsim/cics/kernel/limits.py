@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from itertools import count
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.kernel.waiting import park
@@ -35,7 +35,10 @@ from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS
 
-__all__ = ["Limits", "TransactionClass", "check_maxtasks", "limits_of"]
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
+
+__all__ = ["Limits", "TransactionClass", "check_maxtasks", "define_class", "limits_of"]
 
 PURGED_BY_THRESHOLD: Final = "AKCC"
 _MXT_WAIT: Final = ("MXT", "XM_HELD")
@@ -216,6 +219,11 @@ class Limits:
             of.queued.pop(task, None)
         self.active.pop(task, None)
         self.admit()
+
+
+def define_class(region: RegionData, definition: defs.Tranclass) -> None:
+    """Install a transaction class; one of that name gets the new limits and keeps its tasks."""
+    limits_of(region).define(definition.name, definition.maxactive, definition.threshold)
 
 
 def limits_of(region: RegionData) -> Limits:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.kernel.limits import define_class
 from tdqsim.cics.kernel.signature import Installer, Way, sign
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_key
@@ -128,6 +129,8 @@ class InstallPlan(KeptChange):
             case "TSMODEL":
                 model = cast("defs.Tsmodel", resource)
                 self._keep(model, (model.name,), partial(self._region.ts.install, model))
+            case "TRANCLASS":
+                self._keep_class(cast("defs.Tranclass", resource))
             case "TRANSACTION":
                 region, transaction = self._region, cast("defs.Transaction", resource)
                 self._keep(transaction, region.transactions, partial(define_transaction, region, transaction))
@@ -136,6 +139,11 @@ class InstallPlan(KeptChange):
         """Plan a resource that is not a queue: its entry in the catalogue, and the function that installs it."""
         self._meta.update(self._region.catalogue.entry(resource, replaces=resource.resource_name in installed))
         self._others.append(put_in)
+
+    def _keep_class(self, definition: defs.Tranclass) -> None:
+        limits = self._region.limits
+        installed = () if limits is None else limits.classes
+        self._keep(definition, installed, partial(define_class, self._region, definition))
 
     def _connection(self, connection: defs.Connection) -> None:
         region = self._region

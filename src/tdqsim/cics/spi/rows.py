@@ -24,6 +24,8 @@ __all__ = [
     "TdqueueOption",
     "TerminalInfo",
     "TerminalOption",
+    "TranclassInfo",
+    "TranclassOption",
     "TransactionInfo",
     "TransactionOption",
     "TsqueueInfo",
@@ -100,6 +102,9 @@ ReqidOption = Literal[
 ]  # fmt: skip
 SystemOption = Literal[
     "MAXTASKS", "maxtasks",
+]  # fmt: skip
+TranclassOption = Literal[
+    "ACTIVE", "active", "MAXACTIVE", "maxactive", "PURGETHRESH", "purgethresh", "QUEUED", "queued",
 ]  # fmt: skip
 
 
@@ -398,3 +403,19 @@ class SystemInfo(Info):
     __slots__ = ()
 
     maxtasks: int
+
+
+class TranclassInfo(Info):
+    """The result of one INQUIRE TRANCLASS; its attributes are the requested options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["TRANCLASS"]`` describes the options. ``as_dict()`` returns those
+    requested. The result is empty after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    tranclass: str
+    active: int
+    maxactive: int
+    purgethresh: int
+    queued: int

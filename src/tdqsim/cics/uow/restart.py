@@ -27,6 +27,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.limits import define_class
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.lock import READ_END
 from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue, intra_queues
@@ -171,6 +172,8 @@ class ResourceCatalogue:
             region.connections[name] = cast("defs.Connection", resource)
         elif kind == "TSMODEL":
             region.ts.install(resource)
+        elif kind == "TRANCLASS":
+            define_class(region, cast("defs.Tranclass", resource))
         elif kind == "PROGRAM":
             region.programs.install(resource)
         elif kind == "FILE":
@@ -233,6 +236,7 @@ def _kinds() -> Mapping[str, type[defs.Resource]]:
         "TERMINAL": package.Terminal,
         "CONNECTION": package.Connection,
         "TSMODEL": package.Tsmodel,
+        "TRANCLASS": package.Tranclass,
         "FILE": package.File,
         "PROGRAM": package.ProgramDefinition,
     }
