@@ -79,6 +79,34 @@ def test_the_shim_is_compiled_once_for_all_processes_in_a_private_folder(place):
     assert shims(place) == first
 
 
+def compiled(place):
+    folder = place / "cache" / "tdqsim" / "cobol"
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_program_is_compiled_once_for_all_processes(place):
+    assert tdq(place, "run", "HELLO.cbl").returncode == 0
+    first = compiled(place)
+    assert any(path.suffix == ".so" for path in first)
+    runs = place / "runs"
+    cobc = shutil.which("cobc")
+    counting = place / "bin" / "cobc"
+    counting.parent.mkdir(exist_ok=True)
+    counting.write_text(f'#!/bin/sh\necho "$@" >> {runs}\nexec {cobc} "$@"\n')
+    counting.chmod(0o755)
+    path = {"PATH": f"{counting.parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        [*TDQ, "cobol", "run", "HELLO.cbl"],
+        cwd=place, env={**os.environ, **path, "XDG_CACHE_HOME": str(place / "cache")}, capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert compiled(place) == first
+    modes = [line.partition(" ")[0] for line in runs.read_text().splitlines()]
+    assert [mode for mode in modes if not mode.startswith("--")] == [
+        "-E"
+    ]  # it reads the source with its copybooks only
+
+
 def test_processes_that_make_the_shim_at_once_all_run(place):
     environment = {**os.environ, "XDG_CACHE_HOME": str(place / "cache")}
     started = [

@@ -20,7 +20,7 @@ _FIELDS: Final = {"INTO": "data", "SET": "data", "FLENGTH": "length"}
 def another(value: object) -> object:
     """Another value of the same type, for what cannot be left out."""
     if isinstance(value, str):
-        return value[::-1] if value[::-1] != value else f"{value[:-1]}?"
+        return value[::-1] if value[::-1] != value else f"{value[:-1]}{'!' if value.endswith('?') else '?'}"
     if isinstance(value, bytes | bytearray):
         return type(value)(bytes(byte ^ 1 for byte in value) or b"?")
     return value + 1 if isinstance(value, int) else None
