@@ -41,6 +41,7 @@ NEEDS = {
     "pipeline": ("pyarrow", "spark"),
     "report": ("plotly", "report"),
     "serve": ("uvicorn", "serve"),
+    "spark": ("deltalake", "lakehouse"),
 }
 """What pages need beyond the package: a module, and the extra that brings it."""
 COBOL = "<!-- cobc -->\n```python"

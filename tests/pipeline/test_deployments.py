@@ -1,7 +1,8 @@
 """Where Spark may run: a machine without Java, a standalone master with two workers, a Connect server, spark-submit.
 
 On each a process of its own reads, writes and streams through the data sources and runs the stages from the command
-line, as a user would: what it says is the proof. Sessions that the package has not made find its formats by themselves.
+line, as a user would: what it says is the proof. Sessions that the package has not made find its formats by themselves;
+test_discovery.py tests that in a session that exists already, which is cheaper.
 """
 
 from __future__ import annotations
@@ -29,7 +30,6 @@ from tdqsim.ibmi import System
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
-    pytest.mark.proof,
     pytest.mark.filterwarnings("ignore"),
 ]
 
@@ -149,6 +149,7 @@ def prove(folder: Path, *, quiet: bool = False, **environ: str) -> None:
     assert said([sys.executable, "-c", STAGES, str(folder), str(CARD_POSTING)], **environ)[-1] == STAGES_SAID
 
 
+@pytest.mark.proof
 def test_without_java_on_the_machine(folder: Path) -> None:
     tools = folder / "bin"
     tools.mkdir()
@@ -220,6 +221,7 @@ def connect_server() -> Iterator[str]:
         yield f"sc://127.0.0.1:{port}"
 
 
+@pytest.mark.proof
 def test_on_a_connect_server(folder: Path) -> None:
     with connect_server() as remote:
         prove(folder, SPARK_REMOTE=remote)
@@ -254,11 +256,13 @@ def cluster(folder: Path, second: str = "127.0.0.1") -> Iterator[str]:
         yield f"spark://127.0.0.1:{port}"
 
 
+@pytest.mark.proof
 def test_on_a_standalone_master_with_two_workers(folder: Path) -> None:
     with cluster(folder) as master:
         prove(folder, MASTER=master, SPARK_LOCAL_IP="127.0.0.1")
 
 
+@pytest.mark.proof
 def test_by_spark_submit(folder: Path) -> None:
     import pyspark
 
@@ -316,6 +320,7 @@ def test_plain_sessions_in_a_notebook_find_the_formats(folder: Path, monkeypatch
     assert said([sys.executable, "-c", NOTEBOOK, str(folder)], **plain_environment()) == PLAIN_SAID
 
 
+@pytest.mark.proof
 def test_on_a_connect_server_in_this_process(folder: Path) -> None:
     assert said([sys.executable, "-c", SOURCES, str(folder)], SPARK_REMOTE="local[2]") == SOURCES_SAID
 
@@ -399,6 +404,7 @@ print(*sorted(path.stem for path in folder.glob("*.twice")))
 """
 
 
+@pytest.mark.proof
 def test_speculative_execution(folder: Path) -> None:
     """A task of each stage is run twice at once, as Spark does with one that takes long: the outcome is that of one."""
     (folder / "slowly.py").write_text(SLOWLY)
