@@ -24,8 +24,8 @@ from tdqsim.ibmi.journals import JournalWriter
 from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import message
 from tdqsim.ibmi.records import RDQS0100
-from tdqsim.probe import _ibmi_server
-from tdqsim.probe._ibmi_cases import cases
+from tdqsim.probe import ibmi_server
+from tdqsim.probe.ibmi_cases import cases
 from tdqsim.server.hostservers import SignOnCode, command, conversation, dataqueue, signon
 
 __all__ = ["ALTERED", "DEPENDENT", "PLANTED", "altered_machine", "plant"]
@@ -169,7 +169,7 @@ def _sign_on_code(name: str) -> Callable[[Patch], None]:
 
 
 def _mapper(patch: Patch) -> None:
-    patch.setattr(_ibmi_server, "BOUNDS", {"mapper_seconds": 20})
+    patch.setattr(ibmi_server, "BOUNDS", {"mapper_seconds": 20})
 
 
 PLANTED: Mapping[str, Callable[[Patch], None]] = {

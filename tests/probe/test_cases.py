@@ -9,11 +9,11 @@ import pytest
 
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import rules
-from tdqsim.probe._ibmi_cases import cases as ibmi_cases
-from tdqsim.probe._ibmi_cases import not_tried
 from tdqsim.probe.cases import RESET, cics_cases, parse_cases, unobservable
 from tdqsim.probe.cics_cobol import cobol_sources
 from tdqsim.probe.cics_run import observe_cics
+from tdqsim.probe.ibmi_cases import cases as ibmi_cases
+from tdqsim.probe.ibmi_cases import not_tried
 
 OPEN = {"vendor silent", "unconfirmed", "second-hand"}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from tdqsim.definitions.machine import Machine
-from tdqsim.probe._ibmi_make import write_ibmi_probe
-from tdqsim.probe._ibmi_run import DEFAULTS, LOCATION, ibmi_answers, register_programs
 from tdqsim.probe.answers import Answers, read_answers
 from tdqsim.probe.comparing import ProbeComparison, compare
+from tdqsim.probe.ibmi_make import write_ibmi_probe
+from tdqsim.probe.ibmi_run import DEFAULTS, LOCATION, ibmi_answers, register_programs
 from tests.probe.ibmi_alterations import ALTERED, DEPENDENT, altered_machine, plant
 from tests.server.hostservers.conftest import Served
 from tests.server.hostservers.java import JAR, SHORT

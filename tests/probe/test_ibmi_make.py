@@ -10,13 +10,13 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.definitions.cl_command import COMMANDS, check_command, read_command
 from tdqsim.errors import UsageError
-from tdqsim.probe._ibmi_cases import cases, not_tried
-from tdqsim.probe._ibmi_cl import cl_cases
-from tdqsim.probe._ibmi_make import write_ibmi_probe
-from tdqsim.probe._ibmi_run import DEFAULTS, LOCATION, example_system, ibmi_answers, register_programs
-from tdqsim.probe._ibmi_sql import sql_cases
 from tdqsim.probe.answers import Answers, Observation, write_answers
 from tdqsim.probe.comparing import compare
+from tdqsim.probe.ibmi_cases import cases, not_tried
+from tdqsim.probe.ibmi_cl import cl_cases
+from tdqsim.probe.ibmi_make import write_ibmi_probe
+from tdqsim.probe.ibmi_run import DEFAULTS, LOCATION, example_system, ibmi_answers, register_programs
+from tdqsim.probe.ibmi_sql import sql_cases
 from tests.probe.cl_interpreter import run_cl, statements
 from tests.probe.ibmi_alterations import altered_machine
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import socket
 import struct
 import sys
@@ -34,6 +35,7 @@ __all__ = ["DebugServer", "debugging"]
 LOOPBACK: Final = "127.0.0.1"
 _ABENDS: Final = ("abend", "handled")
 _SECTIONS: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE", EIB)
+_CAPITAL: Final = re.compile("[A-Z]")
 _PAGE: Final = 1000
 """The maximum number of variables in a response."""
 _SENDING: Final = 30
@@ -116,7 +118,8 @@ class _Client:
             self.close()
 
     def _serve(self, request: DebugRequest) -> None:
-        act = getattr(self, f"_do_{request.command}", None) if request.command.isalpha() else None
+        name = _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", request.command)  # setVariable: _do_set_variable
+        act = getattr(self, f"_do_{name}", None) if request.command.isalpha() else None
         if act is None:
             self._channel.respond(request, problem=f"request {request.command[:40]} is not supported")
             return
@@ -143,7 +146,7 @@ class _Client:
         watching.attach(self._session)
         watch_statements()
 
-    def _do_configurationDone(self, _given: DebugArguments) -> None:  # noqa: N802  (the name of the request)
+    def _do_configuration_done(self, _given: DebugArguments) -> None:
         pass
 
     def _do_disconnect(self, _given: DebugArguments) -> None:
@@ -154,19 +157,19 @@ class _Client:
         self._numbers += 1
         return self._numbers
 
-    def _do_setBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_set_breakpoints(self, given: DebugArguments) -> Mapping[str, Any]:
         file = absolute(given.object("source").text("path"))
         lines = [LineBreakpoint(self._number(), file, each.number("line")) for each in given.objects("breakpoints")]
         self._session.breakpoints.set_lines(file, lines)
         return {"breakpoints": [_shown(each) for each in lines]}
 
-    def _do_setFunctionBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_set_function_breakpoints(self, given: DebugArguments) -> Mapping[str, Any]:
         texts = [" ".join(each.text("name").upper().split()) for each in given.objects("breakpoints")]
         functions = [FunctionBreakpoint(self._number(), text) for text in texts]
         self._session.breakpoints.set_functions(functions)
         return {"breakpoints": [_shown(each) for each in functions]}
 
-    def _do_setExceptionBreakpoints(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_set_exception_breakpoints(self, given: DebugArguments) -> Mapping[str, Any]:
         wanted = dict.fromkeys(given.texts("filters"), "*")
         wanted |= {each.text("filterId"): each.text("condition", "*") for each in given.objects("filterOptions")}
         patterns = (_patterns(wanted.get(name, "")) for name in _ABENDS)
@@ -183,17 +186,17 @@ class _Client:
     def _do_next(self, _given: DebugArguments) -> None:
         self._session.go_on("next")
 
-    def _do_stepIn(self, _given: DebugArguments) -> None:  # noqa: N802
+    def _do_step_in(self, _given: DebugArguments) -> None:
         self._session.go_on("stepIn")
 
-    def _do_stepOut(self, _given: DebugArguments) -> None:  # noqa: N802
+    def _do_step_out(self, _given: DebugArguments) -> None:
         self._session.go_on("stepOut")
 
     def _do_threads(self, _given: DebugArguments) -> Mapping[str, Any]:
         threads = self._session.threads()
         return {"threads": [{"id": number, "name": name} for number, name in threads]}
 
-    def _do_stackTrace(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_stack_trace(self, given: DebugArguments) -> Mapping[str, Any]:
         frames = self._session.ask(partial(self._session.stack, given.number("threadId")))
         first, count = given.number("startFrame", 0), given.number("levels", 0) or len(frames)
         return {
@@ -201,7 +204,7 @@ class _Client:
             "totalFrames": len(frames),
         }
 
-    def _do_exceptionInfo(self, _given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_exception_info(self, _given: DebugArguments) -> Mapping[str, Any]:
         stop = self._stop
         if stop is None or stop.reason != "exception":
             raise BadRequest("no program has stopped at an abend")
@@ -245,7 +248,7 @@ class _Client:
             shown["variablesReference"] = self._session.keep(node)
         return shown
 
-    def _do_setVariable(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_set_variable(self, given: DebugArguments) -> Mapping[str, Any]:
         number, name, value = given.number("variablesReference"), given.text("name"), given.text("value")
         return self._session.ask(partial(self._set_variable, number, name, value))
 
@@ -270,7 +273,7 @@ class _Client:
         shown = self._shown_node(named(self._session.frame(frame).storage, name), in_hex)
         return {"result": shown.pop("value"), **shown}
 
-    def _do_setExpression(self, given: DebugArguments) -> Mapping[str, Any]:  # noqa: N802
+    def _do_set_expression(self, given: DebugArguments) -> Mapping[str, Any]:
         name, frame, value = given.text("expression"), given.number("frameId", 0), given.text("value")
         return self._session.ask(lambda: self._set(named(self._session.frame(frame).storage, name), value))
 

@@ -6,6 +6,7 @@ option is given or a case file is found.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -120,7 +121,8 @@ def _wait_for_debugger(config: pytest.Config, port: int) -> None:
     config.add_cleanup(server.close)
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
-        print(f"\nWaiting for a debugger on port {server.port} of 127.0.0.1.", flush=True)  # noqa: T201
+        sys.stdout.write(f"\nWaiting for a debugger on port {server.port} of 127.0.0.1.\n")
+        sys.stdout.flush()
     server.wait()
 
 

@@ -27,10 +27,10 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tdqsim.probe._ibmi_make import write_ibmi_probe
     from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
     from tdqsim.probe.comparing import ObservedDifference, ProbeComparison, compare
     from tdqsim.probe.comparing_products import compare_with_simulator
+    from tdqsim.probe.ibmi_make import write_ibmi_probe
     from tdqsim.probe.making import write_cics_probe
 
 __getattr__, __dir__ = load_late(
@@ -40,6 +40,6 @@ __getattr__, __dir__ = load_late(
         "tdqsim.probe.comparing": ("ProbeComparison", "ObservedDifference", "compare"),
         "tdqsim.probe.comparing_products": ("compare_with_simulator",),
         "tdqsim.probe.making": ("write_cics_probe",),
-        "tdqsim.probe._ibmi_make": ("write_ibmi_probe",),
+        "tdqsim.probe.ibmi_make": ("write_ibmi_probe",),
     },
 )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tdqsim.probe._ibmi_run import ibmi_answers
 from tdqsim.probe.answers import Answers
 from tdqsim.probe.cases import RESET, cics_cases
 from tdqsim.probe.cics_run import observe_cics
 from tdqsim.probe.comparing import ProbeComparison, compare
+from tdqsim.probe.ibmi_run import ibmi_answers
 
 __all__ = ["compare_with_simulator"]
 

@@ -1,7 +1,7 @@
-"""The cases of the probe for IBM i: the reader of ``_ibmi_cases.txt``, whose first lines describe its form.
+"""The cases of the probe for IBM i: the reader of ``ibmi_cases.txt``, whose first lines describe its form.
 
 One file is the source of all probe programs: the Java client interprets it on the machine, the CL program and the SQL
-script are generated from it, and :mod:`tdqsim.probe._ibmi_run` interprets it on a simulated system.
+script are generated from it, and :mod:`tdqsim.probe.ibmi_run` interprets it on a simulated system.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class IbmiCase(NamedTuple):
 
 def case_text() -> str:
     """The file as text."""
-    return files("tdqsim.probe").joinpath("_ibmi_cases.txt").read_text("utf-8")
+    return files("tdqsim.probe").joinpath("ibmi_cases.txt").read_text("utf-8")
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tdqsim.probe._ibmi_arguments import argument
-from tdqsim.probe._ibmi_cases import FIELDS, IbmiCase, IbmiStep, cases, filled
 from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
+from tdqsim.probe.ibmi_arguments import argument
+from tdqsim.probe.ibmi_cases import FIELDS, IbmiCase, IbmiStep, cases, filled
 
 __all__ = ["PARM_PROGRAM", "XCL_PROGRAM", "cl_cases", "cl_program"]
 

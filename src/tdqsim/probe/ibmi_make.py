@@ -7,9 +7,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from tdqsim.errors import UsageError
-from tdqsim.probe._ibmi_cases import case_text, cases, not_tried
-from tdqsim.probe._ibmi_cl import PARM_PROGRAM, XCL_PROGRAM, cl_cases, cl_program, source
-from tdqsim.probe._ibmi_sql import sql_cases, sql_script
+from tdqsim.probe.ibmi_cases import case_text, cases, not_tried
+from tdqsim.probe.ibmi_cl import PARM_PROGRAM, XCL_PROGRAM, cl_cases, cl_program, source
+from tdqsim.probe.ibmi_sql import sql_cases, sql_script
 
 __all__ = ["write_ibmi_probe"]
 
@@ -43,7 +43,7 @@ def write_ibmi_probe(
     values = {"LIB": library, "LIB2": library2, "LOCATION": location, "JOB": job}
     contents = {
         "README.md": _page(library, library2),
-        "TdqProbe.java": files("tdqsim.probe").joinpath("_ibmi_TdqProbe.java").read_text("utf-8"),
+        "TdqProbe.java": files("tdqsim.probe").joinpath("ibmi_TdqProbe.java").read_text("utf-8"),
         "tdqprobe.txt": case_text(),
         "TDQPROBE.CLLE": cl_program(values),
         "TDQPARM.CLLE": source(PARM_PROGRAM.strip().splitlines()),
@@ -73,7 +73,7 @@ def _check(target: Path, library: str, library2: str, location: str, job: str) -
 def _page(library: str, library2: str) -> str:
     every = tuple(dict.fromkeys(case.rule for case in cases()))
     by_cl, by_sql = ({case.rule for case in some} for some in (cl_cases(), sql_cases()))
-    text = files("tdqsim.probe").joinpath("_ibmi_change.txt").read_text("utf-8")
+    text = files("tdqsim.probe").joinpath("ibmi_change.txt").read_text("utf-8")
     tried = [
         f"| {rule} | yes | {'yes' if rule in by_cl else 'no'} | {'yes' if rule in by_sql else 'no'} |" for rule in every
     ]

@@ -15,10 +15,10 @@ from tdqsim.definitions.machine import Machine
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError, Parm, StartedJob, System
 from tdqsim.ibmi.layouts import unpack_binary
-from tdqsim.probe._ibmi_arguments import argument
-from tdqsim.probe._ibmi_cases import IbmiCase, IbmiStep, cases, filled, observations
-from tdqsim.probe._ibmi_server import ServerSteps
 from tdqsim.probe.answers import LEFT_OUT, Answers, Observation
+from tdqsim.probe.ibmi_arguments import argument
+from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled, observations
+from tdqsim.probe.ibmi_server import ServerSteps
 
 __all__ = ["DEFAULTS", "LOCATION", "example_system", "ibmi_answers", "observe", "register_programs"]
 
