@@ -485,3 +485,35 @@ def test_copybooks_nested_programs_lines_with_two_statements_and_local_storage(p
     assert client.variables("LOCAL-STORAGE")["01 LS-B"]["value"] == "'abc'"
     client.request("continue", threadId=client.thread)
     done.result(60)
+
+
+TWICE = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. TWICE.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01 WS-A PIC 9(4) VALUE 0.
+       PROCEDURE DIVISION.
+       MAIN-P.
+           PERFORM ADDS-P 3 TIMES
+           EXEC CICS RETURN END-EXEC.
+       ADDS-P.
+           ADD 1 TO WS-A ADD 1 TO WS-A ADD 2 TO WS-A.
+"""
+
+
+def test_a_line_with_statements_of_one_verb_stops_once_each_time_it_is_entered(place):
+    source = place.folder / "TWICE.cbl"
+    source.write_text(TWICE)
+    client = place.client
+    client.attach({source: [11]}, functions=["EXEC CICS RETURN"])
+    done = place.start("TWICE")
+    assert client.stopped() == ("breakpoint", [("TWICE ADDS-P", 11)])
+    for number in ("4", "8"):
+        assert client.go() == ("breakpoint", [("TWICE ADDS-P", 11)])
+        assert client.evaluate("WS-A") == number
+    assert client.go("next")[1] == [("TWICE ADDS-P", 11)]  # a step goes to the next statement, on the same line too
+    assert client.evaluate("WS-A") == "9"
+    assert client.go() == ("function breakpoint", [("TWICE MAIN-P", 9)])
+    client.request("continue", threadId=client.thread)
+    done.result(60)

@@ -90,6 +90,7 @@ class Breakpoints:
         self._places: frozenset[str] = frozenset()
         self._entries: frozenset[str] = frozenset()
         self._modules: dict[Module, None] = {}
+        self._repeated: dict[str, tuple[str, ...]] = {}
 
     def set_lines(self, file: str, lines: Iterable[LineBreakpoint]) -> None:
         """Replace the breakpoints of a file."""
@@ -112,8 +113,23 @@ class Breakpoints:
             return None
         before = self._verified()
         self._modules[module] = None
+        self._repeated.update((place_of(module, mark), verbs) for mark, verbs in module.symbols.repeated)
         self._resolve()
         return [each for each in self._verified() if each not in before]
+
+    def place_on_line(self, place: str, what: str, before: int) -> int:
+        """The place of a statement among those of its line, from 1; 0 on a line where no verb occurs twice.
+
+        Args:
+            place: the file and line.
+            what: the verb.
+            before: the place of the statement that ran before it on the line; 0 if there is none. The statement is the
+                next one with its verb, or the first one where the line has been entered again.
+        """
+        verbs = self._repeated.get(place, ())
+        if what not in verbs:
+            return 0
+        return verbs.index(what, before if what in verbs[before:] else 0) + 1
 
     def _verified(self) -> list[LineBreakpoint | FunctionBreakpoint]:
         lines = [each for some in self._lines.values() for each in some if each.lines]

@@ -96,6 +96,7 @@ class DebugSession:
         self._pause = ""
         self._step: _Step | None = None
         self._last: tuple[Task | None, int, str, str] = (None, 0, "", "")
+        self._on_line = 0
         self._work: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._tasks: dict[int, Task] = {}
         self._seen = 0
@@ -118,13 +119,17 @@ class DebugSession:
     def _reason(self, level: Level, what: str, place: str) -> str:
         task, run = level.task, level.run_number
         last, self._last = self._last, (task, run, place, what)
+        same_line = last[:3] == (task, run, place)
+        before = self._on_line if same_line else 0
+        self._on_line = self.breakpoints.place_on_line(place, what, before)
         if self._pause:
             return self._pause
         step = self._step
         if step is not None and step.task is task and self._is_reached(step, level):
             return "step"
         # the second statement on a line is not an arrival at that line; the same statement again is one, in a loop
-        arrives = last[:3] != (task, run, place) or last[3] == what
+        again = self._on_line <= before if self._on_line else last[3] == what
+        arrives = not same_line or again
         if arrives and (reason := self.breakpoints.at_place(place)):
             return reason
         is_command = what.startswith("EXEC ")

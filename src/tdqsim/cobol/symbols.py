@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -25,6 +25,8 @@ _STORAGE: Final = re.compile(r"^static (?:cob_u8_t|int)\s+(b_\d+)(?:\[\d+\])?[^;
 _BASED: Final = re.compile(r"^static unsigned char\s*\*(b_\d+) = NULL;\s*/\* (.+?) \*/", re.MULTILINE)
 _PASSED: Final = re.compile(r"^static unsigned char\s*\*(last_b_\d+);", re.MULTILINE)
 _MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\(")
+_VERB_OR_MARK: Final = re.compile(r"module->module_stmt = 0x([0-9A-F]+);|cob_trace_stmt ?\((st_\d+)\)")
+_VERB: Final = re.compile(r'\b(st_\d+)\b[^;=]*=\s*"([^"]+)"\s*;')
 _HEADER_OR_MARK: Final = re.compile(
     r"/\* Line: \d+\s*: (?:Paragraph|Section)\s+(\S+)|module->module_stmt = 0x([0-9A-F]+);|(cob_trace_stmt) ?\("
 )
@@ -149,6 +151,7 @@ class Symbols:
         statements: the marks of its statements.
         paragraphs: its paragraphs and sections in the order of the source.
         performs: where it and the programs inside it keep their active PERFORMs.
+        repeated: the mark of each line with two or more statements of one verb, and the verbs of all its statements.
     """
 
     items: tuple[Item, ...]
@@ -158,6 +161,7 @@ class Symbols:
     statements: tuple[int, ...]
     paragraphs: tuple[Paragraph, ...] = ()
     performs: tuple[Performs, ...] = ()
+    repeated: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """A JSON object for :meth:`from_json`."""
@@ -169,6 +173,7 @@ class Symbols:
             "statements": self.statements,
             "paragraphs": [[each.name, each.header, each.first] for each in self.paragraphs],
             "performs": [[each.program, each.last, each.stack, each.entry] for each in self.performs],
+            "repeated": self.repeated,
         }
 
     @classmethod
@@ -197,6 +202,7 @@ class Symbols:
             tuple(kept["statements"]),
             tuple(Paragraph(*row) for row in kept["paragraphs"]),
             tuple(Performs(*row) for row in kept["performs"]),
+            tuple((mark, tuple(verbs)) for mark, verbs in kept["repeated"]),
         )
 
 
@@ -235,6 +241,7 @@ def read_symbols(folder: Path, name: str, entry: str, using: Sequence[str]) -> S
         tuple(statements),
         tuple(_paragraphs(text)),
         tuple(_performs(places)),
+        tuple(_repeated(text, dict(_VERB.findall(f"{text}\n{shared}\n{local}")))),
     )
 
 
@@ -247,6 +254,17 @@ def _statements(text: str) -> set[int]:
         else:
             mark = int(number, 16)
     return marks - {0}
+
+
+def _repeated(text: str, names: Mapping[str, str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    verbs: dict[int, list[str]] = {}
+    mark = 0
+    for number, variable in _VERB_OR_MARK.findall(text):
+        if number:
+            mark = int(number, 16)
+        else:
+            verbs.setdefault(mark, []).append(names.get(variable, ""))
+    return ((each, tuple(of_line)) for each, of_line in verbs.items() if len(set(of_line)) < len(of_line))
 
 
 def _paragraphs(text: str) -> Iterator[Paragraph]:
