@@ -111,7 +111,7 @@ def test_explain_of_a_task_shows_its_dump_and_its_queues(store, server):
 
 def test_explain_of_a_task_needs_a_served_region(tmp_path):
     ended = tdq("explain", "task", "7", "--store", tmp_path / "none")
-    assert (ended.returncode, "a region keeps its dumps only while it runs" in ended.stderr) == (2, True)
+    assert (ended.returncode, "a dump is shown by the server that has the region" in ended.stderr) == (2, True)
 
 
 def test_seed_set_cemt_and_snapshot(store):

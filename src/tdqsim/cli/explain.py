@@ -137,7 +137,7 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
     with place.served() as region:
         if region is None:
             raise InputError(
-                f"task {task}: there is no dump; a region keeps its dumps only while it runs, and no server has it. "
+                f"task {task}: a dump is shown by the server that has the region, and no server has it. "
                 "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
             )
         dumps = {each["task"]: each for each in region.dumps()}

@@ -31,6 +31,7 @@ from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.hostservers import Accounts
+from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
@@ -110,7 +111,19 @@ class _Recorder:
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
+        if not normal:
+            self._keep_dump(task)
         self._host.waits.task_ended(self._region)
+
+    def _keep_dump(self, task: Task) -> None:
+        """Write the dump of a task that has abended to the file of the region's dumps, if it has a store."""
+        kept, dumps = self._host.dumps.get(self._applid), self._region.diagnostics.abend_dumps
+        if kept is None or not dumps or dumps[-1].task != task.number:
+            return
+        try:
+            kept.keep_last()
+        except OSError as error:
+            core_of(self._region).log.warning("dump_not_kept", reason=str(error))
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
@@ -159,6 +172,7 @@ class Host:
         commits: the times of durable commits, by region.
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
+        dumps: the files of the dumps of the regions with a store, by APPLID.
         depths: the depths of queues over time, by APPLID.
         layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
     """
@@ -186,6 +200,7 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self.dumps: dict[str, KeptDumps] = {}
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
@@ -273,10 +288,19 @@ class Host:
         if file.job:
             overrides["dd"] = self._prepared(path, file)
         region = self.add(factory, applid=file.applid)
+        if store is not None:
+            self._read_dumps(region, store)
         self.layouts[region.applid] = layouts
         self._starts += [(region, transid) for transid in file.start]
         self.served.append(("region", region.applid))
         return region
+
+    def _read_dumps(self, region: Region, store: Path) -> None:
+        """Give a region the dumps that an earlier server has kept in its store, and keep those to come."""
+        try:
+            self.dumps[region.applid] = self.engine.outside(partial(KeptDumps, region, store)).result()
+        except OSError as error:
+            core_of(region).log.warning("dumps_not_read", reason=str(error))
 
     def _prepared(self, path: Path, file: RegionFile) -> dict[str, Path]:
         """The data sets that the class of ``job:`` makes or names, by DD name, except those of DD cards in the file.
