@@ -55,30 +55,39 @@ Began = tuple[int, str, str, str, int, int]
 class RequestTarget(Protocol):
     """The object that serves requests to a name: a local or remote queue, or a wrapper that watches one.
 
-    ``read(task, busy, length)`` returns a record, or None for QZERO (an empty queue is so frequent that it is not
-    raised as an exception here); ``busy`` means that it must not wait. ``write(task, data, length)`` adds a record;
-    LENGTH is passed as the program gave it. ``delete(task)`` deletes all records. Each raises Condition and counts the
-    request.
-
-    Attributes:
-        name: the name of the queue.
-        read_ok, write_ok, delete_ok: the EIB fields after a successful request.
+    Each request raises Condition, and counts itself.
     """
 
     @property
-    def name(self) -> str: ...  # noqa: D102
+    def name(self) -> str:
+        """The name of the queue."""
+
     @property
-    def read_ok(self) -> Completion: ...  # noqa: D102
+    def read_ok(self) -> Completion:
+        """The EIB fields after a successful READQ TD."""
+
     @property
-    def write_ok(self) -> Completion: ...  # noqa: D102
+    def write_ok(self) -> Completion:
+        """The EIB fields after a successful WRITEQ TD."""
+
     @property
-    def delete_ok(self) -> Completion: ...  # noqa: D102
+    def delete_ok(self) -> Completion:
+        """The EIB fields after a successful DELETEQ TD."""
+
     @property
-    def read(self) -> Callable[[TaskData, bool, int | None], bytes | None]: ...  # noqa: D102
+    def read(self) -> Callable[[TaskData, bool, int | None], bytes | None]:
+        """``read(task, busy, length)`` returns a record; with ``busy`` it does not wait.
+
+        It returns None for QZERO: an empty queue is too frequent to be an exception here.
+        """
+
     @property
-    def write(self) -> Callable[[TaskData, bytes, int | None], None]: ...  # noqa: D102
+    def write(self) -> Callable[[TaskData, bytes, int | None], None]:
+        """``write(task, data, length)`` adds a record; LENGTH is passed as the program gave it."""
+
     @property
-    def delete(self) -> Callable[[TaskData], None]: ...  # noqa: D102
+    def delete(self) -> Callable[[TaskData], None]:
+        """``delete(task)`` deletes all records."""
 
 
 class ExtraFile(Protocol):

@@ -49,9 +49,6 @@ class IntervalAccount(Protocol):
         free_at: the value of ``gone`` at which the next control interval becomes free.
         peak: the most records since the last reset.
         peak_cis: the most control intervals in use since the last reset.
-        gone: the number of records that have left it permanently; the record at the head has the next number.
-        uncommitted: the changes of the unit of work that holds the write end, or None.
-        stored: the committed records.
     """
 
     ci_left: int
@@ -61,11 +58,16 @@ class IntervalAccount(Protocol):
     peak_cis: int
 
     @property
-    def gone(self) -> int: ...  # noqa: D102
+    def gone(self) -> int:
+        """The number of records that have left it permanently; the record at the head has the next number."""
+
     @property
-    def uncommitted(self) -> LogicalWork | None: ...  # noqa: D102
+    def uncommitted(self) -> LogicalWork | None:
+        """The changes of the unit of work that holds the write end, or None."""
+
     @property
-    def stored(self) -> VolatileQueue | DurableQueue: ...  # noqa: D102
+    def stored(self) -> VolatileQueue | DurableQueue:
+        """The committed records."""
 
 
 def check_size(longest: int, size: int, length: int | None = None) -> None:
