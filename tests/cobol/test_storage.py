@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from tdqsim.cics import Abend
 from tdqsim.cobol import storage_of
 from tdqsim.errors import TdqError
 
@@ -276,3 +277,32 @@ def test_the_local_storage_of_programs_that_a_command_leaves_is_freed(workshop):
     for _ in range(20):
         workshop.run("LEAVES")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 40_000  # KiB; all of them have 80 MB
+
+
+def test_local_storage_is_unchanged_at_an_abend_exit_and_new_in_the_next_task(workshop):
+    workshop.program(
+        "CHECKED",
+        """
+        01 N PIC S9(5) COMP-3.
+        01 B REDEFINES N PIC X(3).
+        LOCAL-STORAGE SECTION.
+        77 LS-A PIC X(3) VALUE 'new'.
+        """,
+        """
+        EXEC CICS HANDLE ABEND LABEL(GOT-IT) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-A) END-EXEC
+        MOVE 'old' TO LS-A
+        MOVE SPACES TO B
+        ADD 1 TO N
+        GOBACK.
+        GOT-IT.
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(LS-A) END-EXEC
+        IF EIBTASKN = 1 ADD 1 TO N END-IF
+        GOBACK.
+        """,
+    )
+    with pytest.raises(Abend, match="ASRA"):
+        workshop.run("CHECKED")
+    for _ in range(3):
+        workshop.run("CHECKED")
+    assert workshop.out() == [b"new", b"old"] * 4

@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "24"
+_FORMAT: Final = "26"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -62,6 +62,9 @@ _PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)
 """The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
 _LOCAL_STORAGE: Final = re.compile(r"^unsigned char\s+\*cob_local_ptr = NULL;", re.MULTILINE)
 """The address of LOCAL-STORAGE, which the compiler declares as a local variable of the program's function too."""
+_NEW_LOCAL_STORAGE: Final = re.compile(
+    r"^  /\* Allocate LOCAL storage \*/\n(.*?)^  /\* Initialize rest of program \*/$", re.MULTILINE | re.DOTALL
+)
 _NO_LOCAL_STORAGE: Final = "cob_local_ptr = NULL;"
 _CANCELLED: Final = "P_cancel:"
 _FREED: Final = """;
@@ -400,11 +403,12 @@ def _prepare(folder: Path, stem: str) -> list[int]:
             name = entry_symbol(program[1])
             if _RECURSIVE not in text:  # each run of such a program has a stack of its own
                 text = _PERFORMS.sub(partial(_kept_in_module, name), text)
-            text = _LOCAL_STORAGE.sub(_static_address(name), text)
+            text = _LOCAL_STORAGE.sub(_static_address(name, recursive=_RECURSIVE in text), text)
         path.write_text(text, "utf-8", "surrogateescape")
         declarations += text
     program_text = folder / f"{stem}.c"
     text, outcomes = with_outcomes(program_text.read_text("utf-8", "surrogateescape"), declarations)
+    text = _NEW_LOCAL_STORAGE.sub(r"if (DFH_NEW) {\n\1}", text)
     text = text.replace(_NO_LOCAL_STORAGE, "cob_local_ptr = dfh_outer;").replace(_CANCELLED, _CANCELLED + _FREED)
     program_text.write_text(text, "utf-8", "surrogateescape")
     return outcomes
@@ -420,12 +424,17 @@ def _kept_in_module(program: str, declaration: re.Match[str]) -> str:
     return f"static struct cob_frame {star}{own}{size};\n#undef {name}\n#define {name} {own}"
 
 
-def _static_address(program: str) -> str:
-    """The address of LOCAL-STORAGE; a program that CALLs itself has that of the outer run again when the inner ends."""
+def _static_address(program: str, *, recursive: bool) -> str:
+    """The address of LOCAL-STORAGE, and whether a run gets a new one.
+
+    A program that CALLs itself has that of the outer run again when the inner ends. Another program finds one when it
+    is entered again after a failure, to go to its abend exit.
+    """
     own = f"{LOCAL_SYMBOL}{program}"
     return (
-        f"static unsigned char *{own};\nunsigned char *dfh_outer = {own};\n"
-        f"#undef cob_local_ptr\n#define cob_local_ptr {own}"
+        f"static unsigned char *{own};\nunsigned char *dfh_outer = {own if recursive else 'NULL'};\n"
+        f"#undef cob_local_ptr\n#define cob_local_ptr {own}\n"
+        f"#undef DFH_NEW\n#define DFH_NEW {'1' if recursive else f'({own} == NULL)'}"
     )
 
 
