@@ -25,6 +25,7 @@ PAGES = {
     ),
     "log": ("streamHistory", "streamEvents"),
     "topology": ("getDefinitions",),
+    "statistics": ("getStatistics",),
     "faults": ("getFaults", "setFaults", "removeFaults"),
     "clock": ("getClock", "setClock"),
     "systems": ("listSystems", "getSystem", "listDataQueues", "executeClCommand"),
@@ -40,7 +41,7 @@ NO_PAGE = {
     "deleteDataQueue": "the CL line of the page of a system: DLTDTAQ",
     "installDataQueues": "the CL line of the page of a system: CRTDTAQ",
 }
-MISSING = {"takeSnapshot", "restoreSnapshot", "installDefinitions", "getStatistics", "listJobs", "getJobCards",
+MISSING = {"takeSnapshot", "restoreSnapshot", "installDefinitions", "listJobs", "getJobCards",
            "listSysoutDatasets", "printSysoutDataset"}  # fmt: skip
 """The operations that should have a page. Remove an operation here when its page is there, and add none."""
 

@@ -19,6 +19,7 @@ PAGES = {
     "regions/PAYREGN/log": "Log",
     "regions/PAYREGN/topology": "Topology",
     "regions/PAYREGN/timeline": "Time line",
+    "regions/PAYREGN/statistics": "Statistics",
     "regions/PAYREGN/faults": "Faults",
     "clock": "Clock",
     "systems": "IBM i systems",

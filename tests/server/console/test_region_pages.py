@@ -267,3 +267,16 @@ def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshot
         page.wait_for_timeout(300)
         page.screenshot(path=screenshots / f"incident-{width}-{scheme}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_the_statistics_have_the_counts_of_the_queues(browser, server):
+    for _time in range(2):
+        server.region.writeq_td("PHYQ", "counted")
+    server.region.readq_td("PHYQ")
+    found = next(each for each in server.region.statistics()["queues"] if each["name"].rstrip() == "PHYQ")
+    page = browser.open("regions/PAYREGN/statistics", "Statistics")
+    row = rows(page, "Statistics of queues").filter(has_text="PHYQ")
+    row.get_by_role("link", name="PHYQ").wait_for()
+    cells = [each.inner_text() for each in row.get_by_role("cell").all()]
+    assert cells[1:5] == ["INTRA", str(found["writes"]), str(found["reads"]), "0"]
+    rows(page, "Statistics of DFHINTRA").filter(has_text="control intervals").get_by_text("100,000").wait_for()

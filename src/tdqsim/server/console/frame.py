@@ -49,7 +49,8 @@ _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 _PAGES: Final = (
     ("queues", "Queues"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("units", "Units of work"),
-    ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"), ("timeline", "Time line"), ("faults", "Faults"),
+    ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"), ("timeline", "Time line"),
+    ("statistics", "Statistics"), ("faults", "Faults"),
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from tdqsim.server.console.pages import (
     overview,
     queue,
     queues,
+    statistics,
     systems,
     tasks,
     timeline,
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["add_pages"]
 
 _PAGES = (
-    overview, clock, queues, queue, incidents, incident, tasks, units, commands, log, topology, timeline, faults,
-    systems, data_queue,
+    overview, clock, queues, queue, incidents, incident, tasks, units, commands, log, topology, timeline, statistics,
+    faults, systems, data_queue,
 )  # fmt: skip
 
 
