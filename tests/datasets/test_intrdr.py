@@ -8,6 +8,7 @@ import pytest
 
 from tdqsim.core.codepage import codepage
 from tdqsim.datasets import (
+    DatasetIOError,
     DatasetNotOpen,
     DsnameError,
     InternalReader,
@@ -66,6 +67,57 @@ def test_control_records(log):
     submit(reader, "//CHECKED JOB", "/*SCAN", "//S EXEC PGM=X", "//PLAIN JOB", "/*JOBPARM ROOM=1")
     reader.close()
     assert [(job.name, job.scan_only, len(job.cards)) for job in log] == [("CHECKED", True, 2), ("PLAIN", False, 2)]
+
+
+@pytest.mark.rule("DS-INTRDR-CONTROL", "DS-INTRDR-PURGE")
+@pytest.mark.parametrize("kept", ["memory", "directory"])
+def test_purge_without_a_job_deletes_the_job_before_it(tmp_path, kept):
+    log = JobLog(lambda: 77, root=tmp_path / "jobs" if kept == "directory" else None)
+    other, reader = InternalReader(log), InternalReader(log)
+    submit(reader, "/*PURGE", "//ONE JOB", "//TWO JOB", "/*EOF", "/*DEL")  # no job to purge; no job to delete
+    submit(other, "//OTHER JOB", "/*EOF")
+    assert names(log) == [("ONE", 1), ("TWO", 1), ("OTHER", 1)]
+    submit(reader, "/*PURGE", "/*PURGE")  # the job before the second one is deleted already
+    assert names(log) == [("ONE", 1), ("OTHER", 1)]
+    for control in ("/*DEL", "/*PURGE"):
+        submit(reader, "//THREE JOB", "/*EOF", "//GONE JOB", control, "/*PURGE")  # the job before it is GONE
+    submit(other, "//FOUR JOB", "/*EOF")
+    assert [(job.id, job.name) for job in log] == [
+        ("JOB00001", "ONE"), ("JOB00003", "OTHER"), ("JOB00004", "THREE"), ("JOB00005", "THREE"), ("JOB00006", "FOUR"),
+    ]  # fmt: skip
+    assert (len(log), log[1].name) == (5, "OTHER")
+    submit(InternalReader(log), "/*PURGE")  # another stream
+    assert len(log) == 5
+
+
+@pytest.mark.rule("DS-INTRDR-PURGE-TAKEN")
+def test_purge_leaves_a_job_that_a_handler_has_received(log):
+    taken = []
+    log.on_submit = lambda job: taken.append(job.name)
+    reader = InternalReader(log)
+    submit(reader, "//TAKEN JOB", "/*EOF", "/*PURGE")
+    assert (taken, names(log)) == (["TAKEN"], [("TAKEN", 1)])
+
+    def fail(_job):
+        raise ValueError("no")
+
+    log.on_submit = None
+    submit(reader, "//KEPT JOB", "/*EOF")
+    log.on_submit = fail
+    with pytest.raises(ValueError, match="no"):
+        submit(reader, "//FAILED JOB", "/*EOF")
+    submit(reader, "/*PURGE")  # the job before it is FAILED, not KEPT
+    assert names(log) == [("TAKEN", 1), ("KEPT", 1), ("FAILED", 1)]
+
+
+def test_a_job_whose_file_cannot_be_deleted_is_an_error(tmp_path):
+    log = JobLog(lambda: 77, root=tmp_path / "jobs")
+    reader = InternalReader(log)
+    submit(reader, "//ONE JOB", "/*EOF")
+    (tmp_path / "jobs" / "JOB00001").unlink()
+    (tmp_path / "jobs" / "JOB00001" / "file").mkdir(parents=True)
+    with pytest.raises(DatasetIOError, match="job ONE cannot be deleted"):
+        submit(reader, "/*PURGE")
 
 
 def test_cards_outside_a_job_are_counted_and_dropped(log, caplog):

@@ -193,7 +193,10 @@ MESSAGES = """
     XCL9005 Function did not complete. Contact your service provider.
     CPF2103 Library &1 already exists in library list.
     CPF2104 Library &1 not removed from the library list.
+    CPF210D Library &1 in use.
     CPF2111 Library &1 already exists.
+    CPF2161 Cannot delete some objects in library &1.
+    CPF2167 Library &1 on library list and cannot be deleted.
     CPF2125 No objects deleted.
     CPF2204 User profile &1 not found.
     CPF2214 User profile &1 already exists.
@@ -429,8 +432,8 @@ def test_system_values():
     columns = ("name", "type", "length", "least", "most", "value")
     expected = """
         QPWDLVL/B/4/0/4/3 QPWDMINLEN/B/4/1/128/1 QPWDMAXLEN/B/4/1/128/128 QPWDRQDDGT/C/1/0/1/0 QPWDLMTAJC/C/1/0/1/0
-        QPWDLMTREP/C/1/0/2/0 QMAXSIGN/C/6/1/25/3 QCCSID/B/4///=ccsid QDATE/C/7///=%C%y%m%d QTIME/C/9///=%H%M%S%f
-        QCENTURY/C/1///=%C QYEAR/C/2///=%y QMONTH/C/2///=%m QDAY/C/3///=%d QHOUR/C/2///=%H QMINUTE/C/2///=%M
+        QPWDLMTREP/C/1/0/2/0 QMAXSIGN/C/6/1/25/3 QLIBLCKLVL/C/1/0/1/1 QCCSID/B/4///=ccsid QDATE/C/7///=%C%y%m%d
+        QTIME/C/9///=%H%M%S%f QCENTURY/C/1///=%C QYEAR/C/2///=%y QMONTH/C/2///=%m QDAY/C/3///=%d QHOUR/C/2///=%H QMINUTE/C/2///=%M
         QSECOND/C/2///=%S QUTCOFFSET/C/5///=%z QDATFMT/C/3///=date_format QSYSLIBL/C/150///=libraries SYSNAME/C/8///=name
     """
     assert ["/".join(row[column] for column in columns) for row in table("ibmi_system_values")] == expected.split()

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import tdqsim
-from tdqsim.ibmi import System
+from tdqsim.ibmi import EscapeMessage, System
 from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
@@ -23,9 +23,17 @@ class Boom(KeyboardInterrupt):
     """What is raised."""
 
 
+def delete_some(system: System, job: Any) -> None:
+    """DLTLIB of a library with an object that another job locks."""
+    system.job("B", "QSECOFR").alcobj([("APPLIB/PLAIN", "*SHRRD")])
+    with suppress(EscapeMessage):
+        job.dltlib("APPLIB")
+
+
 COMMANDS: dict[str, Callable[[System, Any], object]] = {
     "CRTLIB": lambda system, _job: system.crtlib("NEWLIB"),
     "DLTLIB": lambda system, _job: system.dltlib("OLDLIB"),
+    "DLTLIB SOME": delete_some,
     "CRTUSRPRF": lambda system, _job: system.crtusrprf("ANNA"),
     "CHGUSRPRF": lambda system, _job: system.chgusrprf("BERT", status="*DISABLED", pwdexp=True),
     "GRTOBJAUT": lambda _system, job: job.grtobjaut("APPLIB/KEYED", ["BERT", "*PUBLIC"], "*USE"),

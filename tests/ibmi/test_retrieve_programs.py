@@ -148,7 +148,7 @@ def test_system_values():
 
 
 def test_system_values_that_can_be_set(system):
-    assert (system.values["QPWDLVL"], len(system.values), min(system.values)) == (3, 7, "QMAXSIGN")
+    assert (system.values["QPWDLVL"], len(system.values), min(system.values)) == (3, 8, "QLIBLCKLVL")
     for name, value in (("QPWDLVL", 5), ("QMAXSIGN", 0), ("QPWDMINLEN", "6"), ("QPWDRQDDGT", True), ("QCCSID", 37)):
         with pytest.raises(ParameterError, match=name):
             system.values[name] = value

@@ -42,7 +42,7 @@ def anna(system):
 # -- libraries --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.rule("DTAQ-LIB-DELETE")
+@pytest.mark.rule("DTAQ-LIB-DELETE", "DTAQ-LIB-DELETE-OBJECTS")
 @pytest.mark.parametrize("by", ["system", "job"])
 def test_a_library_goes_with_everything_in_it(system, officer, by):
     officer.crtlib("L1")
@@ -79,14 +79,100 @@ def test_a_library_that_must_stay_stays_whole(system, officer, anna):
         expect_rule("DTAQ-LIB-DELETE-SYSTEM", officer.dltlib, name)
         with pytest.raises(TdqError, match="belongs to the system"):
             system.dltlib(name)
-    anna.alcobj([("L1/B", "*SHRRD")])
-    with pytest.raises(EscapeMessage, match="CPF2114"):
-        officer.dltlib("L1")
     with pytest.raises(EscapeMessage, match="CPF2110"):
         officer.dltlib("NOLIB")
     with pytest.raises(EscapeMessage, match="CPF2111"):
         officer.crtlib("L1")
     assert len(system.libraries["L1"].objects) == 2
+
+
+@pytest.mark.rule("DTAQ-LIB-DELETE-SOME", "DTAQ-LIB-DELETE-SOME-ID")
+def test_objects_that_cannot_be_deleted_stay_and_so_does_the_library(system, officer, anna):
+    anna.crtlib("L1")
+    officer.crtdtaq("L1/LOCKED", maxlen=5, aut="*ALL")
+    officer.crtdtaq("L1/FREE", maxlen=5, aut="*ALL", force="*YES")
+    officer.crtdtaq("L1/OTHERS", maxlen=5, aut="*CHANGE")
+    officer.crtjrn("L1/JRN")
+    officer.alcobj([("L1/LOCKED", "*SHRRD")])
+    anna.alcobj([("L1/FREE", "*EXCL")])  # its own lock does not matter
+    waiting = system.start(lambda own: own.qrcvdtaq("L1/FREE", wait=-1))
+    system.dispatcher.run_ready()
+    error = expect_rule("DTAQ-LIB-DELETE-SOME-ID", anna.dltlib, "L1")
+    assert [(one.message_id, one.kind) for one in error.diagnostics] == [
+        ("CPF9503", "diagnostic"), ("CPF2189", "diagnostic"), ("CPF2189", "diagnostic"),
+    ]  # fmt: skip
+    assert [one.text.split()[-3] for one in error.diagnostics[:1]] == ["LOCKED"]
+    assert error.rule == "DTAQ-LIB-DELETE-SOME-ID"
+    assert anna.joblog[-3:] == list(error.diagnostics)
+    assert waiting.exception.message_id == "CPF9805"
+    assert sorted(name for _, name in system.libraries["L1"].objects) == ["JRN", "LOCKED", "OTHERS"]
+    officer.dlcobj([("L1/LOCKED", "*SHRRD")])
+    with pytest.raises(EscapeMessage, match="CPF2161"):
+        anna.dltlib("L1")
+    assert sorted(name for _, name in system.libraries["L1"].objects) == ["JRN", "OTHERS"]
+    with pytest.raises(EscapeMessage, match="CPF2161"):  # nothing more can be deleted
+        anna.dltlib("L1")
+    officer.grtobjaut("L1/OTHERS", "ANNA", "*OBJEXIST")
+    with pytest.raises(EscapeMessage, match="CPF2161"):
+        anna.dltlib("L1")
+    assert [name for _, name in system.libraries["L1"].objects] == ["JRN"]
+    officer.dltlib("L1")
+    assert "L1" not in system.libraries
+
+
+def test_what_stays_of_a_library_is_there_after_a_restart(tmp_path):
+    with System("SYS1", tmp_path / "store") as system, system.job(user="QSECOFR") as job, system.job() as other:
+        system.crtlib("L1")
+        for name in ("GONE", "KEPT"):
+            job.crtdtaq(f"L1/{name}", maxlen=5, force="*YES")
+            job.qsnddtaq(f"L1/{name}", data=b"x")
+        job.crtjrn("L1/JRN")
+        job.strjrnobj("L1/KEPT", "L1/JRN")
+        other.alcobj([("L1/KEPT", "*SHRRD")])
+        with pytest.raises(EscapeMessage, match="CPF2161"):
+            job.dltlib("L1")
+        assert not next(system.queues()).journal  # the journal could be deleted
+    with System("SYS1", tmp_path / "store") as system, system.job() as job:
+        assert [name for _, name in system.libraries["L1"].objects] == ["KEPT"]
+        assert (next(system.queues()).journal, job.qrcvdtaq("KEPT", "L1").data) == (0, b"x")
+
+
+@pytest.mark.rule("DTAQ-LIB-DELETE-LISTED")
+@pytest.mark.parametrize("part", ["current", "user"])
+def test_a_library_in_the_jobs_own_list_is_not_deleted(system, officer, part):
+    system.values["QLIBLCKLVL"] = 0
+    officer.crtlib("L1")
+    officer.crtdtaq("L1/Q", maxlen=5)
+    officer.chgcurlib("L1") if part == "current" else officer.addlible("L1")
+    expect_rule("DTAQ-LIB-DELETE-LISTED", officer.dltlib, "L1")
+    assert len(system.libraries["L1"].objects) == 1
+    officer.chgcurlib("*CRTDFT") if part == "current" else officer.rmvlible("L1")
+    officer.dltlib("L1")
+    assert "L1" not in system.libraries
+
+
+@pytest.mark.rule("DTAQ-LIB-DELETE-LOCKED")
+def test_a_library_in_another_jobs_list_is_not_deleted_unless_qliblcklvl_is_0(system, officer, anna):
+    for name in ("L1", "L2", "L3"):
+        officer.crtlib(name)
+        officer.crtdtaq(f"{name}/Q", maxlen=5)
+    anna.addlible("L1")
+    anna.chgcurlib("L2")
+    for name in ("L1", "L2"):
+        error = expect_rule("DTAQ-LIB-DELETE-LOCKED", officer.dltlib, name)
+        assert error.rule == "DTAQ-LIB-DELETE-LOCKED"
+        assert len(system.libraries[name].objects) == 1
+    officer.dltlib("L3")
+    system.values["QLIBLCKLVL"] = 0
+    officer.dltlib("L1")
+    with pytest.raises(EscapeMessage, match="CPF9807"):
+        anna.qrcvdtaq("NONE", "*LIBL")
+    system.values["QLIBLCKLVL"] = 1
+    with pytest.raises(EscapeMessage, match="CPF210D"):
+        officer.dltlib("L2")
+    anna.end()
+    officer.dltlib("L2")
+    assert not {"L1", "L2", "L3"} & system.libraries.keys()
 
 
 def test_a_deleted_library_stays_away_over_a_restart(tmp_path):

@@ -50,6 +50,7 @@ def served_with(machine: Machine | None) -> Served:
 
     def fill() -> None:
         number, user, name = DEFAULTS["JOB"].split("/")
+        system.values["QLIBLCKLVL"] = 0  # otherwise the case DTAQ-XCL-KNOWN is left out
         system.crtusrprf(user)
         system.job(name, user, number)
         system.connect(LOCATION, system)

@@ -1,7 +1,9 @@
 """The internal reader: the records written to it are JCL, which it collects into jobs.
 
 A job is submitted at the next JOB card, at ``/*EOF``, or at close. ``/*DEL`` and ``/*PURGE`` discard the job that is
-being collected, ``/*SCAN`` marks it as one that is only checked. In-stream data after ``DD DATA`` may contain cards
+being collected, ``/*SCAN`` marks it as one that is only checked. ``/*PURGE`` without a job that is being collected
+deletes the job before it in the stream: if this reader submitted it, it is removed from the log, unless a handler
+(``JobLog.on_submit``) has taken it. In-stream data after ``DD DATA`` may contain cards
 that begin with ``//``; they are data up to the delimiter. Cards before the first JOB card belong to no job and are
 dropped, as in JES; they are counted, and the first of them is logged.
 
@@ -22,7 +24,7 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb
 from tdqsim.datasets.errors import RecordError, SpaceExhausted
 from tdqsim.datasets.jobcard import read_card, with_user
-from tdqsim.datasets.jobs import Cards, JobLog
+from tdqsim.datasets.jobs import Cards, JobLog, SubmittedJob
 from tdqsim.datasets.writer import DatasetWriter
 
 __all__ = ["InternalReader"]
@@ -58,6 +60,7 @@ class InternalReader(DatasetWriter):
         self._name = self._owner = self._delimiter = ""
         self._cards: list[bytes] = []
         self._scan_only = self._in_statement = False
+        self._previous: SubmittedJob | None = None
 
     def put(self, record: bytes) -> None:
         """Accept one card of 1-254 bytes.
@@ -141,7 +144,15 @@ class InternalReader(DatasetWriter):
         elif control == "EOF":
             self._submit(self._finish())
         else:
-            self._finish()
+            self._discard(purge=control == "PURGE")
+
+    def _discard(self, *, purge: bool) -> None:
+        """Discard the job that is being collected. If there is none and ``purge`` is set, delete the job before it."""
+        collecting, previous = self._finish() is not None, self._previous
+        if not collecting and purge and previous is not None:
+            self._log.purge(previous)
+        if collecting or purge:
+            self._previous = None  # the job before is now one that was discarded or deleted
 
     def _begin(self, name: str, record: bytes) -> None:
         # Begin the new job before submitting the old one: if its handler raises an exception, this card is not lost.
@@ -164,7 +175,9 @@ class InternalReader(DatasetWriter):
 
     def _submit(self, finished: Cards | None) -> None:
         if finished is not None:
-            self._log.take(finished, self._page)
+            self._previous = None
+            job = self._log.take(finished, self._page)
+            self._previous = job if self._log.on_submit is None else None
 
     def _finish(self) -> Cards | None:
         """Return the collected job and reset the reader; None when no job was being collected."""

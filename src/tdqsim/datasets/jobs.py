@@ -120,12 +120,24 @@ class JobLog:
             self.on_submit(job)
         return job
 
+    def purge(self, job: SubmittedJob) -> None:
+        """Delete a job from the log; it need not be there any more. This log does not use its number again.
+
+        Raises:
+            DatasetFault: its file cannot be deleted.
+        """
+        if self._root is None:
+            self._kept = [each for each in self._kept if each.number != job.number]
+            return
+        try:
+            (self._root / job.id).unlink(missing_ok=True)
+        except OSError as error:
+            raise DatasetIOError(self._root, f"job {job.name} cannot be deleted: {error.strerror}") from error
+
     def _next_number(self) -> int:
         """Return the next number; read the directory the first time, and when another process has added a job."""
-        if self._root is None:
-            return len(self._kept) + 1
         number = self._last + 1
-        if self._last == 0 or (self._root / f"JOB{number:05d}").exists():
+        if self._root is not None and (self._last == 0 or (self._root / f"JOB{number:05d}").exists()):
             number = max(self._last, *self._numbers(), 0) + 1
         self._last = number
         return number

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS
+from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
 from tdqsim.ibmi._job_core import JobCore
-from tdqsim.ibmi._names import object_name
-from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, described, new_name
+from tdqsim.ibmi._names import object_name, object_values
+from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, SystemObject, described, new_name
+from tdqsim.ibmi.messages import Message
 
 __all__ = ["addlible", "chgcurlib", "chglibl", "crtlib", "dltlib", "rmvlible"]
 
@@ -46,13 +47,17 @@ def crtlib(job: JobCore, lib: str, *, aut: str = "*CHANGE", crtaut: str = "*CHAN
 def dltlib(job: JobCore, lib: str) -> None:
     """Delete a library and everything in it; a receive that waits at a queue in it ends with CPF9805.
 
+    Objects that another job locks, and objects for which the user lacks ``*OBJEXIST``, are not deleted, and the library
+    then stays too; the other objects are deleted, in one commit.
+
     Args:
         lib: the library.
 
     Raises:
-        EscapeMessage: CPF2110 it does not exist, CPF2129 it belongs to the system, CPF2182 not authorized to it,
-            CPF2189 not authorized to an object in it, CPF2114 another job holds a lock on an object in it. Nothing is
-            deleted.
+        EscapeMessage: CPF2161 some objects and the library stay, and ``diagnostics`` name each object, with CPF2189 or
+            CPF9503. In all other cases nothing is deleted: CPF2110 the library does not exist, CPF2129 it belongs to
+            the system, CPF2167 it is in the job's library list, CPF2182 not authorized to it, CPF210D it is in the
+            library list of another active job, and the system value QLIBLCKLVL is 1.
     """
     job.begin("DLTLIB", "", lib)
     name = new_name(lib, "lib")
@@ -61,16 +66,40 @@ def dltlib(job: JobCore, lib: str) -> None:
         job.fail("CPF2110", name)
     if name in SHIPPED_LIBRARIES:
         job.fail("CPF2129", name)
+    if name in job.library_list():
+        job.fail("CPF2167", name)
     if "OBJEXIST" not in job.granted(library):
         job.fail("CPF2182", name)
-    for one in library.objects.values():
-        if "OBJEXIST" not in job.granted(one):
-            job.fail_for("CPF2189", one)
-        if any(lock.job is not job for lock in one.locks):
-            job.fail_for("CPF2114", one)
+    if _locked_by_list(job, name):
+        job.fail("CPF210D", name, rule="DTAQ-LIB-DELETE-LOCKED")
+    obstacles = {one: _obstacle(job, one) for one in library.objects.values()}
+    kept = tuple(each for each in obstacles.values() if each is not None)
+    if kept:
+        job.system.objects.remove_several([one for one, each in obstacles.items() if each is None], library, job)
+        job.log(*kept)
+        job.give_turn()
+        job.fail("CPF2161", name, rule="DTAQ-LIB-DELETE-SOME-ID", diagnostics=kept)
     job.system.objects.dltlib(name, job=job)
     job.log(job.message("CPC2194", name))
     job.give_turn()
+
+
+def _locked_by_list(job: JobCore, name: str) -> bool:
+    """Whether QLIBLCKLVL has active jobs lock the libraries in their lists, and another job's list has this one."""
+    jobs = job.system.jobs.values() if job.system.values["QLIBLCKLVL"] else ()
+    return any(name in each._core.library_list() for each in jobs)
+
+
+def _obstacle(job: JobCore, one: SystemObject) -> Message | None:
+    """The diagnostic message about an object that the job cannot delete, or None."""
+    if "OBJEXIST" not in job.granted(one):
+        message_id = OPERATIONS["DLTDTAQ"].object_message
+    elif any(lock.job is not job for lock in one.locks):
+        message_id = OPERATIONS["DLTDTAQ"].lock_message
+    else:
+        return None
+    sent = job.message(message_id, *object_values(message_id, one.name, one.library, one.type))
+    return sent._replace(kind="diagnostic")
 
 
 @declare("CHGCURLIB")

@@ -159,14 +159,17 @@ class JobCore(JobData):
             return self.message(message_id, *values)
         return machine_message(other, message_id, values, self.page)
 
-    def fail(self, message_id: str, *values: str | int, rule: str = "") -> NoReturn:
+    def fail(
+        self, message_id: str, *values: str | int, rule: str = "", diagnostics: tuple[Message, ...] = ()
+    ) -> NoReturn:
         """End the command with an escape message: its id in the message file, and the values of its variables.
 
-        ``rule`` is the id of the rule, where a machine.yaml may give another message for it.
+        ``rule`` is the id of the rule, where a machine.yaml may give another message for it. ``diagnostics`` are the
+        messages that were sent before and give the cause.
         """
         sent = self.ruled(message_id, *values, rule=rule)
         self._note_failure(sent.message_id)
-        raise EscapeMessage(sent, rule=rule)
+        raise EscapeMessage(sent, diagnostics, rule)
 
     def fail_for(self, message_id: str, target: SystemObject, rule: str = "") -> NoReturn:
         """End the command with an escape message about an object."""

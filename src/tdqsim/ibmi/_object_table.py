@@ -260,6 +260,11 @@ class ObjectTable:
         """Delete an object in one commit, and wake the jobs that wait for it."""
         self._remove([one], holder or self.libraries[one.library], job, also)
 
+    def remove_several(self, objects: Sequence[SystemObject], holder: Library, job: JobData | None = None) -> None:
+        """Delete objects of one library in one commit, and wake the jobs that wait for them."""
+        if objects:
+            self._remove(objects, holder, job)
+
     def _remove(
         self, objects: Sequence[SystemObject], holder: Library, job: JobData | None, also: Sequence[Work] = (), *,
         and_library: bool = False,
@@ -281,6 +286,8 @@ class ObjectTable:
                 one.deleted = True
                 if isinstance(one, DataQueue) and one.held is not None:
                     one.held.promised.clear()
+                elif isinstance(one, Journal):
+                    one.entries = None
             for one in objects:
                 holder.objects.pop((one.type, one.name), None)
             if and_library:

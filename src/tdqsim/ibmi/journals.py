@@ -53,12 +53,11 @@ class Journal(SystemObject):
         self.entries = durable.queue(name) or durable.create_queue(name)
 
     def drop(self) -> Work | None:
-        """The work that removes the stored entries when the journal is deleted."""
+        """The work that removes the stored entries when the journal is deleted; None if they are not connected."""
         if self.entries is None:
             return None
         work = self.entries.work()
         work.drop()
-        self.entries = None
         return work
 
     def read(self) -> Iterator[JournalEntry]:

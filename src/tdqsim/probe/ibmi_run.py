@@ -43,6 +43,7 @@ class _Left(Exception):
 def example_system(machine: Machine | Path | str | None = None) -> System:
     """A system with what the cases need: two users, a job of the other one, and a link to itself."""
     system = System("TDQPROBE", machine=machine)
+    system.values["QLIBLCKLVL"] = 0  # the case DTAQ-XCL-KNOWN deletes a library that is in the list of another job
     for user in (_USER, DEFAULTS["USER2"]):
         system.crtusrprf(user)
     number, user, name = DEFAULTS["JOB"].split("/")

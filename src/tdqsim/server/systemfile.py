@@ -77,7 +77,7 @@ class SystemFile(BaseModel):
         definitions: files with data queues.
         libraries: libraries to create in addition to those of the definitions.
         commands: CL commands that are run, in order, when the system is created.
-        system_values: values for sign-on, such as QPWDLVL and QMAXSIGN; others have their defaults.
+        system_values: values such as QPWDLVL, QMAXSIGN and QLIBLCKLVL; others have their defaults.
         machine: the machine.yaml with the message ids of a real machine; empty for none.
     """
 
