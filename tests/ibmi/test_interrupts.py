@@ -23,11 +23,10 @@ class Boom(KeyboardInterrupt):
     """What is raised."""
 
 
-def delete_some(system: System, job: Any) -> None:
+def delete_some(_system: System, job: Any) -> None:
     """DLTLIB of a library with an object that another job locks."""
-    system.job("B", "QSECOFR").alcobj([("APPLIB/PLAIN", "*SHRRD")])
     with suppress(EscapeMessage):
-        job.dltlib("APPLIB")
+        job.dltlib("OLDLIB")
 
 
 COMMANDS: dict[str, Callable[[System, Any], object]] = {
@@ -86,6 +85,9 @@ def begun(place: Path) -> tuple[System, Any]:
     system.crtlib("OLDLIB")
     job = system.job("A", "QSECOFR")
     job.crtdtaq(dtaq="OLDLIB/OLD", maxlen=10)
+    job.crtdtaq(dtaq="OLDLIB/HELD", maxlen=10)
+    job.crtjrn("OLDLIB/JRN")
+    system.job("B", "QSECOFR").alcobj([("OLDLIB/HELD", "*SHRRD")])
     job.crtdtaq(dtaq="APPLIB/PLAIN", maxlen=10)
     job.crtdtaq(dtaq="APPLIB/KEYED", maxlen=10, seq="*KEYED", keylen=2, force="*YES")
     job.crtjrn("APPLIB/JRN")
