@@ -118,7 +118,7 @@ def test_every_command_of_a_queue_s_life(served, client):
         ("GRTOBJAUT OBJ(Q1) OBJTYPE(*DTAQ) USER(BERT *PUBLIC) AUT(*USE *ADD)", "CPC2201"),
         ("RVKOBJAUT Q1 *DTAQ BERT *ALL", "CPC2202"), ("MOVOBJ TESTLIB/Q1 *DTAQ OTHER", "CPC2193"),
         ("RNMOBJ OBJ(OTHER/Q1) OBJTYPE(*DTAQ) NEWOBJ(QX)", "CPC2192"), ("DLTDTAQ TESTLIB/Q*", "CPC2191"),
-        ("DLTLIB TESTLIB", "CPC2194"),
+        ("CHGLIBL OTHER CURLIB(*CRTDFT)", "CPC2101"), ("DLTLIB TESTLIB", "CPC2194"),
     ]  # fmt: skip
     for text, completion in done:
         code, sent = run(client, text)
