@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import Abend, Region, Task
-from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.cics import Sysplex
 from tdqsim.cli import main
 from tdqsim.client import Client
 from tdqsim.job import importable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Region, define_tdqueue, define_transaction
-from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.cics import Abend
 from tdqsim.definitions import define_tranclass
 from tests.rules import expect_rule
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Condition, Region, define_tdqueue, define_transaction
-from tdqsim.cics import Access, AccessList
-from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.cics import Abend, Access, AccessList
 from tdqsim.errors import DefinitionError, UsageError
 from tests.rules import expect_rule
 
