@@ -154,3 +154,24 @@ def test_a_start_that_was_interrupted_lets_the_store_go(tmp_path: Path, every: b
             system.close()
         with System("PROD", tmp_path / "store") as again:
             assert "APPLIB" in again.libraries, interrupt.where
+
+
+def test_a_lock_whose_taking_was_interrupted_goes_with_its_job() -> None:
+    lock = [("APPLIB/Q", "*EXCL")]
+    with System("PROD") as system:
+        system.crtlib("APPLIB")
+        system.job("A").crtdtaq(dtaq="APPLIB/Q", maxlen=10)
+        first = system.job("B")
+        first.alcobj(lock)  # what runs once in a process has run by now
+        first.end()
+        for number in range(1, 1000):
+            job, interrupt = system.job("C"), RaiseAt(number, Boom, PACKAGE)
+            with suppress(Boom), interrupt:
+                job.alcobj(lock)
+            job.end()
+            other = system.job("D")
+            other.alcobj(lock)
+            other.end()
+            if interrupt.where is None:
+                break
+        assert 20 < number < 999

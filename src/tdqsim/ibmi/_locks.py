@@ -42,11 +42,12 @@ class Locks:
         self._states.setdefault(held.state, {})[held] = None
 
     def take_away(self, held: HeldLock, times: int = 1) -> None:
-        """Release a lock this many times."""
-        if self._counts[held] > times:
+        """Release a lock this many times; one whose taking was interrupted is released as far as it was taken."""
+        if self.count(held) > times:
             self._counts[held] -= times
         else:
-            del self._counts[held], self._states[held.state][held]
+            self._counts.pop(held, None)
+            self._states.get(held.state, {}).pop(held, None)
 
     def against(self, state: str) -> Iterator[HeldLock]:
         """The locks that conflict with a state."""
