@@ -25,7 +25,7 @@ from tests.interrupts import RaiseAt
 
 PACKAGE = str(Path(tdqsim.__file__).parent)
 DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
-SAMPLE = 3
+SAMPLE = 2
 """So many of a command's lines by default, other ones for each durability; all of them in the slow test."""
 
 

@@ -417,6 +417,7 @@ def machine(examples: int, steps: int, **more: Any) -> Callable[..., Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_planted_bug_is_found_and_told_as_a_script(monkeypatch):
     """Nothing is given back to PHYSICAL queues; the script that is printed fails as the machine did."""
     monkeypatch.setattr(restart, "give_back_reads", lambda _region: None)
