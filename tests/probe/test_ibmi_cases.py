@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import random
+import sys
 from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from tdqsim.definitions.machine import Machine, MachineAnswer, load_machine
-from tdqsim.errors import DefinitionError
+from tdqsim.errors import DefinitionError, ExtraMissing
 from tdqsim.facts import rules
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi._machine import RULES_WITH_MESSAGE
+from tdqsim.probe import compare_with_simulator
 from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
 from tdqsim.probe.comparing import compare
 from tdqsim.probe.ibmi_cases import cases, not_tried
@@ -165,3 +167,9 @@ def test_the_variables_of_a_message_of_a_machine() -> None:
         ids = [each.value.message_id for each in (empty, full, order)]
     assert ids == ["CPF950A", "CPF9501", "CPX0001"]
     assert (full.value.message_data[:10], order.value.text) == ("Q         ".encode("cp037"), "")
+
+
+def test_a_comparison_without_the_extra_says_which_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tdqsim.probe.ibmi_run", None)  # as where a package that it imports is missing
+    with pytest.raises(ExtraMissing, match=r"tdqsim\[serve\]"):
+        compare_with_simulator(Answers("IBMI", "7.5", ()))
