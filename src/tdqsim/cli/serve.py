@@ -17,6 +17,15 @@ __all__ = ["app"]
 
 app = typer.Typer()
 
+DebugPort = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        max=65535,
+        help="Let debuggers of COBOL programs (DAP) connect to this port of 127.0.0.1; 0 for any free port.",
+    ),
+]
+
 
 @app.command()
 def serve(
@@ -49,14 +58,7 @@ def serve(
             metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
         ),
     ] = None,
-    debug_port: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            max=65535,
-            help="Let debuggers of COBOL programs (DAP) connect to this port of 127.0.0.1; 0 for any free port.",
-        ),
-    ] = None,
+    debug_port: DebugPort = None,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,
@@ -84,14 +86,7 @@ def serve(
     if (certificate is None) != (key is None):
         raise InputError("give --certificate and --key together")
     config = changed(
-        config,
-        address=address,
-        port=port,
-        debug=debug_port,
-        users=users,
-        tls=tls,
-        certificate=certificate,
-        key=key,
+        config, address=address, port=port, debug=debug_port, users=users, tls=tls, certificate=certificate, key=key
     )
     code = serve_all(
         config,

@@ -42,7 +42,7 @@ from tdqsim.cobol.program_commands import (
     refused,
 )
 from tdqsim.cobol.sql_answers import answer_sql, end_cursors, unanswered
-from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, give
+from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, first_answer, give
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import EIBFN
 
@@ -524,14 +524,14 @@ def answers(level: Level, plan: Plan, rows: Sequence[int]) -> bool:
     settings = level.settings
     options = options_of(declared, Areas(level.libcob, rows, declared.written))
     words = _all_words(declared) if settings.stubs else frozenset()
-    # every stub is asked, because each counts the commands that it fits
     taking = [each for each in settings.stubs if isinstance(each, Stub) and each.takes(level, words, options)]
-    answer: object = NotImplemented
-    for stub in taking:
-        stub.calls.append({word: None if area is None else area.read() for word, area in options.items()})
-        answer = stub.answer if isinstance(stub.answer, StubAnswer) else stub.answer(options, level)
-        if answer is not NotImplemented:
-            break
+    answer = first_answer(
+        taking,
+        StubAnswer,
+        lambda: {word: None if area is None else area.read() for word, area in options.items()},
+        options,
+        level,
+    )
     name = next((name for name in plan.names if name in settings.verbs), "")
     if answer is NotImplemented and name:
         answer = settings.verbs[name](options, level)

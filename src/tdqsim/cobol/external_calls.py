@@ -19,7 +19,7 @@ from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import HEADING, STAND_INS
 from tdqsim.cobol.fields import FLOOR, Areas
 from tdqsim.cobol.sql_values import ArgumentValue, CobolArgument, argument, is_value
-from tdqsim.cobol.stubs import Answered, AnyStub, Unserved
+from tdqsim.cobol.stubs import Answered, AnyStub, Unserved, first_answer
 from tdqsim.cobol.translate import ProgramCall
 from tdqsim.errors import UsageError
 
@@ -179,12 +179,7 @@ def answer_call(level: Answered, number: int) -> None:
     rows = unpack_from(f"{5 * count}q", table, HEADING * _SIZE)
     call = ExternalCall(name, place, written, Areas(level.libcob, rows, written), level)
     taking = [each for each in level.settings.stubs if isinstance(each, CallStub) and each.takes(call)]
-    answer: object = NotImplemented
-    for stub in taking:
-        stub.calls.append(call.inputs)
-        answer = stub.answer if isinstance(stub.answer, CallAnswer) else stub.answer(call)
-        if answer is not NotImplemented:
-            break
+    answer = first_answer(taking, CallAnswer, lambda: call.inputs, call)
     if not isinstance(answer, CallAnswer):
         raise Unserved(f"{place}: {call} (program {level.issuer}): no CallStub answers it")
     if answer.abend:

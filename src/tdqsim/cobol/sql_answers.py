@@ -26,7 +26,7 @@ from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.sql_statements import SqlStatement, statement_of
 from tdqsim.cobol.sql_values import ArgumentValue, CobolArgument, argument, is_value
 from tdqsim.cobol.storage import Cursor
-from tdqsim.cobol.stubs import Answered, AnyStub, Unserved
+from tdqsim.cobol.stubs import Answered, AnyStub, Unserved, first_answer
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
@@ -297,12 +297,7 @@ def answer_sql(level: Answered, declared: ExecCommand, areas: Areas) -> None:
     """
     call = SqlCall(level, declared, areas)
     stubs = [each for each in level.settings.stubs if isinstance(each, SqlStub) and each.takes(call)]
-    answer: object = NotImplemented
-    for stub in stubs:
-        stub.calls.append(call.inputs)
-        answer = stub.answer if isinstance(stub.answer, SqlAnswer) else stub.answer(call)
-        if answer is not NotImplemented:
-            break
+    answer = first_answer(stubs, SqlAnswer, lambda: call.inputs, call)
     function = level.verbs.get("SQL")
     if answer is NotImplemented and function is not None:
         variables: dict[str, Area | None] = {f"A{at + 1}": areas[at] for at in range(declared.passed - declared.status)}

@@ -17,7 +17,7 @@ FLENGTH or TOLENGTH, and in WEB commands HOST sets HOSTLENGTH, PATH sets PATHLEN
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -36,7 +36,7 @@ from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import EIBFN, Resp, table
 
-__all__ = ["Answered", "AnyStub", "Options", "Stub", "StubAnswer", "Unserved", "Value", "give", "put"]
+__all__ = ["Answered", "AnyStub", "Options", "Stub", "StubAnswer", "Unserved", "Value", "first_answer", "give", "put"]
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
@@ -174,7 +174,14 @@ class AnyStub:
 
     Raises:
         UsageError: the count has another form.
+
+    Attributes:
+        answer: the answer, or a function that gives one, or NotImplemented.
+        calls: what each answered statement passed.
     """
+
+    answer: Any
+    calls: list[Any]
 
     def __init__(self, *, program: str = "", transaction: str = "", count: int | str = "") -> None:
         self.program = program.upper()
@@ -197,6 +204,26 @@ class AnyStub:
         """Count a statement that matches; returns whether it is one of those that are answered."""
         self._fitted += 1
         return self._fitted >= self._first and (not self._last or self._fitted <= self._last)
+
+
+def first_answer(
+    taking: Iterable[AnyStub], kind: type, inputs: Callable[[], dict[Any, Any]], *arguments: object
+) -> object:
+    """The answer of the first stub that has one; NotImplemented if none has.
+
+    Args:
+        taking: the stubs that take the statement. All are to be asked whether they take it, because each counts the
+            statements that it fits.
+        kind: the type of an answer; anything else is a function.
+        inputs: what the stubs note that the statement passed.
+        arguments: the arguments of the functions.
+    """
+    for stub in taking:
+        stub.calls.append(inputs())
+        answer: object = stub.answer if isinstance(stub.answer, kind) else stub.answer(*arguments)
+        if answer is not NotImplemented:
+            return answer
+    return NotImplemented
 
 
 class Stub(AnyStub):

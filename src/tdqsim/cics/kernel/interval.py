@@ -163,11 +163,7 @@ def start(
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
     system, request.transid = _where(task._region, transid, sysid)
     order = StartOrder(request, when, protect=protect)
-    if system:
-        name = _ship_start(task, system, order, nocheck=nocheck)
-    else:
-        name = take_start(task, order)
-        supersede_post(task)
+    name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
     task.eib.eibreqid = name
     return name
 
@@ -276,6 +272,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     request.userid = request.userid or task.userid
     request.reqid = request.reqid or region.starts.next_reqid()
     region.starts.take(request, task._uow if order.protect else None)
+    supersede_post(task)
     return request.reqid
 
 
