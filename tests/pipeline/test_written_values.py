@@ -76,6 +76,23 @@ def test_a_blank_field_with_decimals_is_zero_where_its_clause_says_so():
     assert read("PIC 9(2)V9 BLANK WHEN ZERO", "404040F0F1F5") == ([Decimal("0.0"), Decimal("1.5")], [])
 
 
+@pytest.mark.parametrize(
+    ("clauses", "digits", "expected"),
+    [
+        ("PIC +9(2)", "555", 555),
+        ("PIC S9(2) SIGN TRAILING SEPARATE", "555", 555),
+        ("PIC +9(9)", "2147483647", 2**31 - 1),
+        ("PIC +9(9)", "2147483648", None),  # the column is an int
+        ("PIC +9(18)", "1234567890123456789", 1234567890123456789),
+        ("PIC +9(18)", "9223372036854775808", None),
+        ("PIC +9(20)", "123456789012345678901", None),  # a decimal of 20 digits
+    ],
+)
+def test_a_digit_may_be_in_the_place_of_a_separate_sign(clauses, digits, expected):
+    data = digits.encode("cp037")
+    assert read(clauses, data.hex()) == ([expected], [] if expected else [data])
+
+
 def test_unsigned_halfwords_use_their_top_bit():
     assert read("PIC 9(4) COMP", "FFFE0001") == ([65534, 1], [])
     assert written("PIC 9(4) COMP", [65534, 1], pa.int32()) == ["FFFE", "0001"]

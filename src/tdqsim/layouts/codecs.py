@@ -43,7 +43,7 @@ Value = str | int | Decimal | float | bytes | None
 
 FLOAT_FORMATS = ("IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian")
 FloatFormat = str
-LONG_DIGITS = 18
+INT_DIGITS, LONG_DIGITS = 9, 18
 WIDENED_DIGITS = (9, 18)
 HALFWORD = 2
 DIGIT, PLUS, MINUS, POINT, SKIP, BAD = 0, 16, 32, 48, 49, 255
@@ -131,6 +131,10 @@ def overflows(field: Field, unscaled: int) -> bool:
         if (field.usage is Usage.COMP_5 or field.scale <= 0) and field.digits <= LONG_DIGITS:
             return False
         return abs(unscaled) >= int(10**field.digits)
+    if field.type is FieldType.ZONED and field.scale == 0 and field.digits <= LONG_DIGITS:
+        # The byte of a separate sign may contain one more digit; the number must fit 32 or 64 bits.
+        bits = 31 if field.digits <= INT_DIGITS else 63
+        return not -(1 << bits) <= unscaled < 1 << bits
     # A packed number with an even number of digits has room for one more; an integer may use it if it fits 64 bits.
     spare = field.type is FieldType.PACKED and field.scale == 0 and field.digits <= LONG_DIGITS
     return abs(unscaled) >= (1 << 63 if spare else int(10**field.digits))
