@@ -328,6 +328,20 @@ def test_stop_reports_what_nothing_can_end_and_does_not_wait_for_it():
     assert heard.take() == [stopped]
 
 
+def test_stop_does_not_wait_for_a_start_that_is_due_after_the_end():
+    engine = Engine()
+    region = engine.make(Region)
+
+    def later():
+        region.register("LATR", lambda _task: None)
+        with region.task() as task:
+            task.start("LATR", interval=13000)
+
+    engine.submit(later).result(LONG)
+    assert engine.stop(1) == Stopped(in_time=True, unfinished=(), errors=())
+    assert region.closed
+
+
 def test_after_the_end_nothing_is_taken():
     engine = Engine()
     engine.stop()

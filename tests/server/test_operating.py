@@ -393,7 +393,7 @@ def test_a_text_is_read_beside_other_requests(api, monkeypatch, form):
         there.append(threading.current_thread())
         raise TdqError("read")
 
-    monkeypatch.setattr("tdqsim.server.http.operating.parse_definitions", seen)
+    monkeypatch.setattr("tdqsim.server.definition_text.parse_definitions", seen)
     monkeypatch.setattr("tdqsim.server.http.ibmi.parse_definitions", seen)
     monkeypatch.setattr("tdqsim.server.http.values.parse_copybook", seen)
     path, body = {

@@ -303,7 +303,9 @@ class Engine:
         if self._stop_at is None:
             self._stop_at = time.monotonic() + timeout
             self._clock.wake()
-        self._thread.join(timeout + _GRACE)
+        self._thread.join(timeout)
+        self._clock.wake()  # the thread may sleep until a deadline after the time that tasks have
+        self._thread.join(_GRACE)
         if self._ended is None:
             return Stopped(in_time=False, unfinished=(self.dispatcher.current.name,), errors=())
         return self._ended
@@ -409,12 +411,22 @@ class Engine:
     # -- the end --------------------------------------------------------------------------------------------------
 
     def _is_over(self) -> bool:
-        """Whether the engine is stopping and either the time is up or no task can still end by itself."""
+        """Whether the engine is stopping and either the time is up or no task can end by itself before that."""
         if self._stop_at is None:
             return False
-        if time.monotonic() >= self._stop_at:
+        left = self._stop_at - time.monotonic()
+        if left <= 0:
             return True
-        return not (self._inbox or self._given_up or self.dispatcher.can_go_on)
+        if self._inbox or self._given_up or self.dispatcher.ready:
+            return False
+        return not self.dispatcher.can_go_on or self._sleeps_longer_than(left)
+
+    def _sleeps_longer_than(self, seconds: float) -> bool:
+        """Whether the next deadline is later than in so many seconds; a simulated clock jumps to it at once."""
+        following = self.dispatcher.next_deadline_ns()
+        if self._clock.simulated or following is None:
+            return False
+        return following > self._clock.time_ns() + seconds * NS_PER_SECOND
 
     def _end(self) -> None:
         dispatcher = self.dispatcher

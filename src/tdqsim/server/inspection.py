@@ -13,12 +13,13 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.records import records
 from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.spi.inquire_reqid import REQID
 from tdqsim.cics.spi.inquiry import inquire_one
-from tdqsim.cics.spi.rows import TdqueueInfo
+from tdqsim.cics.spi.rows import ReqidInfo, TdqueueInfo
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.facts import Resp
 
-__all__ = ["check_readable", "inquired", "peek", "probe"]
+__all__ = ["check_readable", "inquired", "peek", "probe", "waiting_requests"]
 
 
 def probe(region: Region, userid: str) -> Any:
@@ -34,6 +35,16 @@ def inquired(region: Region, name: str, userid: str) -> TdqueueInfo:
     """
     info: TdqueueInfo = inquire_one(probe(region, userid), TDQUEUE, name, ())
     return info
+
+
+def waiting_requests(region: Region, userid: str) -> dict[str, ReqidInfo]:
+    """The STARTs, and the DELAYs and POSTs with a REQID, that wait for their time, by REQID, in the order of expiry.
+
+    Raises:
+        Condition: NOTAUTH 100: the user may not inquire them.
+    """
+    asks = probe(region, userid)
+    return {name: inquire_one(asks, REQID, name, ()) for name in REQID.keys(core_of(region))}
 
 
 def check_readable(region: Region, name: str, userid: str) -> None:

@@ -48,6 +48,22 @@ tdqueue:
     blockformat: UNBLOCKED
     recordsize: 200
     blocksize: 208
+  - name: JOBQ
+    type: EXTRA
+    typefile: OUTPUT
+    ddname: JOBDD
+    recordformat: FIXED
+    blockformat: UNBLOCKED
+    recordsize: 80
+    blocksize: 80
+  - name: PRTQ
+    type: EXTRA
+    typefile: OUTPUT
+    ddname: PRTDD
+    recordformat: VARIABLE
+    blockformat: UNBLOCKED
+    recordsize: 200
+    blocksize: 208
 transaction:
   - {name: TRGT}
   - {name: DOUB}
@@ -58,6 +74,8 @@ connection:
 PAYREGN_MORE = """\
 dd:
   OUTDD: {path: out.bin, recfm: V, lrecl: 204}
+  JOBDD: {sysout: "A,INTRDR"}
+  PRTDD: {sysout: B}
 handlers: [console_handlers]
 """
 CARDREGN = """\
@@ -82,6 +100,10 @@ def register(region):
         part = hand_over(task, f"COORDINATOR {task.number}")
         part.prepare()
         part.lose_coordinator()
+
+    @region.transaction("ECHO")
+    def echo(task):
+        task.writeq_td("PAYQ", task.retrieve())
 
     @region.transaction("FALT")
     def fault(task):
@@ -243,7 +265,7 @@ def person(chromium, server) -> Iterator[Callable[..., Browser]]:
             viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
         )
         contexts.append(context)
-        context.set_default_timeout(300_000)
+        context.set_default_timeout(int(os.environ.get("TDQ_BROWSER_SECONDS", "300")) * 1000)
         browser = Browser(context.new_page(), served.url, [], [])
         made.append(browser)
         here = urlsplit(served.url).netloc

@@ -14,12 +14,16 @@ PAGES = {
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
     "regions/PAYREGN/incidents": "Incidents",
     "regions/PAYREGN/tasks": "Tasks",
+    "regions/PAYREGN/start": "Start",
     "regions/PAYREGN/units": "Units of work",
     "regions/PAYREGN/commands": "Commands",
     "regions/PAYREGN/log": "Log",
     "regions/PAYREGN/topology": "Topology",
     "regions/PAYREGN/timeline": "Time line",
     "regions/PAYREGN/statistics": "Statistics",
+    "regions/PAYREGN/output": "Jobs and SYSOUT",
+    "regions/PAYREGN/definitions": "Definitions",
+    "regions/PAYREGN/snapshots": "Snapshots",
     "regions/PAYREGN/faults": "Faults",
     "clock": "Clock",
     "systems": "IBM i systems",
@@ -34,8 +38,15 @@ def test_the_queues_are_a_region_of_the_page_with_rows_of_controls(browser):
     assert page.locator("section.tdq-card[aria-label=Queues] > div.tdq-row").count() == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [
+        (1280, "light"),
+        (400, "dark"),
+        pytest.param(1280, "dark", marks=pytest.mark.slow),
+        pytest.param(400, "light", marks=pytest.mark.slow),
+    ],
+)
 def test_each_page_is_there_and_as_wide_as_the_browser(person, server, screenshots, width, scheme):
     region = server.region
     region.deleteq_td("PAYQ")

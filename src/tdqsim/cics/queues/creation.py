@@ -30,11 +30,13 @@ class InstallRefused(TdqError):
     Attributes:
         queue: its name.
         message: the ID of CICS's message about it; empty if unknown.
+        reason: the reason, without the name of the resource.
     """
 
     def __init__(self, queue: str, reason: str, message: str = "", kind: str = "TDQUEUE") -> None:
         self.queue = queue
         self.message = message
+        self.reason = reason
         super().__init__(f"{kind}({queue}): {f'{message} ' if message else ''}{reason}")
 
 

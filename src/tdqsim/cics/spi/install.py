@@ -31,7 +31,7 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
-__all__ = ["InstallPlan", "install", "install_tdqueue", "remove_tdqueue", "why_no_replace"]
+__all__ = ["InstallPlan", "install", "install_tdqueue", "remove_tdqueue", "why_no_replace", "why_not_installed"]
 
 _INVALID_USER: Final = "DFHTD1278"
 
@@ -260,21 +260,31 @@ def check_tdqueue(region: RegionData, definition: defs.Tdqueue, user: str, held:
     Raises:
         InstallRefused: the queue cannot be installed.
     """
+    refused = why_not_installed(region, definition, user)
+    if refused is not None:
+        if refused.message:
+            region.messages.write(refused.message, queue=definition.name, userid=getattr(definition, "userid", ""))
+        raise refused
+    present = region.tdqueues.get(definition.name)
+    if isinstance(present, IntraTdQueue):
+        return check_room(region, cast("defs.IntraQueue", definition), present, held)
+    return 0
+
+
+def why_not_installed(region: RegionData, definition: defs.Tdqueue, user: str) -> InstallRefused | None:
+    """The refusal with which a queue is not installed; None if it can be installed as far as there is room."""
     present = region.tdqueues.get(definition.name)
     if present is not None:
         reason = why_no_replace(present, definition.type_in(region.sysid))
         if reason:
-            raise InstallRefused(definition.name, reason)
+            return InstallRefused(definition.name, reason)
     userid = getattr(definition, "userid", "")
-    if userid and not _may_name(region, user, userid):
-        region.messages.write(_INVALID_USER, queue=definition.name, userid=userid)
-        raise InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
+    if not _may_name(region, user, userid):
+        return InstallRefused(definition.name, f"user ID {userid} is not valid or may not be used", _INVALID_USER)
     jobuserid = getattr(definition, "jobuserid", "")
-    if jobuserid and not _may_name(region, user, jobuserid):
-        raise InstallRefused(definition.name, f"JOBUSERID {jobuserid} is not valid or may not be used")
-    if isinstance(present, IntraTdQueue):
-        return check_room(region, cast("defs.IntraQueue", definition), present, held)
-    return 0
+    if not _may_name(region, user, jobuserid):
+        return InstallRefused(definition.name, f"JOBUSERID {jobuserid} is not valid or may not be used")
+    return None
 
 
 def why_no_replace(queue: TdQueue, new_type: str) -> str:

@@ -145,6 +145,7 @@ class TemporaryStorage:
     Attributes:
         queues: the queues.
         models: the models by prefix, the longest prefix first.
+        installed: the models of TSMODEL definitions, by the names of the definitions.
         waiting: the tasks that wait for a queue that another unit of work has changed.
     """
 
@@ -152,7 +153,7 @@ class TemporaryStorage:
         self._region = region
         self.queues: dict[str, TsQueue] = {}
         self.models: list[TsModel] = []
-        self._installed: dict[str, TsModel] = {}
+        self.installed: dict[str, TsModel] = {}
         self.waiting = WaitQueue("a temporary storage queue that another unit of work has changed")
         self._changes: dict[str, tuple[UnitOfWork, _StorageChange]] = {}
 
@@ -179,7 +180,7 @@ class TemporaryStorage:
 
     def install(self, definition: ModelDefinition) -> None:
         """Install a TSMODEL, replacing one of that name."""
-        before = self._installed.pop(definition.name, None)
+        before = self.installed.pop(definition.name, None)
         if before is not None and before in self.models:
             self.models.remove(before)
         model = TsModel(
@@ -189,7 +190,7 @@ class TemporaryStorage:
             definition.remotesystem,
             definition.remoteprefix,
         )
-        self._installed[definition.name] = model
+        self.installed[definition.name] = model
         self._add(definition.prefix, model)
 
     def _add(self, prefix: str, model: TsModel) -> None:

@@ -8,6 +8,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 __all__ = [
+    "DefinitionChange",
     "FaultState",
     "InstallResult",
     "InstalledDefinitions",
@@ -20,6 +21,23 @@ __all__ = [
 ]
 
 
+class DefinitionChange(TypedDict):
+    """What the installation of a definition changes."""
+
+    kind: Annotated[str, Field(description="the resource type, such as TDQUEUE")]
+    name: str
+    change: Annotated[
+        str,
+        Field(
+            description="new, changed, unchanged, replaced (by a definition of a type that is not compared), refused, "
+            "or ignored (a type that is not simulated)"
+        ),
+    ]
+    details: Annotated[
+        list[str], Field(description="the changed attributes with their old and new values, or why it is refused")
+    ]
+
+
 class InstallResult(TypedDict):
     """Definitions that were read, and installed unless the request only checks them."""
 
@@ -27,6 +45,7 @@ class InstallResult(TypedDict):
     names: list[str]
     yaml: Annotated[str, Field(description="the definitions as a definition file")]
     reports: Annotated[list[str], Field(description="the reports of the import of CSD or DCT text")]
+    changes: Annotated[list[DefinitionChange], Field(description="what the installation changes, or would change")]
 
 
 class InstalledDefinitions(TypedDict):

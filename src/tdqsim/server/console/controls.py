@@ -13,9 +13,10 @@ from typing import Final, Literal, TypeAlias
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-__all__ = ["Block", "Button", "Control", "Handler"]
+__all__ = ["Block", "Button", "Control", "Handler", "TextFile"]
 
 _LONGEST: Final = 100_000
+_LONGEST_NAME: Final = 200
 Kind = Literal["text", "number", "area", "select", "check", "password"]
 Value: TypeAlias = str | float | bool | None
 Handler: TypeAlias = Callable[[], object]
@@ -127,6 +128,47 @@ def _number(sent: object, least: float | None, most: float | None) -> float | No
     if isnan(number) or (least is not None and number < least) or (most is not None and number > most):
         return None
     return number
+
+
+class TextFile(Element, component="static/text_file.js"):
+    """A control that reads a text file of the user.
+
+    Args:
+        label: its label.
+        most: the maximum size in bytes.
+        on_read: called with the name and the text of the file; its result is awaited if possible.
+        on_large: called with the name of a file that is larger.
+        accept: the suffixes of the offered files, such as ``.json,.txt``.
+    """
+
+    def __init__(
+        self,
+        label: str,
+        most: int,
+        on_read: Callable[[str, str], object],
+        on_large: Callable[[str], object],
+        *,
+        accept: str = "",
+    ) -> None:
+        super().__init__()
+        self.props.update({"label": label, "accept": accept, "most": most})
+        self._most, self._on_read, self._on_large = most, on_read, on_large
+        self._received = ""
+        self.on("piece", lambda event: self._take(event.args))
+
+    def _take(self, piece: dict[str, object]) -> object:
+        """Add a piece; a browser may send anything, so a piece at a wrong place drops the file."""
+        name, text = str(piece.get("name"))[:_LONGEST_NAME], piece.get("text")
+        before = self._received if piece.get("at") else ""
+        self._received = ""
+        if not isinstance(text, str) or len(before) + len(text) > self._most:
+            return self._on_large(name)
+        if piece.get("at") != len(before):
+            return None
+        if piece.get("last") is not True:
+            self._received = before + text
+            return None
+        return self._on_read(name, before + text)
 
 
 class Block(TextElement):

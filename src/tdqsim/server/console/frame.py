@@ -48,9 +48,10 @@ _LONGEST_WAIT: Final = 300.0
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 _PAGES: Final = (
-    ("queues", "Queues"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("units", "Units of work"),
-    ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"), ("timeline", "Time line"),
-    ("statistics", "Statistics"), ("faults", "Faults"),
+    ("queues", "Queues"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("start", "Start"),
+    ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"),
+    ("timeline", "Time line"), ("statistics", "Statistics"), ("output", "Output"),
+    ("definitions", "Definitions"), ("snapshots", "Snapshots"), ("faults", "Faults"),
 )  # fmt: skip
 
 

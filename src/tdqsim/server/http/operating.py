@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 from asyncio import to_thread
-from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
-from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.authority import may_access
 from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.look.install_preview import PlannedInstall
 from tdqsim.cics.look.installed import installed
-from tdqsim.cics.look.state import intra_states, state_of
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.client.answers.process import ClockState
-from tdqsim.client.answers.regions import RestoreResult, Snapshot, SnapshotQueue
+from tdqsim.client.answers.regions import RestoreResult, Snapshot
 from tdqsim.core.clock import NS_PER_SECOND, Clock
-from tdqsim.definitions import Definitions, dump_definitions, parse_csd, parse_dct, parse_definitions
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.definitions import Definitions, dump_definitions
+from tdqsim.errors import UsageError
+from tdqsim.server.definition_text import Form, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
-from tdqsim.server.inspection import check_readable, probe
-from tdqsim.server.open_units import API_TRANSID
+from tdqsim.server.inspection import probe
+from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 __all__ = ["routes"]
@@ -38,26 +37,33 @@ class DefinitionText(RequestBody):
     """Definitions as text."""
 
     text: Annotated[str, Field(max_length=BOUNDS["body_bytes"], description="the text of one file")]
-    form: Annotated[
-        Literal["yaml", "csd", "dct"], Field(description="definition file, DFHCSDUP commands, or DFHDCT macros")
-    ] = "yaml"
+    form: Annotated[Form, Field(description="definition file, DFHCSDUP commands, or DFHDCT macros")] = "yaml"
     install: Annotated[bool, Field(description="False only checks them")] = True
 
 
 @routes.operation("installDefinitions", status_code=201)
 async def install(host: Served, region: PathRegion, given: DefinitionText, user: Caller) -> InstallResult:
     """Install definitions into the running region, all or none; from CSD or DCT text they are imported first."""
-    read: Callable[[str], Any] = {"yaml": _from_yaml, "csd": _from_csd, "dct": _from_dct}[given.form]
-    definitions, reports = await to_thread(read, given.text)
-    if given.install:
+    definitions, reports = await to_thread(read_definitions, given.text, given.form)
 
-        def install() -> None:
+    def install() -> list[PlannedInstall]:
+        changes = preview(region, definitions, user.id)
+        if given.install:
             region.install(definitions, user=user.id)
             host.waits.all_changed(region)
+        return changes
 
-        await host.ask(install)
-    names = [str(entry.resource.name) for entry in definitions.entries]
-    return {"installed": given.install, "names": names, "yaml": dump_definitions(definitions), "reports": reports}
+    changes = await host.ask(install)
+    return {
+        "installed": given.install,
+        "names": [entry.resource.resource_name for entry in definitions.entries],
+        "yaml": dump_definitions(definitions),
+        "reports": reports,
+        "changes": [
+            {"kind": each.kind, "name": each.name, "change": each.change, "details": list(each.details)}
+            for each in changes
+        ],
+    }
 
 
 @routes.operation("getDefinitions")
@@ -82,30 +88,13 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
     return {"yaml": await to_thread(dump_definitions, installed_now), "data_sets": files}
 
 
-def _from_yaml(text: str) -> tuple[Any, list[str]]:
-    return parse_definitions(text, file="text"), []
-
-
-def _from_csd(text: str) -> tuple[Any, list[str]]:
-    deck = parse_csd(text, file="text")
-    return deck.definitions, [str(each) for each in deck.reports]
-
-
-def _from_dct(text: str) -> tuple[Any, list[str]]:
-    deck = parse_dct(text, file="text")
-    return deck.definitions, [str(each) for each in deck.reports]
-
-
 # -- snapshot and restore ---------------------------------------------------------------------------------------------
-
-
-_Enable = Literal["ENABLED", "DISABLED"]
 
 
 class QueueToRestore(RequestBody):
     """A queue of a snapshot."""
 
-    enablestatus: _Enable = "ENABLED"
+    enablestatus: EnableStatus = "ENABLED"
     records: Annotated[list[Record], Field(max_length=BOUNDS["snapshot_records"], default_factory=list)]
 
 
@@ -119,70 +108,18 @@ class SnapshotToRestore(RequestBody):
 @routes.operation("takeSnapshot")
 async def snapshot(host: Served, region: PathRegion, user: Caller) -> Snapshot:
     """The intrapartition queues with their records, for restore; refused if there are too many for an answer."""
-    return await host.ask(lambda: _taken(region, user.id))
+    return snapshot_answer(region.applid, await host.ask(lambda: taken(region, user.id)))
 
 
 @routes.operation("restoreSnapshot")
 async def restore(host: Served, region: PathRegion, given: SnapshotToRestore, user: Caller) -> RestoreResult:
     """Restore the records and ENABLESTATUS of the queues in a snapshot; all or none."""
-    wanted = {queue: [each.bytes_for(region) for each in kept.records] for queue, kept in given.queues.items()}
-    states = {queue: kept.enablestatus for queue, kept in given.queues.items()}
-    await host.ask(lambda: _restore(region, wanted, states, user.id or region.options.default_user))
-    return {"restored": len(wanted)}
-
-
-def _taken(region: Region, userid: str) -> Snapshot:
-    queues = list(intra_states(core_of(region)))
-    count = sum(queue.numitems for queue in queues)
-    if count > BOUNDS["snapshot_records"]:
-        raise UsageError(f"{count} records are too many for one answer; read {BOUNDS['page_records']} at a time")
-    for queue in queues:
-        check_readable(region, queue.name, userid)
-    held: dict[str, SnapshotQueue] = {
-        queue.name: {
-            "enablestatus": "ENABLED" if queue.enablestatus == "ENABLED" else "DISABLED",
-            "records": [{"hex": record.hex().upper()} for record in region.peek(queue.name)],
-        }
-        for queue in queues
+    queues = {
+        name: KeptQueue(kept.enablestatus, tuple(each.bytes_for(region) for each in kept.records))
+        for name, kept in given.queues.items()
     }
-    return {"applid": region.applid, "queues": held}
-
-
-def _restore(region: Region, wanted: dict[str, list[bytes]], states: dict[str, _Enable], userid: str) -> None:
-    intra = {queue.name: queue for queue in intra_states(core_of(region))}
-    for name in wanted:
-        if name not in intra:
-            raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
-        if any(lock.uow for lock in intra[name].locks):
-            raise UsageError(f"queue {name}: a unit of work uses it; end the unit of work first")
-    before: dict[str, tuple[list[bytes], _Enable]] = {}
-    try:
-        for name, records in wanted.items():
-            state: _Enable = "ENABLED" if intra[name].enablestatus == "ENABLED" else "DISABLED"
-            before[name] = region.peek(name), state
-            _give(region, name, records, states[name], userid)
-    except TdqError:
-        for name, (records, old) in before.items():
-            if region.peek(name) == records:
-                _enable(region, name, old, userid)
-            else:
-                _give(region, name, records, old, userid)
-        raise
-
-
-def _give(region: Region, name: str, records: list[bytes], state: _Enable, userid: str) -> None:
-    _enable(region, name, "ENABLED", userid)
-    with region.task(transid=API_TRANSID, userid=userid) as task:
-        task.deleteq_td(name)
-    region.seed(name, records)
-    _enable(region, name, state, userid)
-
-
-def _enable(region: Region, name: str, state: _Enable, userid: str) -> None:
-    now = state_of(core_of(region), name)
-    if now is not None and now.enablestatus != state:
-        with region.task(transid=API_TRANSID, userid=userid) as task:
-            task.set_tdqueue(name, enablestatus=state)
+    await host.ask(lambda: restored(region, queues, user.id or region.options.default_user))
+    return {"restored": len(queues)}
 
 
 # -- faults and the clock ---------------------------------------------------------------------------------------------

@@ -8,13 +8,17 @@ from tdqsim.server.console.pages import (
     clock,
     commands,
     data_queue,
+    definitions,
     faults,
     incident,
     incidents,
     log,
+    output,
     overview,
     queue,
     queues,
+    snapshots,
+    start,
     statistics,
     systems,
     tasks,
@@ -29,8 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["add_pages"]
 
 _PAGES = (
-    overview, clock, queues, queue, incidents, incident, tasks, units, commands, log, topology, timeline, statistics,
-    faults, systems, data_queue,
+    overview, clock, queues, queue, incidents, incident, tasks, start, units, commands, log, topology, timeline,
+    statistics, output, definitions, snapshots, faults, systems, data_queue,
 )  # fmt: skip
 
 

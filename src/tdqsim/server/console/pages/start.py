@@ -1,0 +1,155 @@
+"""START of a transaction, and the requests that wait for their time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+from fastapi import Request
+from nicegui import ui
+
+from tdqsim.cics import Condition, Region, Task
+from tdqsim.cics.internals import core_of
+from tdqsim.cics.spi.rows import ReqidInfo
+from tdqsim.core.hexadecimal import hex_bytes
+from tdqsim.server.console.controls import Block, Button, Control
+from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.live import RegionView
+from tdqsim.server.console.pages.queues import region_name
+from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
+from tdqsim.server.inspection import waiting_requests
+from tdqsim.server.operations import operation
+
+__all__ = ["add"]
+
+_LATEST: Final = 995959
+"""The highest INTERVAL, as hhmmss."""
+_AGAIN: Final = 2.0
+"""The seconds between two looks at the requests, whose time passes without an event."""
+_SHOWN: Final = 500
+"""The maximum number of requests, and of transactions."""
+_WAYS: Final = {"text": "text", "hex": "hexadecimal"}
+_REQUESTS: Final = (
+    column("reqid", "REQID", mono=True), column("type", "Type"), column("transid", "Transaction"),
+    column("left", "Due in (hhmmss)", num=True), column("time", "Due at (hhmmss)", num=True),
+    column("userid", "User"), column("termid", "Terminal"), column("length", "Bytes of data", num=True),
+    column("do", ""),
+)  # fmt: skip
+_TRANSACTIONS: Final = (
+    column("name", "Transaction"), column("program", "Program"), column("state", "State"),
+    column("system", "Remote system"),
+)  # fmt: skip
+
+
+def add(console: Console) -> None:
+    """Register the page."""
+
+    @ui.page("/regions/{region}/start")
+    async def start(request: Request, region: str) -> None:
+        name = region_name(console, region)
+        with frame(console, request, "Start", region=name, here="start") as visit:
+            view = console.live.view(name)
+            await _Start(visit, view, view.region).build()
+
+
+@dataclass(slots=True, repr=False)
+class _Start:
+    visit: Visit
+    view: RegionView
+    region: Region
+    transid: Control = field(init=False)
+    data: Control = field(init=False)
+    way: Control = field(init=False)
+    interval: Control = field(init=False)
+    reqid: Control = field(init=False)
+    userid: Control = field(init=False)
+    termid: Control = field(init=False)
+    requests: DataTable = field(init=False)
+    transactions: DataTable = field(init=False)
+
+    async def build(self) -> None:
+        if self.visit.may(operation("START")):
+            self._build_form()
+        with Block("section", "tdq-card", aria_label="Requests"):
+            Block("h2", words="Requests that wait for their time: START, and DELAY and POST with a REQID")
+            self.requests = DataTable("Requests", _REQUESTS, empty="No request waits.", on_act=self.cancel)
+        with Block("section", "tdq-card", aria_label="Transactions"):
+            Block("h2", words="Transactions")
+            self.transactions = DataTable("Transactions", _TRANSACTIONS, keep=True, empty="No transaction.")
+        await self.visit.follow([self.region.applid], self.refresh)
+        self.visit.every(_AGAIN, self.refresh)
+
+    def _build_form(self) -> None:
+        with Block("section", "tdq-card", aria_label="START"):
+            Block("h2", words="START")
+            with Block("div", "tdq-row"):
+                self.transid = Control("Transaction", mono=True, on_enter=self.start)
+                self.data = Control("Data for RETRIEVE", mono=True, grow=True, hint="none", on_enter=self.start)
+                self.way = Control("Given as", "select", "text", options=_WAYS)
+            with Block("div", "tdq-row"):
+                self.interval = Control("INTERVAL (hhmmss)", "number", 0, least=0, most=_LATEST, on_enter=self.start)
+                self.reqid = Control("REQID", mono=True, hint="generated")
+                self.userid = Control("USERID", mono=True, hint="yours")
+                self.termid = Control("TERMID", mono=True, hint="none")
+                Button("START", self.start)
+
+    async def refresh(self) -> None:
+        def look() -> tuple[dict[str, ReqidInfo], list[Row]]:
+            try:
+                requests = waiting_requests(self.region, self.visit.caller.userid)
+            except Condition:
+                requests = {}
+            return requests, _transactions(self.region)
+
+        requests, transactions = await self.visit.ask(look)
+        self.requests.show([self._row(name, each) for name, each in islice(requests.items(), _SHOWN)])
+        self.transactions.show(transactions)
+
+    def _row(self, reqid: str, request: ReqidInfo) -> Row:
+        cancel: ButtonCell = {"id": "CANCEL", "label": "Cancel", "title": f"Cancel {reqid}", "tone": "danger"}
+        do: Cell = {"buttons": [cancel]} if self.visit.may(operation("CANCEL")) else ""
+        cells: list[Cell] = [
+            reqid, request.reqtype.name, request.transid, f"{request.interval:06}", f"{request.time:06}",
+            request.userid, request.termid, f"{request.length:,}", do,
+        ]  # fmt: skip
+        return {"id": reqid, "cells": cells}
+
+    async def start(self) -> None:
+        """START with the values of the form."""
+        interval = self.interval.number
+        if interval is None:
+            self.visit.say(f"START: INTERVAL is 0 to {_LATEST}", "bad")
+            return
+        transid, data, way = self.transid.text.strip(), self.data.text, self.way.text
+        options: dict[str, Any] = {
+            name: control.text.strip()
+            for name, control in (("reqid", self.reqid), ("userid", self.userid), ("termid", self.termid))
+            if control.text.strip()
+        }
+        page = self.region.options.codepage
+
+        def act(task: Task) -> str:
+            sent = None if not data else hex_bytes(data) if way == "hex" else page.encode(data)
+            return task.start(transid, sent, interval=int(interval), **options)
+
+        reqid = await self.visit.task(operation("START"), self.region, act, transid=transid)
+        if reqid is not REFUSED:
+            self.visit.say(f"START {transid}: NORMAL, request {reqid}", "ok")
+        await self.refresh()
+
+    async def cancel(self, reqid: str, _button: str) -> None:
+        """CANCEL of a request."""
+        await self.visit.task(operation("CANCEL"), self.region, lambda task: task.cancel(reqid), reqid=reqid)
+        await self.refresh()
+
+
+def _transactions(region: Region) -> list[Row]:
+    rows: list[Row] = []
+    for name, entry in sorted(core_of(region).transactions.items())[:_SHOWN]:
+        state: Cell = {"text": "ENABLED", "tone": "ok"} if entry.enabled else {"text": "DISABLED", "tone": "warn"}
+        if entry.enabled and entry.program is None and not entry.remotesystem:
+            state = {"text": "no program", "tone": "warn"}
+        program = entry.program_name or ("Python function" if entry.handler is not None else "")
+        rows.append({"id": name, "cells": [name, program, state, entry.remotesystem]})
+    return rows
