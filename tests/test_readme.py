@@ -39,7 +39,6 @@ NEEDS = {
     "coming-from-cobrix": ("pyarrow", "spark"),
     "hostservers": ("cryptography", "serve"),
     "pipeline": ("pyarrow", "spark"),
-    "report": ("plotly", "report"),
     "serve": ("uvicorn", "serve"),
     "spark": ("deltalake", "lakehouse"),
 }

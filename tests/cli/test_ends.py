@@ -216,7 +216,6 @@ HIDDEN = [
     ("mkdocs.config", ["guide", "--html", "site"], "guide"),
     ("numpy", ["pipeline", "warm"], "spark"),
     ("pyspark.sql", ["pipeline", "warm"], "spark"),
-    ("plotly", ["topology", "card_posting", "--out", "page.html"], "report"),
 ]
 
 

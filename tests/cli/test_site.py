@@ -16,8 +16,7 @@ from tests.cli.conftest import Tdq
 
 @pytest.fixture
 def site(tdq: Tdq, tmp_path: Path) -> Path:
-    for module in ("material", "plotly"):
-        pytest.importorskip(module, reason="the extra tdqsim[guide] is not installed")
+    pytest.importorskip("material", reason="the extra tdqsim[guide] is not installed")
     made = tdq("guide", "--html", "site")
     assert made.code == 0, made.err
     return tmp_path / "site"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-VOID = {"meta", "br", "link", "img"}
+VOID = {"meta", "br", "link", "img", "input"}
 
 
 @dataclass

@@ -58,6 +58,7 @@ def test_a_run_leaves_its_page(tdq: Tdq, directory: Path, look: Look) -> None:  
     page = look(Path("page.html"))
     for head in (
         "all is well",
+        "What flowed",
         "Topology",
         "Depth over time",
         "Tasks and units of work",
@@ -66,8 +67,8 @@ def test_a_run_leaves_its_page(tdq: Tdq, directory: Path, look: Look) -> None:  
     ):
         assert head in page.text
     assert "READQ TD PAYQ '</script><b>5'" in page.text
-    assert len(page.figures) == 3
-    kinds = {trace["name"] for trace in page.figures[2]["data"]}
+    assert len(page.figures) == 2
+    kinds = {trace["name"] for trace in page.figures[1]["data"]}
     assert {"task", "waits"} <= kinds
 
 
@@ -78,6 +79,7 @@ def test_an_abend_is_on_the_page_of_its_run(tdq: Tdq, directory: Path, look: Loo
     assert "something is wrong" in page.text
     assert "abend OOPS" in page.text
     assert {trace["name"] for trace in page.figures[-1]["data"]} == {"abend"}
+    assert "1 abend" in page.text
 
 
 def test_a_page_that_cannot_be_written_is_said_before_the_run(tdq: Tdq, directory: Path) -> None:  # noqa: F811

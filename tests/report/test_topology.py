@@ -9,6 +9,7 @@ import pytest
 
 from tdqsim import define_connection, define_dtaq, define_tdqueue, define_transaction
 from tdqsim.definitions import Definitions
+from tdqsim.report.diagram_layout import place
 from tdqsim.report.topology import Site, Topology, topology
 from tests.cli.conftest import Tdq, tdq  # noqa: F401
 from tests.report.conftest import Look
@@ -79,32 +80,38 @@ def test_a_ring_of_aliases_ends() -> None:
     ]
     found = topology([Site("A", "A", Definitions.of(ring))])
     assert len(found.edges) == 2
-    assert found.picture().data
+    assert len(place(found.diagram()).arrows) == 2
 
 
-def test_the_picture_is_what_the_library_takes() -> None:
-    figures = pytest.importorskip("plotly.graph_objects")
-    picture = both().picture()
-    drawn = figures.Figure({"data": picture.data, "layout": picture.layout})
-    names = {text for trace in drawn.data if trace.mode == "markers+text" for text in trace.text}
-    assert {"CICAAPPL:PAYQ", "CICX:LOST", "CICBAPPL:NEAR"} <= names
-
-
-def test_thousands_of_queues_are_cut_and_it_is_said() -> None:
+def test_thousands_of_queues_are_cut_and_it_is_said(look: Look) -> None:
     many = [define_tdqueue(name=f"{n:04X}", type="INTRA") for n in range(5_000)]
-    picture = topology([Site("A", "A", Definitions.of(many))]).picture()
-    shown = sum(len(trace["x"]) for trace in picture.data)
-    assert shown == 80
-    assert "80 of 5,000" in picture.title
-    assert "2,000 of 5,000 are shown" in "".join(picture.words.html())
+    page = look("".join(topology([Site("A", "A", Definitions.of(many))]).picture().html()))
+    assert sum(name == "data-names" for _, name, _ in page.attributes) == 300
+    assert "300 of 5,000 boxes are drawn." in page.text
+    assert "2,000 of 5,000 are shown" in page.text
 
 
-def test_a_picture_is_higher_by_as_much_for_each_row() -> None:
-    def height(count: int) -> int:
-        queues = [define_tdqueue(name=f"Q{n}", type="INTRA") for n in range(count)]
-        return topology([Site("A", "A", Definitions.of(queues))]).picture().height
+def test_the_queues_with_connections_are_drawn_first() -> None:
+    queues = [define_tdqueue(name=f"{n:04X}", type="INTRA") for n in range(400)]
+    alias = define_tdqueue(name="ALIA", type="INDIRECT", indirectname="018F")
+    shown, left_out = topology([Site("A", "A", Definitions.of([*queues, alias]))]).diagram().cut(300)
+    assert {"018F", "ALIA"} <= {box.name for box in shown.boxes}
+    assert left_out == 101
 
-    assert [height(count) for count in (1, 2, 9)] == [140, 170, 380]
+
+def test_the_aliases_of_a_queue_are_to_its_left_and_beside_it() -> None:
+    queues = [define_tdqueue(name=name, type="INTRA") for name in ("AAA", "BBB")]
+    aliases = [
+        define_tdqueue(name=f"{queue}{n}", type="INDIRECT", indirectname=queue)
+        for queue in ("AAA", "BBB")
+        for n in range(3)
+    ]
+    layout = place(topology([Site("A", "A", Definitions.of([*queues, *aliases]))]).diagram())
+    places = {each.box.name: each for each in layout.boxes}
+    for queue in ("AAA", "BBB"):
+        beside = [places[f"{queue}{n}"] for n in range(3)]
+        assert all(each.x < places[queue].x for each in beside)
+        assert beside[1].y == places[queue].y
 
 
 @pytest.fixture
@@ -131,7 +138,10 @@ def test_the_command(tdq: Tdq, directory: Path, look: Look) -> None:  # noqa: F8
     assert done.code == 0
     page = look(Path("topology.html"))
     assert "Topology of CICAAPPL" in page.text
-    assert len(page.figures) == 1
+    assert "svg" in page.tags
+    names = [value for _, name, value in page.attributes if name == "data-names"]
+    assert names == ["PAYQ", "PAYP"]
+    assert "at 5" in page.text
 
 
 @pytest.mark.parametrize(
@@ -171,33 +181,3 @@ def test_a_system_directory_too(tdq: Tdq, tmp_path: Path) -> None:  # noqa: F811
     assert [(node["owner"], node["kind"], node["name"]) for node in told["nodes"]] == [
         ("PAYSYS", "DTAQ", "PAYLIB/ORDERS")
     ]
-
-
-def test_the_aliases_of_a_queue_are_beside_it() -> None:
-    def names(queue: str) -> list[str]:
-        return [f"{queue}{n}" for n in range(3)]
-
-    queues = [define_tdqueue(name=name, type="INTRA") for name in ("AAA", "BBB")]
-    aliases = [
-        define_tdqueue(name=alias, type="INDIRECT", indirectname=queue)
-        for queue in ("AAA", "BBB")
-        for alias in names(queue)
-    ]
-    picture = topology([Site("A", "A", Definitions.of([*queues, *aliases]))]).picture()
-    rows = {
-        text: row
-        for trace in picture.data
-        if trace["mode"] == "markers+text"
-        for text, row in zip(trace["text"], trace["y"], strict=True)
-    }
-    for queue in ("AAA", "BBB"):
-        assert [rows[alias] - rows[queue] for alias in names(queue)] == [0, 1, 2]
-
-
-def test_the_targets_of_queues_that_are_cut_are_left_out() -> None:
-    queues = [
-        define_tdqueue(name=f"Q{n:03}", type="INTRA", transid=f"T{n:03}", triggerlevel=1, atifacility="FILE")
-        for n in range(100)
-    ]
-    picture = topology([Site("A", "A", Definitions.of(queues))]).picture()
-    assert sum(len(trace["x"]) for trace in picture.data if trace["mode"] == "markers+text") == 160

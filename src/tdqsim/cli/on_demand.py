@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
     from tdqsim.pipeline import splits as splits
+    from tdqsim.report import flows as flows
+    from tdqsim.report import history_sections as history_sections
     from tdqsim.report import page as page
     from tdqsim.report import queue_layouts as queue_layouts
     from tdqsim.report import topology as topology
@@ -65,7 +67,9 @@ if TYPE_CHECKING:
     from tdqsim.server import systemfile as systemfile
     from tdqsim.testing import ablation as ablation
     from tdqsim.testing import coverage as coverage
+    from tdqsim.testing import events as events
     from tdqsim.testing import evidence as evidence
+    from tdqsim.testing import following as following
     from tdqsim.testing import history as history
     from tdqsim.testing import mutation as mutation
 
@@ -85,9 +89,11 @@ _MODULES: Final = (
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
     "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.queues", "tdqsim.pipeline.session",
     "tdqsim.pipeline.splits",
-    "tdqsim.report.page", "tdqsim.report.queue_layouts", "tdqsim.report.topology",
+    "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
+    "tdqsim.report.topology",
     "tdqsim.server.schema", "tdqsim.server.systemfile",
-    "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.evidence", "tdqsim.testing.history",
+    "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.events", "tdqsim.testing.evidence",
+    "tdqsim.testing.following", "tdqsim.testing.history",
     "tdqsim.testing.mutation",
 )  # fmt: skip
 

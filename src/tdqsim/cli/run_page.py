@@ -1,4 +1,4 @@
-"""The page of ``tdq run --report``: the result, the topology, and the events of the run."""
+"""The page of ``tdq run --report``: the result, what flowed, the topology, and the events of the run."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ class RunPage:
             )
         heads, rows = report.inquired()
         page.add("Queues at the end", Table(heads, rows))
+        page.add("What flowed", *history_sections.flows(digest, report.applid, self._owner))
         page.add("Topology", topology([self._owner]).picture())
         page.add("Depth over time", *history_sections.depth(digest))
         page.add("Tasks and units of work", *history_sections.tasks(digest))

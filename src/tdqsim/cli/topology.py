@@ -1,4 +1,4 @@
-"""``tdq topology``: where queues lead, from the definitions of region directories, as a page, a table or JSON."""
+"""``tdq topology``: where queues lead, by definitions, or what flowed, by histories, as a page, a table or JSON."""
 
 from __future__ import annotations
 
@@ -34,6 +34,14 @@ def topology(
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write it as one HTML page.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write nodes and edges as JSON.")] = False,
+    histories: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="[NAME=]FILE",
+            help="Show what flowed in this history of a region or system; repeatable. NAME is its APPLID or name.",
+        ),
+    ] = None,
     server: ServerOption = None,
 ) -> None:
     """Show where queues lead: aliases, triggers and their transactions, data sets, remote queues, links.
@@ -41,9 +49,15 @@ def topology(
     For a directory that is served, the server returns its installed definitions. For others, only definition files are
     read: nothing is opened, imported or run. Several directories are drawn together; a remote queue then leads to the
     region that has it.
+
+    With --from, show what happened instead: who wrote and read which queue, file and TS queue, and what was triggered
+    or started by what, with counts. Give the directories too to tell data sets and remote queues from other queues.
     """
     if out is not None:
         on_demand.run_page.check_page(out)
+    if histories:
+        _flows(histories, directories or [], out, as_json=as_json)
+        return
     owners = [_owner(each) for each in directories or ()]
     if server:
         owners += _elsewhere(server)
@@ -63,6 +77,34 @@ def topology(
             emit(f"{out}: {len(result.nodes):,} queues and targets, {len(result.edges):,} connections")
     elif not as_json:
         table = result.table()
+        emit_table(table.heads, table.rows)
+
+
+def _flows(histories: list[str], directories: list[Path], out: Path | None, *, as_json: bool) -> None:
+    """Show what flowed in histories."""
+    sites = {site.name: site for site in map(_owner, directories)}
+    alone = next(iter(sites)) if len(sites) == len(histories) == 1 else ""
+    found = on_demand.flows.Flows()
+    for each in histories:
+        name, _, path = each.rpartition("=")
+        if not Path(path).is_file():
+            raise InputError(f"--from {each}: there is no file {path}")
+        name = name.upper() or alone or Path(path).stem.upper()
+        digest = on_demand.following.digest_of(on_demand.events.load_history(path))
+        on_demand.history_sections.add_flows(found, digest, name, sites.get(name))
+    found.ship()
+    if as_json:
+        emit_json(found.as_dict())
+    if out is not None:
+        page = on_demand.page.Page(
+            f"What flowed: {', '.join(dict.fromkeys(each.owner for each in found.nodes.values()))}"
+        )
+        page.add("What flowed", *on_demand.history_sections.flow_parts(found))
+        page.write(out)
+        if not as_json:
+            emit(f"{out}: {len(found.nodes):,} nodes, {len(found.flows):,} flows")
+    elif not as_json:
+        table = found.table()
         emit_table(table.heads, table.rows)
 
 

@@ -1,8 +1,8 @@
 """Escape untrusted text for a page.
 
 Names, records and messages may be hostile. They appear in three places of a page, and each needs its own escaping: in
-markup; in the labels of a chart, where the plotting library interprets some markup of its own; and in JSON inside a
-script element, which ends at the first ``</script`` even inside a JSON string.
+markup; in the labels of a chart, which a script sets as text; and in JSON inside a script element, which ends at the
+first ``</script`` even inside a JSON string.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def markup(text: object) -> str:
 
 
 def label(text: object, most: int = 80) -> str:
-    """Text escaped for a chart: the library interprets ``<b>`` and entities there, and ``%{`` in some places."""
-    return escape(visible(brief(str(text), most)), quote=False).replace("%{", "%&#123;")
+    """Text for a chart, truncated and with only visible characters; a script sets it as text."""
+    return visible(brief(str(text), most))
 
 
 def in_script(value: object) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from tdqsim.report.flows import FlowCounts
 from tdqsim.report.pictures import Point, Stretch
 
 __all__ = ["Digest", "Moment", "QueueDigest", "Trigger"]
@@ -26,6 +27,7 @@ _STEPS: Final = 20_000
 """The number of steps kept for all queues together; each queue has at least ``_FEWEST``."""
 _FEWEST: Final = 20
 _TRIGGERS: Final = 200
+_UNNAMED: Final = 200
 _BILLION: Final = 1_000_000_000
 
 TASK, UNIT, BACKED_OUT, WAIT, ABEND = "task", "unit of work", "backed out", "waits", "abend"
@@ -48,6 +50,8 @@ class Moment(NamedTuple):
         depth: the depth after the event; None to compute it from ``change``.
         wrong: the condition, message or abend code; empty for a normal end.
         started_by: for ``begin``, the queue whose trigger level started the task.
+        actor: the transaction or the name of the job; empty for none.
+        resource: the file, program or transaction of a command; empty for none.
     """
 
     time_ns: int
@@ -61,6 +65,8 @@ class Moment(NamedTuple):
     depth: int | None = None
     wrong: str = ""
     started_by: str = ""
+    actor: str = ""
+    resource: str = ""
 
 
 class Trigger(NamedTuple):
@@ -74,7 +80,7 @@ class Trigger(NamedTuple):
 
 @dataclass(slots=True)
 class QueueDigest:
-    """The digest of one queue."""
+    """The digest of one queue; ``is_stored`` if its depth is known: an intrapartition queue or a data queue."""
 
     depth: int = 0
     deepest: int = 0
@@ -84,6 +90,7 @@ class QueueDigest:
     counts: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     last: deque[Callable[[], str]] = field(default_factory=lambda: deque(maxlen=_LAST))
+    is_stored: bool = False
 
     def step(self, order: int, seconds: float, most: int) -> None:
         """Record the depth; thins the steps, so that a million of them need the memory of hundreds."""
@@ -127,6 +134,7 @@ class Digest:
         queues: the queues by name, at most 500; ``queues_left_out`` has the names of others.
         triggers: the last 200 of ``trigger_count``.
         tasks: the number of tasks that ended; ``abends`` counts those that abended, by code.
+        of_jobs: whether the events are those of an IBM i system.
     """
 
     def __init__(self, steps: int = 400, tasks: int = 30) -> None:
@@ -136,6 +144,9 @@ class Digest:
         self.queues: dict[str, QueueDigest] = {}
         self.queues_left_out: set[str] = set()
         self.abends: Counter[str] = Counter()
+        self._flows = FlowCounts()
+        self._unnamed: dict[str, Counter[tuple[str, str, str]]] = {}
+        self.of_jobs = False
         self.triggers: deque[Trigger] = deque(maxlen=_TRIGGERS)
         self._first_ns: int | None = None
         self._seconds = 0.0
@@ -164,10 +175,33 @@ class Digest:
         if moment.queue:
             self._queue(moment)
         act = self._acts.get(moment.part)
+        if not moment.part:
+            self._flowed(moment)
         if act is not None:
             act(moment)
         elif moment.task:
             self._worked(moment)
+
+    def _flowed(self, moment: Moment) -> None:
+        """Count a command; those of a task whose transaction only its end shows are kept until then."""
+        key = (moment.what, moment.queue or moment.resource, moment.wrong or "NORMAL")
+        if moment.actor or not moment.task:
+            self._flows.command(moment.actor, *key)
+            return
+        self._unnamed.setdefault(_number(moment.task), Counter())[key] += 1
+        if len(self._unnamed) > _UNNAMED:
+            self._name(next(iter(self._unnamed)), "")
+
+    def _name(self, task: str, actor: str) -> None:
+        for key, count in self._unnamed.pop(task, Counter()).items():
+            self._flows.command(actor, *key, count)
+
+    @property
+    def flows(self) -> FlowCounts:
+        """The counts of commands by transaction or job, and resource."""
+        for task in list(self._unnamed):
+            self._name(task, "")
+        return self._flows
 
     def _moved_to(self, time_ns: int) -> None:
         if self._first_ns is None:
@@ -191,6 +225,9 @@ class Digest:
                 self._unit(moment).changes[moment.queue] += depth - digest.depth
             digest.depth = depth
             digest.step(self.events, self._seconds, self._steps_each)
+        if moment.part == "state":
+            digest.is_stored = True
+            self.of_jobs = self.of_jobs or "/" in moment.queue
         if moment.part == "":
             digest.counts[moment.what] += 1
             digest.last.append(moment.line)
@@ -201,7 +238,9 @@ class Digest:
 
     def _begun(self, moment: Moment) -> None:
         self._tasks[moment.task] = self._opened(moment.task, moment.started_by)
+        self._flows.tasks[moment.actor] += 1
         if moment.started_by:
+            self._flows.started[moment.started_by, moment.actor] += 1
             self.trigger_count += 1
             self.triggers.append(Trigger(moment.started_by, moment.task, self.events, self._seconds))
 
@@ -249,9 +288,11 @@ class Digest:
 
     def _ended(self, moment: Moment) -> None:
         self.tasks += 1
+        self._name(_number(moment.task), moment.actor)
         self._goes_on(moment)
         if moment.wrong:
             self.abends[moment.wrong] += 1
+            self._flows.abends[moment.actor, moment.wrong] += 1
         self._tasks.setdefault(moment.task, self._opened(moment.task))
         self._close(moment.task, moment.wrong)
 
@@ -313,3 +354,8 @@ class Digest:
         self._settle()
         lanes = sorted([*self._wrong, *self._normal], key=lambda bars: bars[0].order)
         return [bar for bars in lanes for bar in bars]
+
+
+def _number(task: str) -> str:
+    """The name of a task without its transaction, such as ``task 7``."""
+    return " ".join(task.split(" ")[:2])

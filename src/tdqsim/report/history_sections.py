@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from tdqsim.report._text import brief
+from tdqsim.report.diagram_svg import Picture
 from tdqsim.report.digest import ABEND, BACKED_OUT, TASK, UNIT, WAIT, Digest
+from tdqsim.report.flows import Flows
 from tdqsim.report.parts import Drawing, Mark, Part, Prose, Table
 from tdqsim.report.pictures import COLOURS, Series, lines, time_line
+from tdqsim.report.topology import Site
 
-__all__ = ["depth", "operations", "tasks", "triggers"]
+__all__ = ["add_flows", "depth", "flow_parts", "flows", "operations", "tasks", "triggers"]
 
 _LINES: Final = len(COLOURS)
 _LINE_TEXT: Final = 300
@@ -18,6 +21,37 @@ _LOOKS: Final = {
     TASK: ("#8fa3bd", 0.8), ABEND: ("#cf4562", 0.8), UNIT: ("#3b7dd8", 0.5), BACKED_OUT: ("#d9730d", 0.5),
     WAIT: ("#e0b000", 0.22),
 }  # fmt: skip
+
+
+def flows(digest: Digest, name: str, site: Site | None = None) -> list[Part]:
+    """A diagram of what flowed in one region or system; see :func:`add_flows`."""
+    found = Flows()
+    add_flows(found, digest, name, site)
+    return flow_parts(found)
+
+
+def add_flows(found: Flows, digest: Digest, name: str, site: Site | None = None) -> None:
+    """Add what flowed in one region or system.
+
+    Args:
+        found: the flows.
+        digest: the digest of a region or system.
+        name: the name of the region or system.
+        site: the region with its definitions, which tell data sets and remote queues from other queues.
+    """
+    if site is not None:
+        found.define(name, site.sysid, site.definitions)
+    found.add(name, digest.flows)
+    kind = "data queue" if digest.of_jobs else "queue"
+    found.deep(name, ((queue, each.depth) for queue, each in digest.queues.items() if each.is_stored), kind)
+
+
+def flow_parts(found: Flows) -> list[Part]:
+    """A diagram of flows; nothing if nothing flowed."""
+    if not found.flows and not any(node.abends for node in found.nodes.values()):
+        return []
+    words = "Who wrote and read which queue, and what started what, with counts"
+    return [Picture("What flowed", found.diagram(), found.table(), words)]
 
 
 def depth(digest: Digest) -> list[Part]:

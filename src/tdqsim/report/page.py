@@ -1,21 +1,22 @@
 """A self-contained HTML page, which can be opened from a file, mailed, or kept by a build server.
 
-plotly.js draws its charts; the page contains this library once, if it has a chart. Without scripts the page still shows
-every table. Colours follow the light or dark setting of the reader's system.
+Scripts of the page draw its charts and move its diagrams. Without scripts the page still shows every diagram and every
+table. Colours follow the light or dark setting of the reader's system.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Final
 
 from tdqsim import __version__
-from tdqsim.errors import ExtraMissing, UsageError
+from tdqsim.errors import UsageError
 from tdqsim.report._text import markup
+from tdqsim.report.diagram_svg import FIGURE, Picture
 from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
 
 __all__ = ["Page", "check_target"]
@@ -40,21 +41,17 @@ class Page:
         self.parts: list[Part] = []
 
     def add(self, title: str, *parts: Part, folded: bool = False, mark: Mark | None = None) -> None:
-        """Add a section; one without parts is left out."""
+        """Add a section; one without parts is left out. A picture does not repeat the title of its section."""
         if parts:
-            self.parts.append(Section(title, list(parts), folded, mark))
+            self.parts.append(Section(title, [_untitled(part, title) for part in parts], folded, mark))
 
     def html(self) -> Iterator[str]:
-        """The page, in pieces.
-
-        Raises:
-            TdqError: it has pictures, and the plotting library is not installed.
-        """
+        """The page, in pieces."""
         yield (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
             f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
-            f"<title>{markup(self.title)}</title><style>{_asset('page.css')}</style></head><body><main>"
+            f"<title>{markup(self.title)}</title><style>{_asset('page.css')}{_diagram_style(self.parts)}</style></head><body><main>"
         )
         yield f"<h1>{markup(self.title)}</h1>"
         if self.mark is not None:
@@ -65,14 +62,15 @@ class Page:
             yield "\n"
         yield f'<p class="quiet">tdqsim {markup(__version__)}</p></main>'
         if _has_picture(self.parts):
-            yield f"<script>{_library()}</script><script>{_asset('page.js')}</script>"
+            yield f"<script>{_asset('page.js')}</script>"
+        if _has(self.parts, Picture, FIGURE):
+            yield f"<script>{_asset('diagram.js')}</script>"
         yield "</body></html>\n"
 
     def write(self, path: Path | str) -> Path:
         """Write the page to a file, which is either complete afterwards or unchanged.
 
         Raises:
-            TdqError: it has pictures, and the plotting library is not installed.
             OSError: the file cannot be written.
         """
         target = Path(path)
@@ -87,13 +85,28 @@ class Page:
         return target
 
 
+def _untitled(part: Part, title: str) -> Part:
+    if isinstance(part, Drawing | Picture) and part.title == title:
+        return replace(part, title="", name=part.name or title)
+    return part
+
+
 def _has_picture(parts: Iterable[Part]) -> bool:
+    return _has(parts, Drawing, PLOT)
+
+
+def _has(parts: Iterable[Part], kind: type, beginning: str) -> bool:
+    """Whether there is a part of a kind, or rendered markup that has the beginning of one."""
     return any(
-        isinstance(part, Drawing)
-        or (isinstance(part, Section) and _has_picture(part.parts))
-        or (isinstance(part, Ready) and PLOT in part.text)
+        isinstance(part, kind)
+        or (isinstance(part, Section) and _has(part.parts, kind, beginning))
+        or (isinstance(part, Ready) and beginning in part.text)
         for part in parts
     )
+
+
+def _diagram_style(parts: Iterable[Part]) -> str:
+    return _asset("diagram.css") if _has(parts, Picture, FIGURE) else ""
 
 
 def _asset(name: str) -> str:
@@ -104,7 +117,7 @@ def check_target(path: Path | str) -> None:
     """Check that a page can be made and written there, before work that may take hours.
 
     Raises:
-        TdqError: the plotting library is not installed, the folder does not exist, or the file cannot be written.
+        TdqError: the folder does not exist, or the file cannot be written.
     """
     target = Path(path)
     if target.is_dir():
@@ -113,16 +126,3 @@ def check_target(path: Path | str) -> None:
         raise UsageError(f"{target}: there is no folder {target.parent}")
     if not os.access(target.parent, os.W_OK):
         raise UsageError(f"{target}: no file can be made in {target.parent}")
-    _library_file()
-
-
-def _library() -> str:
-    return _library_file().read_text("utf-8")
-
-
-def _library_file() -> Traversable:
-    """The JavaScript file of the plotting library, located without importing its package."""
-    try:
-        return resources.files("plotly").joinpath("package_data", "plotly.min.js")
-    except ModuleNotFoundError as error:
-        raise ExtraMissing(error.name, "report") from error

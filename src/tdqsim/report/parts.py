@@ -126,15 +126,16 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A chart for the plotting library, with a table of the same data.
+    """A chart that a script of the page draws, with a table of the same data.
 
     Attributes:
-        title: a title of one line.
-        data: the traces, in the format of the library.
-        layout: the layout, without colours: the page adds those, light or dark.
+        title: a title of one line; empty if the heading above says the same.
+        data: the traces: lines (``scatter``) or bars (``bar``), with their names, positions and colours.
+        layout: the titles of the axes and the names of the lanes.
         words: the data as a table or as text.
         height: the height in pixels.
         views: alternative x positions, each with a name, the changes of ``data``, and the title of the axis.
+        name: what the chart shows, for screen readers; by default the title.
     """
 
     title: str
@@ -143,6 +144,7 @@ class Drawing:
     words: Table | Prose
     height: int = 320
     views: Sequence[Mapping[str, Any]] = ()
+    name: str = ""
 
     def html(self) -> Iterator[str]:
         """See :class:`Part`."""
@@ -153,9 +155,9 @@ class Drawing:
             for at, view in enumerate(self.views)
         )
         yield (
-            f'<figure class="picture"><figcaption>{markup(self.title)}</figcaption>'
+            f'<figure class="picture">{f"<figcaption>{markup(self.title)}</figcaption>" if self.title else ""}'
             f"{f'<div class=views>{choices}</div>' if choices else ''}"
-            f'{PLOT} role="img" aria-label="{markup(self.title)}; the table below says the same"'
+            f'{PLOT} role="img" aria-label="{markup(self.name or self.title)}; the table below says the same"'
             f' style="min-height:{self.height}px"></div>'
             f'<script type="application/json">{figure}</script>'
         )

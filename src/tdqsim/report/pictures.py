@@ -1,6 +1,6 @@
 """The kinds of charts: lines, bars, and a time line of bars in lanes.
 
-Each function returns a :class:`~tdqsim.report.parts.Drawing`, which the plotting library draws. Charts over time have
+Each function returns a :class:`~tdqsim.report.parts.Drawing`, which a script of the page draws. Charts over time have
 two sets of positions, by order and by clock: in a test nearly everything happens at one moment of a frozen clock, and
 in a run of hours the order says little.
 """

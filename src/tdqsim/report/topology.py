@@ -11,22 +11,16 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, Dtaq, ExtraQueue, IndirectQueue, IntraQueue, Tdqueue, supplied_definitions
-from tdqsim.report._text import label
-from tdqsim.report.parts import Drawing, Table
-from tdqsim.report.pictures import COLOURS
+from tdqsim.report.diagram import Arrow, Box, Diagram, Text
+from tdqsim.report.diagram_svg import Picture
+from tdqsim.report.parts import Table
 
 __all__ = ["Edge", "Node", "Site", "Topology", "topology"]
 
-_MOST_ROWS: Final = 80
-_ROW: Final = 30
-_COLUMN_OF: Final = {"INDIRECT": 0, "INTRA": 1, "EXTRA": 1, "REMOTE": 1, "DTAQ": 1}
-_LAST_COLUMN: Final = 2
-_HEADS: Final = ("aliases", "queues", "where they lead")
-_COLOUR_OF: Final = {
-    "INDIRECT": COLOURS[5], "INTRA": COLOURS[0], "EXTRA": COLOURS[2], "REMOTE": COLOURS[3], "DTAQ": COLOURS[0],
-    "TRANSACTION": COLOURS[1], "DATASET": COLOURS[2], "SYSTEM": COLOURS[3],
+_KIND_OF: Final = {
+    "INDIRECT": "alias", "INTRA": "queue", "EXTRA": "queue", "REMOTE": "remote queue", "DTAQ": "data queue",
+    "TRANSACTION": "transaction", "DATASET": "data set", "SYSTEM": "system",
 }  # fmt: skip
-_SYMBOL_OF: Final = {"TRANSACTION": "diamond", "DATASET": "square", "SYSTEM": "hexagon"}
 
 
 class Node(NamedTuple):
@@ -100,26 +94,32 @@ class Topology:
         heads = ("in", "kind", "name", "its definition", "", "in", "kind", "name", "by")
         return Table(heads, sorted(rows), "Queues and where they lead", most=most, rest="tdq topology --json has all")
 
-    def picture(self) -> Drawing:
-        """A chart with columns of aliases, queues and targets, connected by arrows; the number of rows is limited."""
-        places = _placed(self)
-        if len(places) < len(self.nodes):
-            title = f"Topology: {len(places):,} of {len(self.nodes):,} queues and targets; the table has more"
-        else:
-            title = "Topology: queues and where they lead"
-        rows = 1 + max((row for _, row in places.values()), default=0)
-        data = [*_arrows(self, places), *_dots(self, places)]
-        heads = [
-            {"x": at, "y": -1.25, "text": text, "showarrow": False, "xanchor": "left" if at < _LAST_COLUMN else "right"}
-            for at, text in enumerate(_HEADS)
+    def diagram(self) -> Diagram:
+        """The topology as boxes and arrows."""
+        several = len({each.owner for each in self.nodes if each.owner}) > 1
+        boxes = [
+            Box(
+                each.id,
+                each.name,
+                _KIND_OF[each.kind],
+                each.owner if several else "",
+                (Text(each.detail),) if each.kind == "DATASET" and each.detail else (),
+            )
+            for each in self.nodes
         ]
-        hidden = {"visible": False, "fixedrange": True}
-        layout = {
-            "xaxis": hidden | {"range": [-0.08, _LAST_COLUMN + 0.1]}, "yaxis": hidden | {"range": [rows - 0.3, -1.7]},
-            "annotations": heads, "showlegend": True, "legend": {"orientation": "h", "y": 0, "yanchor": "top"},
-            "hovermode": "closest",
-        }  # fmt: skip
-        return Drawing(title, data, layout, self.table(), 110 + _ROW * rows)
+        return Diagram(boxes, [Arrow(each.source, each.target, each.how, _label(each)) for each in self.edges])
+
+    def picture(self) -> Picture:
+        """The topology as a picture; the number of boxes is limited."""
+        return Picture("Topology", self.diagram(), self.table(), "Queues and where they lead")
+
+
+def _label(edge: Edge) -> str:
+    """What an arrow shows: the trigger level, TYPEFILE, or the state of a link."""
+    if edge.how == "starts":
+        level = edge.detail.partition(" ")[0]
+        return f"at {level}" if level.isdecimal() else "never"
+    return edge.detail.partition(",")[0] if edge.how in ("data set", "linked with") else ""
 
 
 def _cells(node: Node) -> tuple[str, str, str, str]:
@@ -225,80 +225,3 @@ def _detail(queue: Tdqueue, kind: str) -> str:
         level = f", trigger level {queue.triggerlevel}" if queue.transid else ""
         return f"RECOVSTATUS {queue.recovstatus}{level}"
     return f"TYPEFILE {queue.typefile}" if kind == "EXTRA" and isinstance(queue, ExtraQueue) else ""
-
-
-# the chart -----------------------------------------------------------------------------------------------------------
-
-
-def _placed(given: Topology) -> dict[str, tuple[int, int]]:
-    """Column and row of each node: queues in their order, aliases and targets next to them, other nodes below."""
-    columns = {each.id: _COLUMN_OF.get(each.kind, _LAST_COLUMN) for each in given.nodes}
-    leads: dict[str, list[str]] = {}
-    into: dict[str, list[str]] = {}
-    for edge in given.edges:
-        leads.setdefault(edge.source, []).append(edge.target)
-        into.setdefault(edge.target, []).append(edge.source)
-        if edge.how == "shipped to" and columns[edge.target] == 1:
-            columns[edge.source] = 0  # a remote queue is left of its target
-    connected = leads.keys() | into.keys()
-    queues = sorted((node for node in columns if columns[node] == 1), key=lambda node: node not in connected)
-    places: dict[str, tuple[int, int]] = {}
-    rows = [0, 0, 0]
-
-    def put(node: str, at_least: int) -> None:
-        column = columns[node]
-        row = max(at_least, rows[column])
-        if node not in places and row < _MOST_ROWS:
-            places[node] = (column, row)
-            rows[column] = row + 1
-
-    for queue in queues:
-        put(queue, 0)
-        for other in (*into.get(queue, ()), *leads.get(queue, ())):
-            if columns[other] != 1 and queue in places:
-                put(other, places[queue][1])
-        rows[1] = max(rows[1], min(rows[0], rows[1] + _MOST_ROWS))
-    for node in columns:
-        put(node, 0)
-    return places
-
-
-def _arrows(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
-    traces = []
-    for how in dict.fromkeys(edge.how for edge in given.edges):
-        x: list[float | None] = []
-        y: list[float | None] = []
-        for edge in given.edges:
-            if edge.how == how and edge.source in places and edge.target in places:
-                (x0, y0), (x1, y1) = places[edge.source], places[edge.target]
-                x += [x0, x1, None]
-                y += [y0, y1, None]
-        if x:
-            traces.append({
-                "type": "scatter", "mode": "lines+markers", "x": x, "y": y, "hoverinfo": "skip", "showlegend": False,
-                "line": {"width": 1.4, "color": "#8894a5"},
-                "marker": {
-                    "symbol": "arrow", "angleref": "previous", "size": [0, 11, 0] * (len(x) // 3), "standoff": 9,
-                    "color": "#8894a5",
-                },
-            })  # fmt: skip
-    return traces
-
-
-def _dots(given: Topology, places: Mapping[str, tuple[int, int]]) -> list[dict[str, Any]]:
-    traces = []
-    several = len({each.owner for each in given.nodes if each.owner}) > 1
-    for kind in dict.fromkeys(each.kind for each in given.nodes):
-        nodes = [each for each in given.nodes if each.kind == kind and each.id in places]
-        if nodes:
-            names = [f"{each.owner}:{each.name}" if several and each.owner else each.name for each in nodes]
-            traces.append({
-                "type": "scatter", "mode": "markers+text", "name": kind, "cliponaxis": False,
-                "x": [places[each.id][0] for each in nodes], "y": [places[each.id][1] for each in nodes],
-                "text": [label(name, 24) for name in names],
-                "textposition": ["top left" if places[each.id][0] == _LAST_COLUMN else "top right" for each in nodes],
-                "hovertext": [label(f"{each.owner} {each.kind} {each.name} {each.detail}", 300) for each in nodes],
-                "hoverinfo": "text",
-                "marker": {"size": 13, "color": _COLOUR_OF[kind], "symbol": _SYMBOL_OF.get(kind, "circle")},
-            })  # fmt: skip
-    return traces

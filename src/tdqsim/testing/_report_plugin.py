@@ -15,18 +15,22 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import pytest
 
+from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
+from tdqsim.cics.look.installed import installed
 from tdqsim.definitions.regionfile import load_region_file
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest
+from tdqsim.report.flows import Flows
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
 from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.report.topology import Site
 from tdqsim.testing.clock import waiting
 from tdqsim.testing.following import Follower
 
 if TYPE_CHECKING:
-    from tdqsim.cics import Region
     from tdqsim.ibmi import System
     from tdqsim.layouts import Layout
     from tdqsim.testing._mutants_plugin import MutantsPlugin
@@ -74,12 +78,21 @@ class _Followed:
             self._notes.append(f"records are shown as text: {error}")
             return {}
 
+    def _flows(self) -> list[Part]:
+        """One diagram of what flowed in all regions and systems of the test."""
+        flows = Flows()
+        for follower in self._followers:
+            history_sections.add_flows(flows, follower.digest(), follower.name, _site_of(follower.target))
+        flows.ship()
+        return history_sections.flow_parts(flows)
+
     def parts(self) -> Iterator[Part]:
         """The parts of the section, region by region."""
         kit = self._kit
         yield from map(Prose, self._notes)
         for text in waiting(kit.dispatcher):
             yield Prose(f"waiting: {text}")
+        yield from self._flows()
         for follower in self._followers:
             digest = follower.digest()
             parts = [
@@ -93,6 +106,13 @@ class _Followed:
         more = len(kit.regions) + len(kit.systems) - len(self._followers)
         if more > 0:
             yield Prose(f"{more:,} more regions and systems of this test are not shown.", quiet=True)
+
+
+def _site_of(target: Region | System) -> Site | None:
+    """A region with its installed definitions; None for a system or a closed region."""
+    if not isinstance(target, Region) or target.closed:
+        return None
+    return Site(target.applid, target.options.sysid, installed(core_of(target)))
 
 
 class _Test(NamedTuple):

@@ -1,11 +1,11 @@
-"""Turns the events of a region or system into the digest of a report.
+"""Translates the events of a region or system for the digest of a report.
 
 Events are processed as they come, so that a run with millions of them needs no more memory than a short one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final
 
@@ -17,8 +17,9 @@ from tdqsim.report.queue_layouts import in_a_line
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, RawEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 from tdqsim.testing.hooks import recorded
+from tdqsim.testing.text import show_record
 
-__all__ = ["Follower"]
+__all__ = ["Follower", "Moments", "digest_of"]
 
 _BATCH: Final = 5_000
 _PARTS: Final = {
@@ -51,10 +52,9 @@ class Follower:
         self.name = target.applid if isinstance(target, Region) else target.name
         self.history = history if history is not None else History(1)
         self._digest = digest or Digest()
-        self._shows = {name: partial(in_a_line, layout=layout) for name, layout in (layouts or {}).items()}
+        shows = {name: partial(in_a_line, layout=layout) for name, layout in (layouts or {}).items()}
+        self._moments = Moments(self.history.show, shows)
         self._raw: list[AnyEvent | RawEvent] = []
-        self._names: dict[int, str] = {}
-        self._counted: set[str] = set()
         kept = self.history.trace
 
         def trace(raw: RawEvent) -> None:
@@ -77,19 +77,39 @@ class Follower:
 
     def _flush(self) -> None:
         raw, self._raw = self._raw, []
-        self._digest.follow(self._moments(raw))
+        self._digest.follow(map(self._moments.of, raw))
 
     def digest(self) -> Digest:
         """The digest with all events up to now."""
         self._flush()
         return self._digest
 
-    # -- moments --------------------------------------------------------------------------------------------------
 
-    def _moments(self, raw: list[AnyEvent | RawEvent]) -> Iterator[Moment]:
-        for each in raw:
-            event = each if isinstance(each, Event | JobEvent) else event_of(each)
-            yield self._of_job(event) if isinstance(event, JobEvent) else self._of_task(event)
+def digest_of(events: Iterable[AnyEvent]) -> Digest:
+    """The digest of the events of one history, such as those that ``load_history`` returns."""
+    return Digest().follow(map(Moments().of, events))
+
+
+class Moments:
+    """Translates the events of one history, in order.
+
+    Args:
+        show: shows a record as text.
+        shows: the same for the records of some queues, by name.
+    """
+
+    def __init__(
+        self, show: Callable[[bytes], str] = show_record, shows: Mapping[str, Callable[[bytes], str]] | None = None
+    ) -> None:
+        self._show = show
+        self._shows = shows or {}
+        self._tasks: dict[int, tuple[str, str]] = {}
+        self._counted: set[str] = set()
+
+    def of(self, each: AnyEvent | RawEvent) -> Moment:
+        """The next event."""
+        event = each if isinstance(each, Event | JobEvent) else event_of(each)
+        return self._of_job(event) if isinstance(event, JobEvent) else self._of_task(event)
 
     def _of_task(self, event: Event) -> Moment:
         depth: int | None = None
@@ -98,14 +118,18 @@ class Follower:
             depth = len(event.info["records"]) if "records" in event.info else None
         elif event.kind == DELETEQ and event.resp == "NORMAL" and event.queue in self._counted:
             depth = 0
+        resource = str(event.info.get("resource", ""))
+        part = "" if resource else _PARTS.get(event.kind, "")  # START is the beginning of a task, or a command
         wrong = event.resp if event.resp != "NORMAL" else str(event.info.get("abend", ""))
-        started_by = event.queue if event.kind == "START" else ""
+        started_by = event.queue if part == "begin" else ""
         queue = "" if event.kind in ("START", "END") else event.queue
+        name, actor = self._task(event)
         what = str(event.info.get("what")) if event.kind == "WAIT" else event.kind
         return Moment(
-            event.time_ns, what, self._task_name(event), queue,
-            partial(event.line, self._shows.get(event.queue, self.history.show)),
-            _PARTS.get(event.kind, ""), event.uow, self._change(event), depth, wrong, started_by,
+            event.time_ns, what, name, queue,
+            partial(event.line, self._shows.get(event.queue, self._show)),
+            part, event.uow, self._change(event), depth, wrong, started_by, actor,
+            resource,
         )  # fmt: skip
 
     def _change(self, event: Event) -> int:
@@ -116,15 +140,16 @@ class Follower:
             return int(event.resp == "NORMAL")
         return -int(event.kind == READQ and event.resp in _TAKES)
 
-    def _task_name(self, event: Event) -> str:
+    def _task(self, event: Event) -> tuple[str, str]:
+        """The name of the task of an event, and its transaction if it is known."""
         if not event.task:
-            return ""
-        name = self._names.get(event.task) or _task(event.task, event.transid)
-        if event.kind == "START":
-            self._names[event.task] = name
+            return "", "seed" if event.kind == "SEED" else ""
+        known = self._tasks.get(event.task) or (_task(event.task, event.transid), event.transid)
+        if event.kind == "START" and "resource" not in event.info:
+            self._tasks[event.task] = known
         elif event.kind == "END":
-            self._names.pop(event.task, None)
-        return name
+            self._tasks.pop(event.task, None)
+        return known
 
     def _of_job(self, event: JobEvent) -> Moment:
         change, depth = 0, None
@@ -141,8 +166,9 @@ class Follower:
         part = _PARTS.get(event.kind, "")
         if event.message:
             change, depth = 0, None
-        queue, line = "" if part == "wait" else event.queue, partial(event.line, self.history.show)
-        return Moment(event.time_ns, what, event.job, queue, line, part, "", change, depth, event.message)
+        queue, line = "" if part == "wait" else event.queue, partial(event.line, self._show)
+        actor = event.job.rpartition("/")[2]
+        return Moment(event.time_ns, what, event.job, queue, line, part, "", change, depth, event.message, actor=actor)
 
 
 def _task(number: int, transid: str) -> str:

@@ -4,7 +4,8 @@ A history is a recorder, not a hook: requests keep their short path, and add one
 :mod:`~tdqsim.testing.checker` finds what is wrong in a history, and a failing test shows its last lines.
 
 The events of a region (:attr:`~tdqsim.testing.events.Event.kind`)
-    a command's name      its result or condition; ``data`` is the record that was written or read
+    a command's name      its result or condition; ``data`` is the record that was written or read. ``info`` has the
+                          ``resource`` of a command for a file, a program or a transaction
     ``QUEUE``             the state of a queue when recording began, or after SET, CREATE or DISCARD; see ``info``
     ``SEED``              a record put on a queue outside any task
     ``COMMITTING``        the commit of a unit of work that has used a logically recoverable queue begins
@@ -45,6 +46,7 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
+from tdqsim.report.flows import resource_of
 from tdqsim.testing import _parts
 from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, load_history
 from tdqsim.testing.hooks import recorded
@@ -239,17 +241,22 @@ class History:
         now = region.clock.time_ns()
         uow = _uow_id(task)
         queue = self._queue_of(core_of(region), command, arguments)
+        resource = "" if queue else resource_of(command, arguments)
+        info = {"resource": resource} if resource else {}
         if isinstance(outcome, Condition):
             resp, length = outcome.resp.name, outcome.length or 0
             data = _written(arguments) if command == WRITEQ else outcome.data or b""
-            self.trace((command, task.number, queue, data, now, task.transid, uow, resp, outcome.resp2, length, {}))
+            self.trace((command, task.number, queue, data, now, task.transid, uow, resp, outcome.resp2, length, info))
             return
         data = b""
         if command == WRITEQ:
             data = _written(arguments)
         elif command == READQ and isinstance(outcome, bytes):
             data = outcome
-        self.trace((command, task.number, queue, data, now, task.transid, uow))
+        if info:
+            self.trace((command, task.number, queue, data, now, task.transid, uow, "NORMAL", 0, 0, info))
+        else:
+            self.trace((command, task.number, queue, data, now, task.transid, uow))
         if command in _CHANGING and self._region is not None:
             self._queues_changed(self._region)
 
@@ -309,7 +316,7 @@ class History:
     @staticmethod
     def _queue_of(region: RegionData, command: str, arguments: Mapping[str, object]) -> str:
         name = arguments.get("queue", arguments.get("tdqueue"))
-        if not isinstance(name, str):
+        if not isinstance(name, str) or command == "START":  # whose QUEUE is a name for the started task
             return ""
         name = name.rstrip(" ")
         if command not in _QUEUE_COMMANDS or arguments.get("sysid"):

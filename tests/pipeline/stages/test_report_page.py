@@ -125,14 +125,7 @@ def test_names_are_only_text(tables: Tables, look: Look) -> None:  # noqa: F811
     page = look("".join(page_of(SUMMARY, tables).html()))
     assert page.text.count(HOSTILE) >= 3
     assert not any("alert(1)</" in text for text in page.code)
-    assert len(page.code) == 2
-
-
-def test_pictures_are_what_the_library_takes(tables: Tables) -> None:
-    figures = pytest.importorskip("plotly.graph_objects")
-    assert len(drawings(tables)) == 8
-    for drawing in drawings(tables).values():
-        figures.Figure({"data": drawing.data, "layout": drawing.layout})
+    assert len(page.code) == 1
 
 
 def test_the_memory_of_a_tree_is_that_of_its_processes() -> None:

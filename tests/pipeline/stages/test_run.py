@@ -187,7 +187,6 @@ def test_arguments_that_cannot_be_used(
 @pytest.mark.parametrize(
     ("hidden", "arguments", "says"),
     [
-        ("plotly", [], "plotly is not installed; pip install 'tdqsim[report]' brings it"),
         ("pyspark.sql", ["--engine", "spark"], " is not installed; pip install 'tdqsim[spark]' brings it"),
         ("pyspark.sql", ["--records", "5000000"], " is not installed; pip install 'tdqsim[spark]' brings it"),
     ],
@@ -219,16 +218,6 @@ def test_without_a_java_nothing_is_begun(
     assert main(command) == 2
     assert "there is no Java" in capsys.readouterr().err
     assert not (tmp_path / "input").exists()
-
-
-def test_a_report_without_its_library_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pipeline_run(capsys, "--records", 20, "--regions", 2, "--out", tmp_path / "run")
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    assert main(["pipeline", "report", "--run", str(tmp_path / "run"), "--out", str(tmp_path / "new")]) == 2
-    assert "plotly is not installed" in capsys.readouterr().err
-    assert not (tmp_path / "new").exists()
 
 
 def test_the_engine_is_chosen_by_size() -> None:

@@ -1,0 +1,130 @@
+"""Diagrams of boxes and arrows: the values, which the layout places and the renderer turns into SVG.
+
+A diagram has no positions and no markup. :mod:`~tdqsim.report.diagram_layout` places its boxes, and
+:mod:`~tdqsim.report.diagram_svg` draws it. Texts that change often, such as counts, do not change the layout, because
+the room for a text is reserved in steps of several characters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+__all__ = ["LONGEST", "Arrow", "Box", "Diagram", "Text", "arrow_ends", "room_for"]
+
+LONGEST: Final = 28
+"""The number of characters of a name that are drawn."""
+_STEP: Final = 4
+
+
+def room_for(text: str) -> int:
+    """The number of characters to reserve for a text, so that it may grow a little without a new layout."""
+    return -(-(len(text) + 1) // _STEP) * _STEP if text else 0
+
+
+class Text(NamedTuple):
+    """A line of text in a diagram; ``bad`` for a failure."""
+
+    text: str
+    bad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A box.
+
+    Attributes:
+        id: a unique id.
+        name: its name, the first line.
+        kind: its kind, such as ``queue`` or ``transaction``, which determines its shape and colour.
+        owner: the region or system in whose frame it is.
+        lines: further lines.
+        href: the address of its page; empty for none.
+        members: the names of the resources that the box stands for; empty for one resource with its ``name``.
+    """
+
+    id: str
+    name: str
+    kind: str
+    owner: str = ""
+    lines: tuple[Text, ...] = ()
+    href: str = ""
+    members: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An arrow between two boxes.
+
+    Attributes:
+        source, target: the ids of the boxes.
+        how: what it means, such as ``records`` or ``starts``, which determines its line.
+        label: the text in its middle.
+        bad: a second text in its middle, about failures.
+    """
+
+    source: str
+    target: str
+    how: str = "records"
+    label: str = ""
+    bad: str = ""
+
+    @property
+    def text(self) -> str:
+        """Both texts."""
+        return " ".join(filter(None, (self.label, self.bad)))
+
+
+@dataclass(frozen=True, slots=True)
+class Diagram:
+    """Boxes and arrows; arrows whose ends are not among the boxes are ignored."""
+
+    boxes: Sequence[Box]
+    arrows: Sequence[Arrow]
+
+    def shape(self) -> tuple[object, ...]:
+        """What determines the layout; equal for two diagrams that differ only in short changes of their texts."""
+        boxes = tuple((box.id, box.kind, box.owner, len(box.lines), _width(box)) for box in self.boxes)
+        arrows = tuple((arrow.source, arrow.target, arrow.how, room_for(arrow.text)) for arrow in self.arrows)
+        return boxes, arrows
+
+    def cut(self, most: int) -> tuple[Diagram, int]:
+        """The diagram with at most this number of boxes, the most connected ones, and the number of boxes left out."""
+        if len(self.boxes) <= most:
+            return self, 0
+        ends = _degrees(self.arrows)
+        first = sorted(self.boxes, key=lambda box: -ends.get(box.id, 0))[:most]
+        return self.only(box.id for box in first), len(self.boxes) - most
+
+    def only(self, ids: Iterable[str]) -> Diagram:
+        """The diagram with these boxes only."""
+        kept = set(ids)
+        arrows = [arrow for arrow in self.arrows if arrow.source in kept and arrow.target in kept]
+        return Diagram([box for box in self.boxes if box.id in kept], arrows)
+
+    def about(self, words: str) -> Diagram:
+        """The boxes whose names contain these words, and their neighbours; all boxes without words."""
+        words = words.strip().upper()
+        if not words:
+            return self
+        named = {box.id for box in self.boxes if any(words in name.upper() for name in (box.name, *box.members))}
+        beside = {end for arrow in self.arrows if named & {arrow.source, arrow.target} for end in arrow_ends(arrow)}
+        return self.only(named | beside)
+
+
+def arrow_ends(arrow: Arrow) -> tuple[str, str]:
+    """The ids of both boxes of an arrow."""
+    return arrow.source, arrow.target
+
+
+def _width(box: Box) -> int:
+    return max([min(len(box.name), LONGEST), *(room_for(line.text) for line in box.lines)])
+
+
+def _degrees(arrows: Iterable[Arrow]) -> Mapping[str, int]:
+    ends: dict[str, int] = {}
+    for arrow in arrows:
+        for end in arrow_ends(arrow):
+            ends[end] = ends.get(end, 0) + 1
+    return ends

@@ -1,0 +1,189 @@
+"""Draws a diagram as SVG, with the texts that may change later marked by keys.
+
+A page that shows a diagram live replaces only these texts as long as the layout stays the same: see :func:`texts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+from tdqsim.report._text import brief, markup
+from tdqsim.report.diagram import LONGEST, Arrow, Box, Diagram
+from tdqsim.report.diagram_layout import BOX_LINE, Layout, PlacedArrow, PlacedBox, place
+from tdqsim.report.parts import Prose, Table
+
+__all__ = ["FIGURE", "MOST", "Picture", "legend", "svg", "texts", "tools"]
+
+FIGURE: Final = '<figure class="tdq-diagram"'
+"""The beginning of the element of a diagram."""
+MOST: Final = 300
+"""The number of boxes that are drawn."""
+
+_ROUND: Final = ("transaction", "program", "job")
+_TIP: Final = 8
+_LEAST_SCALE: Final = 0.7
+"""The scale below which a diagram is not made smaller to fit the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A diagram on a page, with a search for names, a zoom, and a table of the same data.
+
+    Attributes:
+        title: a title of one line; empty if the heading above says the same.
+        diagram: the diagram.
+        words: the same as a table or as text.
+        name: what the diagram shows, for screen readers.
+    """
+
+    title: str
+    diagram: Diagram
+    words: Table | Prose
+    name: str
+
+    def html(self) -> Iterator[str]:
+        """See :class:`~tdqsim.report.parts.Part`."""
+        shown, left_out = self.diagram.cut(MOST)
+        caption = f"<figcaption>{markup(self.title)}</figcaption>" if self.title else ""
+        yield f"{FIGURE}>{caption}{tools()}{legend(shown)}"
+        yield f'<div class="sheet" tabindex="0" role="group" aria-label="{markup(self.name)}">'
+        yield from _pieces(shown, place(shown), f"{self.name}; the table below has the same data")
+        yield "</div>"
+        if left_out:
+            yield f'<p class="quiet">{len(shown.boxes):,} of {len(self.diagram.boxes):,} boxes are drawn.</p>'
+        yield "<details><summary>As a table</summary>"
+        yield from self.words.html()
+        yield "</details></figure>"
+
+
+def tools() -> str:
+    """The controls of a diagram: a search field and buttons for the zoom."""
+    buttons = "".join(
+        f'<button type="button" data-zoom="{key}" aria-label="{words}">{sign}</button>'
+        for key, sign, words in (("out", "-", "Smaller"), ("fit", "Fit", "Fit to the page"), ("in", "+", "Larger"))
+    )
+    return (
+        '<div class="tools"><label>Find <input type="search" data-find placeholder="a name" autocomplete="off" '
+        f'spellcheck="false"></label>{buttons}<output aria-live="polite"></output></div>'
+    )
+
+
+def legend(diagram: Diagram) -> str:
+    """The kinds of boxes and arrows that a diagram has, with their colours."""
+    kinds = dict.fromkeys(box.kind for box in diagram.boxes)
+    ways = dict.fromkeys(arrow.how for arrow in diagram.arrows)
+    items = [f'<span class="key {_word(kind)}">{markup(kind)}</span>' for kind in kinds]
+    items += [f'<span class="key-way {_word(how)}">{markup(how)}</span>' for how in ways]
+    return f'<p class="legend" aria-hidden="true">{"".join(items)}</p>'
+
+
+def texts(diagram: Diagram) -> dict[str, tuple[str, bool]]:
+    """The texts that may change, by key: the text, and whether it is about a failure."""
+    found: dict[str, tuple[str, bool]] = {}
+    for at, box in enumerate(diagram.boxes):
+        found |= {f"b{at}.{line}": (each.text, each.bad) for line, each in enumerate(box.lines)}
+    for at, arrow in enumerate(diagram.arrows):
+        found |= {f"a{at}.0": (arrow.label, False), f"a{at}.1": (_bad(arrow), True)}
+    return found
+
+
+def svg(diagram: Diagram, words: str) -> str:
+    """The diagram as an SVG element.
+
+    Args:
+        diagram: the diagram.
+        words: its description for screen readers.
+    """
+    return "".join(_pieces(diagram, place(diagram), words))
+
+
+def _pieces(diagram: Diagram, layout: Layout, words: str) -> Iterator[str]:
+    links = any(box.href for box in diagram.boxes)
+    role = "group" if links else "img"
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" role="{role}" aria-label="{markup(words)}" '
+        f'style="--least:{layout.width * _LEAST_SCALE:.0f}px" width="{layout.width:.0f}" '
+        f'height="{layout.height:.0f}" viewBox="0 0 {layout.width:.0f} {layout.height:.0f}">'
+    )
+    for owner, (top, height) in layout.bands.items():
+        if owner:
+            yield (
+                f'<rect class="band" x="1" y="{top + 1:.0f}" width="{layout.width - 2:.0f}" '
+                f'height="{height:.0f}" rx="8"/>'
+                f'<text class="owner" x="12" y="{top + 18:.0f}">{markup(owner)}</text>'
+            )
+    numbers = {box.id: at for at, box in enumerate(diagram.boxes)}
+    known = {id(arrow): at for at, arrow in enumerate(diagram.arrows)}
+    for way in layout.arrows:
+        yield from _line(way, numbers)
+    for box in layout.boxes:
+        yield from _box(numbers[box.box.id], box)
+    for way in layout.arrows:  # after all lines, so that no line crosses a label
+        yield from _label(known[id(way.arrow)], way)
+    yield "</svg>"
+
+
+def _line(placed: PlacedArrow, numbers: Mapping[str, int]) -> Iterator[str]:
+    points = placed.points
+    path = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
+    for (x0, y0), (x1, y1) in pairwise(points):
+        middle = (x0 + x1) / 2
+        path.append(f"C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x1:.1f} {y1:.1f}")
+    x, y = points[-1]
+    back = _TIP if points[-2][0] > x else -_TIP
+    arrow = placed.arrow
+    classes = f"way {_word(arrow.how)}{' bad' if arrow.bad else ''}"
+    yield (
+        f'<g class="{classes}" data-ends="{numbers[arrow.source]} {numbers[arrow.target]}"><path d="{"".join(path)}"/>'
+        f'<path class="tip" d="M{x:.1f} {y:.1f}l{back} -4v8z"/></g>'
+    )
+
+
+def _label(at: int, placed: PlacedArrow) -> Iterator[str]:
+    arrow, (x, y) = placed.arrow, placed.label
+    if arrow.text:
+        yield (
+            f'<text class="label {_word(arrow.how)}" x="{x:.1f}" y="{y + 4:.1f}">'
+            f'<tspan data-k="a{at}.0">{markup(arrow.label)}</tspan>'
+            f'<tspan class="bad" data-k="a{at}.1">{markup(_bad(arrow))}</tspan></text>'
+        )
+
+
+def _bad(arrow: Arrow) -> str:
+    return f" {arrow.bad}" if arrow.bad and arrow.label else arrow.bad
+
+
+def _box(at: int, placed: PlacedBox) -> Iterator[str]:
+    box, x, y, width, height = placed
+    left, top = x - width / 2, y - height / 2
+    radius = 13 if box.kind in _ROUND else 3
+    yield f'<g class="box {_word(box.kind)}" data-n="{at}" data-names="{markup(_names(box))}">'
+    yield f'<a href="{markup(box.href)}">' if box.href else ""
+    yield (
+        f"<title>{markup(_title(box))}</title>"
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius}"/>'
+        f'<text class="name" x="{x:.1f}" y="{top + 17:.1f}">{markup(brief(box.name, LONGEST))}</text>'
+    )
+    for line, each in enumerate(box.lines):
+        bad = " bad" if each.bad else ""
+        down = top + 17 + BOX_LINE * (line + 1)
+        yield f'<text class="line{bad}" x="{x:.1f}" y="{down:.1f}" data-k="b{at}.{line}">{markup(each.text)}</text>'
+    yield "</a></g>" if box.href else "</g>"
+
+
+def _word(text: str) -> str:
+    """A kind as one word, for a class."""
+    return markup(text.replace(" ", "-"))
+
+
+def _names(box: Box) -> str:
+    return " ".join(box.members or (box.name,)).upper()
+
+
+def _title(box: Box) -> str:
+    owner = f" in {box.owner}" if box.owner else ""
+    members = f": {', '.join(box.members)}" if box.members else ""
+    return f"{box.kind} {box.name}{owner}{members}"

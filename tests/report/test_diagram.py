@@ -1,0 +1,118 @@
+"""The layout of diagrams and their SVG."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tdqsim.report.diagram import Arrow, Box, Diagram, Text, room_for
+from tdqsim.report.diagram_layout import SMALL, Layout, place
+from tdqsim.report.diagram_svg import Picture, svg, texts
+from tdqsim.report.parts import Prose
+from tests.report.test_page import HOSTILE
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def diagram(ways: list[tuple[int, int]], owners: int = 1) -> Diagram:
+    names = {end for way in ways for end in way}
+    boxes = [Box(str(n), f"Q{n}", "queue", f"REGION{n % owners}", (Text(f"depth {n}"),)) for n in sorted(names)]
+    return Diagram(boxes, [Arrow(str(a), str(b), label=f"{a * 1000 + b:,}") for a, b in ways])
+
+
+def rectangles(layout: Layout) -> list[tuple[float, float, float, float]]:
+    boxes = [(each.x, each.y, each.width / 2, each.height / 2) for each in layout.boxes]
+    labels = [(*each.label, len(each.arrow.text) * SMALL / 2, 6.0) for each in layout.arrows if each.arrow.text]
+    return boxes + labels
+
+
+def overlap(layout: Layout) -> list[object]:
+    return [
+        (one, other)
+        for one, other in combinations(rectangles(layout), 2)
+        if abs(one[0] - other[0]) < one[2] + other[2] - 0.01 and abs(one[1] - other[1]) < one[3] + other[3] - 0.01
+    ]
+
+
+ENDS = st.integers(0, 9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(ENDS, ENDS), min_size=1, max_size=25), st.integers(1, 3))
+def test_no_box_and_no_label_meets_another_whatever_leads_where(ways: list[tuple[int, int]], owners: int) -> None:
+    layout = place(diagram(ways, owners))
+    assert overlap(layout) == []
+    for x, y, half, high in rectangles(layout):
+        assert x - half >= 0
+        assert x + half <= layout.width
+        assert y - high >= 0
+        assert y + high <= layout.height
+
+
+def test_what_leads_somewhere_is_to_its_left() -> None:
+    layout = place(diagram([(1, 2), (2, 3), (1, 3), (4, 3)]))
+    x = {each.box.id: each.x for each in layout.boxes}
+    assert x["1"] < x["2"] < x["3"]
+    assert x["4"] == x["2"], "a box to which nothing leads is beside its target"
+
+
+def test_a_ring_is_drawn_with_one_arrow_to_the_left() -> None:
+    layout = place(diagram([(1, 2), (2, 3), (3, 1)]))
+    assert sum(each.points[-1][0] < each.points[0][0] for each in layout.arrows) == 1
+
+
+def test_every_region_has_a_frame_of_its_own_with_its_boxes() -> None:
+    layout = place(diagram([(0, 1), (1, 2), (2, 3), (0, 3)], owners=2))
+    (first, second) = layout.bands.values()
+    assert first[0] + first[1] <= second[0]
+    for each in layout.boxes:
+        top, height = layout.bands[each.box.owner]
+        assert top <= each.y - each.height / 2
+        assert each.y + each.height / 2 <= top + height
+
+
+def test_a_count_that_grows_a_little_changes_no_layout() -> None:
+    before, after, larger = (
+        Diagram(diagram([(1, 2)]).boxes, [Arrow("1", "2", label=label)]) for label in ("12", "345", "1,234,567")
+    )
+    assert before.shape() == after.shape() != larger.shape()
+    assert texts(before)["a0.0"] == ("12", False)
+    assert room_for("345") >= len("345")
+
+
+def test_the_texts_that_may_change_have_their_keys_in_the_picture() -> None:
+    drawn = Diagram(
+        [
+            Box("1", "PAYQ", "queue", lines=(Text("depth 4"), Text("2 abends", bad=True))),
+            Box("2", "PAYP", "transaction"),
+        ],
+        [Arrow("1", "2", label="7", bad="3 IOERR")],
+    )
+    root = ET.fromstring(svg(drawn, "flows"))
+    shown = {each.get("data-k"): each.text or "" for each in root.iter() if each.get("data-k")}
+    assert shown == {"b0.0": "depth 4", "b0.1": "2 abends", "a0.0": "7", "a0.1": " 3 IOERR"}
+    assert shown == {key: text for key, (text, _) in texts(drawn).items()}
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_names_from_outside_are_only_text(text: str) -> None:
+    drawn = Diagram(
+        [Box(text, text, text, text, (Text(text),), href=text, members=(text,)), Box("2", "Q", "queue")],
+        [Arrow(text, "2", text, text, text)],
+    )
+    shown = "".join(Picture(text, drawn, Prose(text), text).html())
+    tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(svg(drawn, text)).iter()}
+    assert tags == {"svg", "rect", "text", "tspan", "g", "a", "path", "title"}
+    assert "<script" not in shown
+    assert "<img" not in shown
+
+
+def test_a_search_shows_a_queue_and_its_neighbours() -> None:
+    found = diagram([(1, 2), (2, 3), (3, 4)]).about("q2")
+    assert [box.name for box in found.boxes] == ["Q1", "Q2", "Q3"]
+    assert len(found.arrows) == 2
+    assert diagram([(1, 2)]).about(" ").boxes == diagram([(1, 2)]).boxes

@@ -1,0 +1,173 @@
+"""What flowed, from histories: who wrote and read what, and what was started by what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tdqsim import Condition, Region, Task, define_connection, define_tdqueue, define_transaction
+from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.definitions import Definitions
+from tdqsim.report.flows import FlowCounts, Flows
+from tdqsim.report.history_sections import add_flows
+from tdqsim.report.topology import Site
+from tdqsim.testing.following import Follower
+from tdqsim.testing.history import History
+from tests.cli.conftest import Tdq, tdq  # noqa: F401
+from tests.report.conftest import Look
+
+QUEUES = [
+    define_tdqueue(name="PAYQ", type="INTRA", atifacility="FILE", transid="PAYP", triggerlevel=3),
+    define_tdqueue(name="DONE", type="INTRA", recovstatus="LOGICAL"),
+    define_tdqueue(name="ALIA", type="INDIRECT", indirectname="PAYQ"),
+    define_transaction(name="PAYP"),
+    define_transaction(name="FILL"),
+    define_transaction(name="LAST"),
+]
+
+
+def fill(task: Task) -> None:
+    for number in range(7):
+        task.writeq_td("ALIA", b"%d" % number)
+    task.writeq_ts("NOTES", b"filled")
+    with pytest.raises(Condition):
+        task.writeq_td("NONE", b"")
+
+
+def pay(task: Task) -> None:
+    try:
+        while True:
+            task.writeq_td("DONE", task.readq_td("PAYQ"))
+    except Condition:
+        task.start("LAST")
+
+
+def last(task: Task) -> None:
+    task.abend("OOPS")
+
+
+@pytest.fixture
+def region() -> Iterator[Region]:
+    with Region(definitions=QUEUES, applid="PAYREGN", sysid="PAY1") as made:
+        for transid, handler in (("FILL", fill), ("PAYP", pay), ("LAST", last)):
+            made.register(transid, handler)
+        yield made
+
+
+def counted(flows: Flows) -> dict[tuple[str, str], dict[str, int]]:
+    """Counts and failures by the names of both ends."""
+    return {
+        (flows.nodes[flow.source].name, flows.nodes[flow.target].name): {**flow.counts, **flow.failed}
+        for flow in flows.flows.values()
+    }
+
+
+EXPECTED = {
+    ("FILL", "PAYQ"): {"records": 7},
+    ("FILL", "NOTES"): {"records": 1},
+    ("FILL", "NONE"): {"QIDERR": 1},
+    ("PAYQ", "PAYP"): {"records": 7, "starts": 1},
+    ("PAYP", "DONE"): {"records": 7},
+    ("PAYP", "LAST"): {"starts": 1},
+}
+
+
+def test_what_was_written_read_and_started_is_counted(region: Region) -> None:
+    follower = Follower(region)
+    region.start("FILL")
+    region.run()
+    flows = Flows()
+    add_flows(flows, follower.digest(), "PAYREGN")
+    assert counted(flows) == EXPECTED
+    nodes = {node.name: node for node in flows.nodes.values()}
+    assert (nodes["DONE"].depth, nodes["PAYQ"].depth, nodes["NOTES"].kind) == (7, 0, "TS queue")
+    assert (nodes["LAST"].tasks, nodes["LAST"].abends) == (1, 1)
+
+
+def test_a_file_of_a_history_has_the_same_flows(region: Region, tmp_path: Path, tdq: Tdq, look: Look) -> None:  # noqa: F811
+    with History(path=tmp_path / "h.jsonl").attach(region):
+        region.start("FILL")
+        region.run()
+    told = json.loads(tdq("topology", "--from", f"payregn={tmp_path / 'h.jsonl'}", "--json").out)
+    names = {node["id"]: node["name"] for node in told["nodes"]}
+    assert {node["owner"] for node in told["nodes"]} == {"PAYREGN"}
+    found = {
+        (names[flow.pop("source")], names[flow.pop("target")]): flow.pop("failed") | flow for flow in told["flows"]
+    }
+    assert found == EXPECTED
+    shown = tdq("topology", "--from", tmp_path / "h.jsonl")
+    assert "transaction FILL" in shown.out
+    assert tdq("topology", "--from", tmp_path / "h.jsonl", "--out", "flows.html").code == 0
+    page = look(Path("flows.html"))
+    assert "What flowed: H" in page.text
+    assert {"FILL", "PAYQ", "DONE"} <= {value for _, name, value in page.attributes if name == "data-names"}
+
+
+def test_a_history_that_is_not_there_is_refused(tdq: Tdq) -> None:  # noqa: F811
+    ended = tdq("topology", "--from", "none.jsonl")
+    assert ended.code == 2
+    assert "there is no file none.jsonl" in ended.err
+
+
+def test_the_six_counts_of_the_card_posting_are_on_the_picture(tdq: Tdq, look: Look) -> None:  # noqa: F811
+    ended = tdq("run", "card_posting", "--records", 200, "--report", "run.html", "--out", "out", "--json")
+    told = json.loads(ended.out.splitlines()[-1])
+    page = look(Path("run.html"))
+    names = {value for _, name, value in page.attributes if name == "data-names"}
+    assert {"DALY", "PRDR", "PST1", "PST2", "PST3", "PST4", "PPST", "PSTD", "REJS"} <= names
+    for count in (told["records_in"], told["records_posted"], told["records_rejected"]):
+        assert f">{count}</tspan>" in Path("run.html").read_text("utf-8")
+    assert Path("run.html").stat().st_size < 1_500_000
+    heads = ("What flowed", "Topology", "Depth over time", "Tasks and units of work")
+    assert [page.text.count(text) for text in heads] == [1, 1, 1, 1]
+
+
+def test_a_shipped_record_is_followed_into_the_other_region() -> None:
+    here = [
+        define_tdqueue(name="FARQ", remotesystem="CICB", remotename="NEAR"),
+        define_connection(name="CICB", netname="CICBAPPL"),
+    ]
+    there = [define_tdqueue(name="NEAR", type="INTRA"), define_connection(name="CICA", netname="CICAAPPL")]
+    plex = Sysplex()
+    one = plex.region(here, applid="CICAAPPL", sysid="CICA")
+    other = plex.region(there, applid="CICBAPPL", sysid="CICB")
+    followers = [Follower(one), Follower(other)]
+    with one.task(transid="SHIP") as task:
+        task.writeq_td("FARQ", b"1")
+        task.writeq_td("FARQ", b"2")
+    flows = Flows()
+    for follower, definitions, sysid in zip(followers, (here, there), ("CICA", "CICB"), strict=True):
+        add_flows(flows, follower.digest(), follower.name, Site(follower.name, sysid, Definitions.of(definitions)))
+    flows.ship()
+    plex.close()
+    assert counted(flows)["FARQ", "CSMI"] == {"ships": 2}
+    assert counted(flows)["CSMI", "NEAR"] == {"records": 2}
+
+
+def test_queues_that_are_alike_are_one_box_with_their_sum() -> None:
+    counts = FlowCounts()
+    for number in range(200):
+        for _ in range(3):
+            counts.command("FILL", "WRITEQ TD", f"Q{number:03}", "NORMAL")
+    counts.command("FILL", "WRITEQ TD", "Q007", "NOSPACE")
+    flows = Flows()
+    flows.add("PAYREGN", counts)
+    flows.deep("PAYREGN", [(f"Q{number:03}", 3) for number in range(200)])
+    diagram = flows.diagram()
+    assert [(box.name, [line.text for line in box.lines]) for box in diagram.boxes] == [
+        ("FILL", []), ("Q000..Q199", ["200 queues", "depth 600"]),
+    ]  # fmt: skip
+    assert [(arrow.label, arrow.bad) for arrow in diagram.arrows] == [("600", "1 NOSPACE")]
+    assert "Q123" in diagram.boxes[1].members
+    assert len(flows.diagram(join=False).boxes) == 201
+
+
+def test_the_counts_of_a_region_are_bounded() -> None:
+    counts = FlowCounts()
+    for number in range(30_000):
+        counts.command("FILL", "READQ TD", f"{number:X}", "QIDERR")
+    assert len(counts.commands) <= 20_001
+    assert counts.by_condition() == {("READQ TD", "QIDERR"): 30_000}
