@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim.report.diagram import Arrow, Box, Diagram, Text, room_for
-from tdqsim.report.diagram_layout import SMALL, Layout, place
-from tdqsim.report.diagram_svg import Picture, svg, texts
+from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
+from tdqsim.report.diagram_layout import SMALL, DiagramLayout, place
+from tdqsim.report.diagram_svg import DiagramPicture, svg, texts
 from tdqsim.report.parts import Prose
 from tests.report.test_page import HOSTILE
 
@@ -20,17 +20,19 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def diagram(ways: list[tuple[int, int]], owners: int = 1) -> Diagram:
     names = {end for way in ways for end in way}
-    boxes = [Box(str(n), f"Q{n}", "queue", f"REGION{n % owners}", (Text(f"depth {n}"),)) for n in sorted(names)]
-    return Diagram(boxes, [Arrow(str(a), str(b), label=f"{a * 1000 + b:,}") for a, b in ways])
+    boxes = [
+        DiagramBox(str(n), f"Q{n}", "queue", f"REGION{n % owners}", (BoxLine(f"depth {n}"),)) for n in sorted(names)
+    ]
+    return Diagram(boxes, [DiagramArrow(str(a), str(b), label=f"{a * 1000 + b:,}") for a, b in ways])
 
 
-def rectangles(layout: Layout) -> list[tuple[float, float, float, float]]:
+def rectangles(layout: DiagramLayout) -> list[tuple[float, float, float, float]]:
     boxes = [(each.x, each.y, each.width / 2, each.height / 2) for each in layout.boxes]
     labels = [(*each.label, len(each.arrow.text) * SMALL / 2, 6.0) for each in layout.arrows if each.arrow.text]
     return boxes + labels
 
 
-def overlap(layout: Layout) -> list[object]:
+def overlap(layout: DiagramLayout) -> list[object]:
     return [
         (one, other)
         for one, other in combinations(rectangles(layout), 2)
@@ -77,7 +79,7 @@ def test_every_region_has_a_frame_of_its_own_with_its_boxes() -> None:
 
 def test_a_count_that_grows_a_little_changes_no_layout() -> None:
     before, after, larger = (
-        Diagram(diagram([(1, 2)]).boxes, [Arrow("1", "2", label=label)]) for label in ("12", "345", "1,234,567")
+        Diagram(diagram([(1, 2)]).boxes, [DiagramArrow("1", "2", label=label)]) for label in ("12", "345", "1,234,567")
     )
     assert before.shape() == after.shape() != larger.shape()
     assert texts(before)["a0.0"] == ("12", False)
@@ -87,10 +89,10 @@ def test_a_count_that_grows_a_little_changes_no_layout() -> None:
 def test_the_texts_that_may_change_have_their_keys_in_the_picture() -> None:
     drawn = Diagram(
         [
-            Box("1", "PAYQ", "queue", lines=(Text("depth 4"), Text("2 abends", bad=True))),
-            Box("2", "PAYP", "transaction"),
+            DiagramBox("1", "PAYQ", "queue", lines=(BoxLine("depth 4"), BoxLine("2 abends", bad=True))),
+            DiagramBox("2", "PAYP", "transaction"),
         ],
-        [Arrow("1", "2", label="7", bad="3 IOERR")],
+        [DiagramArrow("1", "2", label="7", bad="3 IOERR")],
     )
     root = ET.fromstring(svg(drawn, "flows"))
     shown = {each.get("data-k"): each.text or "" for each in root.iter() if each.get("data-k")}
@@ -101,10 +103,13 @@ def test_the_texts_that_may_change_have_their_keys_in_the_picture() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 def test_names_from_outside_are_only_text(text: str) -> None:
     drawn = Diagram(
-        [Box(text, text, text, text, (Text(text),), href=text, members=(text,)), Box("2", "Q", "queue")],
-        [Arrow(text, "2", text, text, text)],
+        [
+            DiagramBox(text, text, text, text, (BoxLine(text),), href=text, members=(text,)),
+            DiagramBox("2", "Q", "queue"),
+        ],
+        [DiagramArrow(text, "2", text, text, text)],
     )
-    shown = "".join(Picture(text, drawn, Prose(text), text).html())
+    shown = "".join(DiagramPicture(text, drawn, Prose(text), text).html())
     tags = {each.tag.removeprefix(SVG) for each in ET.fromstring(svg(drawn, text)).iter()}
     assert tags == {"svg", "rect", "text", "tspan", "g", "a", "path", "title"}
     assert "<script" not in shown

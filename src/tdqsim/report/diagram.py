@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["LONGEST", "Arrow", "Box", "Diagram", "Text", "arrow_ends", "room_for"]
+__all__ = ["LONGEST", "BoxLine", "Diagram", "DiagramArrow", "DiagramBox", "arrow_ends", "room_for"]
 
 LONGEST: Final = 28
 """The number of characters of a name that are drawn."""
@@ -23,7 +23,7 @@ def room_for(text: str) -> int:
     return -(-(len(text) + 1) // _STEP) * _STEP if text else 0
 
 
-class Text(NamedTuple):
+class BoxLine(NamedTuple):
     """A line of text in a diagram; ``bad`` for a failure."""
 
     text: str
@@ -31,7 +31,7 @@ class Text(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class DiagramBox:
     """A box.
 
     Attributes:
@@ -48,13 +48,13 @@ class Box:
     name: str
     kind: str
     owner: str = ""
-    lines: tuple[Text, ...] = ()
+    lines: tuple[BoxLine, ...] = ()
     href: str = ""
     members: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class DiagramArrow:
     """An arrow between two boxes.
 
     Attributes:
@@ -80,8 +80,8 @@ class Arrow:
 class Diagram:
     """Boxes and arrows; arrows whose ends are not among the boxes are ignored."""
 
-    boxes: Sequence[Box]
-    arrows: Sequence[Arrow]
+    boxes: Sequence[DiagramBox]
+    arrows: Sequence[DiagramArrow]
 
     def shape(self) -> tuple[object, ...]:
         """What determines the layout; equal for two diagrams that differ only in short changes of their texts."""
@@ -113,16 +113,16 @@ class Diagram:
         return self.only(named | beside)
 
 
-def arrow_ends(arrow: Arrow) -> tuple[str, str]:
+def arrow_ends(arrow: DiagramArrow) -> tuple[str, str]:
     """The ids of both boxes of an arrow."""
     return arrow.source, arrow.target
 
 
-def _width(box: Box) -> int:
+def _width(box: DiagramBox) -> int:
     return max([min(len(box.name), LONGEST), *(room_for(line.text) for line in box.lines)])
 
 
-def _degrees(arrows: Iterable[Arrow]) -> Mapping[str, int]:
+def _degrees(arrows: Iterable[DiagramArrow]) -> Mapping[str, int]:
     ends: dict[str, int] = {}
     for arrow in arrows:
         for end in arrow_ends(arrow):

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from tdqsim.report.diagram import LONGEST, Arrow, Box, Diagram, room_for
+from tdqsim.report.diagram import LONGEST, Diagram, DiagramArrow, DiagramBox, room_for
 
-__all__ = ["BOX_LINE", "CHARACTER", "SMALL", "Layout", "PlacedArrow", "PlacedBox", "place"]
+__all__ = ["BOX_LINE", "CHARACTER", "SMALL", "DiagramLayout", "PlacedArrow", "PlacedBox", "place"]
 
 CHARACTER: Final = 7.3
 """The width of a character of a name in pixels, in a monospaced font of 12 pixels."""
@@ -37,7 +37,7 @@ _SWEEPS: Final = 8
 class PlacedBox(NamedTuple):
     """A box with its centre and its size."""
 
-    box: Box
+    box: DiagramBox
     x: float
     y: float
     width: float
@@ -47,13 +47,13 @@ class PlacedBox(NamedTuple):
 class PlacedArrow(NamedTuple):
     """An arrow: the points through which it passes, from its source to its target, and the place of its label."""
 
-    arrow: Arrow
+    arrow: DiagramArrow
     points: Sequence[tuple[float, float]]
     label: tuple[float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class DiagramLayout:
     """The places of everything; ``bands`` has the top and the height of the frame of each region or system."""
 
     width: float
@@ -71,7 +71,7 @@ class _Item:
     column: int
     width: float
     height: float
-    box: Box | None = None
+    box: DiagramBox | None = None
     order: float = 0.0
     y: float = 0.0
     left: list[_Item] = field(default_factory=list)
@@ -82,13 +82,13 @@ class _Item:
 class _Way:
     """An arrow with its items from left to right; ``turned`` if it points to the left."""
 
-    arrow: Arrow
+    arrow: DiagramArrow
     items: list[_Item]
     turned: bool
     label_y: float = 0.0
 
 
-def place(diagram: Diagram) -> Layout:
+def place(diagram: Diagram) -> DiagramLayout:
     """The layout of a diagram."""
     known = {box.id for box in diagram.boxes}
     arrows = [one for one in diagram.arrows if {one.source, one.target} <= known and one.source != one.target]
@@ -108,7 +108,7 @@ def place(diagram: Diagram) -> Layout:
     return _measured(grid, ways, bands)
 
 
-def _box_width(box: Box) -> float:
+def _box_width(box: DiagramBox) -> float:
     texts = [room_for(line.text) * SMALL for line in box.lines]
     return max(_LEAST_BOX, min(len(box.name), LONGEST) * CHARACTER + 18, *(width + 10 for width in texts))
 
@@ -116,7 +116,7 @@ def _box_width(box: Box) -> float:
 # -- columns ----------------------------------------------------------------------------------------------------------
 
 
-def _columns(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[dict[str, int], set[int]]:
+def _columns(boxes: Sequence[DiagramBox], arrows: Sequence[DiagramArrow]) -> tuple[dict[str, int], set[int]]:
     """The column of each box, and the numbers of the arrows that close a ring."""
     leads: dict[str, list[tuple[int, str]]] = {box.id: [] for box in boxes}
     entered = dict.fromkeys(leads, 0)
@@ -145,7 +145,7 @@ def _columns(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> tuple[dict[str, i
 
 
 def _longest(
-    order: Sequence[str], leads: Mapping[str, list[tuple[int, str]]], turned: set[int], arrows: Sequence[Arrow]
+    order: Sequence[str], leads: Mapping[str, list[tuple[int, str]]], turned: set[int], arrows: Sequence[DiagramArrow]
 ) -> dict[str, int]:
     """Columns by the longest way to a box; a box to which nothing leads is beside the first that it leads to."""
     columns = dict.fromkeys(order, 0)
@@ -162,7 +162,7 @@ def _longest(
     return columns
 
 
-def _way(arrow: Arrow, items: Mapping[str, _Item], *, turned: bool) -> _Way:
+def _way(arrow: DiagramArrow, items: Mapping[str, _Item], *, turned: bool) -> _Way:
     """The items of an arrow, with one for each column that it passes."""
     first, last = items[arrow.source], items[arrow.target]
     if turned:
@@ -252,7 +252,7 @@ def _spread(wanted: Sequence[float], distances: Sequence[float]) -> list[float]:
 # -- places -----------------------------------------------------------------------------------------------------------
 
 
-def _measured(grid: list[list[_Item]], ways: list[_Way], bands: Mapping[str, tuple[float, float]]) -> Layout:
+def _measured(grid: list[list[_Item]], ways: list[_Way], bands: Mapping[str, tuple[float, float]]) -> DiagramLayout:
     labels: list[list[_Way]] = [[] for _ in grid]
     for way in ways:
         if way.arrow.text:
@@ -274,7 +274,7 @@ def _measured(grid: list[list[_Item]], ways: list[_Way], bands: Mapping[str, tup
         for item in column
         if item.box is not None
     ]
-    return Layout(width, lowest + 2, boxes, [_placed(way, edges, gaps) for way in ways], bands)
+    return DiagramLayout(width, lowest + 2, boxes, [_placed(way, edges, gaps) for way in ways], bands)
 
 
 def _place_labels(ways: list[_Way]) -> float:

@@ -11,11 +11,11 @@ from itertools import pairwise
 from typing import Final
 
 from tdqsim.report._text import brief, markup
-from tdqsim.report.diagram import LONGEST, Arrow, Box, Diagram
-from tdqsim.report.diagram_layout import BOX_LINE, Layout, PlacedArrow, PlacedBox, place
+from tdqsim.report.diagram import LONGEST, Diagram, DiagramArrow, DiagramBox
+from tdqsim.report.diagram_layout import BOX_LINE, DiagramLayout, PlacedArrow, PlacedBox, place
 from tdqsim.report.parts import Prose, Table
 
-__all__ = ["FIGURE", "MOST", "Picture", "legend", "svg", "texts", "tools"]
+__all__ = ["FIGURE", "MOST", "DiagramPicture", "legend", "svg", "texts", "tools"]
 
 FIGURE: Final = '<figure class="tdq-diagram"'
 """The beginning of the element of a diagram."""
@@ -29,7 +29,7 @@ _LEAST_SCALE: Final = 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DiagramPicture:
     """A diagram on a page, with a search for names, a zoom, and a table of the same data.
 
     Attributes:
@@ -100,7 +100,7 @@ def svg(diagram: Diagram, words: str) -> str:
     return "".join(_pieces(diagram, place(diagram), words))
 
 
-def _pieces(diagram: Diagram, layout: Layout, words: str) -> Iterator[str]:
+def _pieces(diagram: Diagram, layout: DiagramLayout, words: str) -> Iterator[str]:
     links = any(box.href for box in diagram.boxes)
     role = "group" if links else "img"
     yield (
@@ -152,7 +152,7 @@ def _label(at: int, placed: PlacedArrow) -> Iterator[str]:
         )
 
 
-def _bad(arrow: Arrow) -> str:
+def _bad(arrow: DiagramArrow) -> str:
     return f" {arrow.bad}" if arrow.bad and arrow.label else arrow.bad
 
 
@@ -179,11 +179,11 @@ def _word(text: str) -> str:
     return markup(text.replace(" ", "-"))
 
 
-def _names(box: Box) -> str:
+def _names(box: DiagramBox) -> str:
     return " ".join(box.members or (box.name,)).upper()
 
 
-def _title(box: Box) -> str:
+def _title(box: DiagramBox) -> str:
     owner = f" in {box.owner}" if box.owner else ""
     members = f": {', '.join(box.members)}" if box.members else ""
     return f"{box.kind} {box.name}{owner}{members}"

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, ExtraQueue, IndirectQueue
-from tdqsim.report.diagram import Arrow, Box, Diagram, Text
+from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.report.parts import Table
 
-__all__ = ["OPERATIONS", "Flow", "FlowCounts", "Flows", "Node", "Operation", "resource_of"]
+__all__ = ["MOVEMENTS", "Flow", "FlowCounts", "FlowNode", "Flows", "Movement", "resource_of"]
 
 _MOST: Final = 20_000
 """The number of different counts of one region; others are counted without the name of their resource."""
@@ -30,7 +30,7 @@ _BEGINNING: Final = re.compile(r"[^0-9]+|.")
 _GROUPED_FROM: Final = 60
 
 
-class Operation(NamedTuple):
+class Movement(NamedTuple):
     """What a command does to its resource.
 
     Attributes:
@@ -44,27 +44,27 @@ class Operation(NamedTuple):
     parameter: str
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = {
-    **{f"{verb} TD": Operation(how, "queue", "queue") for verb, how in
+MOVEMENTS: Final[Mapping[str, Movement]] = {
+    **{f"{verb} TD": Movement(how, "queue", "queue") for verb, how in
        (("WRITEQ", "writes"), ("READQ", "reads"), ("DELETEQ", "deletes"))},
-    **{f"{verb} TS": Operation(how, "TS queue", "queue") for verb, how in
+    **{f"{verb} TS": Movement(how, "TS queue", "queue") for verb, how in
        (("WRITEQ", "writes"), ("READQ", "reads"), ("DELETEQ", "deletes"))},
-    **{verb: Operation(how, "file", "file") for verb, how in
+    **{verb: Movement(how, "file", "file") for verb, how in
        (("READ", "reads"), ("READNEXT", "reads"), ("READPREV", "reads"), ("WRITE", "writes"), ("REWRITE", "writes"),
         ("DELETE", "deletes"))},
-    **dict.fromkeys(("LINK", "XCTL"), Operation("starts", "program", "program")),
-    "START": Operation("starts", "transaction", "transid"),
-    "SEED": Operation("writes", "queue", "queue"),
-    "QSNDDTAQ": Operation("writes", "data queue", "queue"),
-    "QRCVDTAQ": Operation("reads", "data queue", "queue"),
-    "QCLRDTAQ": Operation("deletes", "data queue", "queue"),
+    **dict.fromkeys(("LINK", "XCTL"), Movement("starts", "program", "program")),
+    "START": Movement("starts", "transaction", "transid"),
+    "SEED": Movement("writes", "queue", "queue"),
+    "QSNDDTAQ": Movement("writes", "data queue", "queue"),
+    "QRCVDTAQ": Movement("reads", "data queue", "queue"),
+    "QCLRDTAQ": Movement("deletes", "data queue", "queue"),
 }  # fmt: skip
 """The commands that move records or start something."""
 
 
 def resource_of(command: str, arguments: Mapping[str, Any]) -> str:
-    """The name of the resource of a command of :data:`OPERATIONS`; empty for other commands."""
-    operation = OPERATIONS.get(command)
+    """The name of the resource of a command of :data:`MOVEMENTS`; empty for other commands."""
+    operation = MOVEMENTS.get(command)
     name = arguments.get(operation.parameter) if operation is not None else None
     return name.rstrip(" ") if isinstance(name, str) else ""
 
@@ -103,7 +103,7 @@ class FlowCounts:
         return total
 
 
-class Node(NamedTuple):
+class FlowNode(NamedTuple):
     """A transaction, program, job or resource.
 
     Attributes:
@@ -158,7 +158,7 @@ class Flows:
     """
 
     def __init__(self) -> None:
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, FlowNode] = {}
         self.flows: dict[tuple[str, str], Flow] = {}
         self._known: dict[tuple[str, str], tuple[str, str]] = {}
 
@@ -197,7 +197,7 @@ class Flows:
     def add(self, owner: str, counts: FlowCounts) -> None:
         """Add the counts of a region or system."""
         for (actor, command, resource, condition), count in list(counts.commands.items()):
-            operation = OPERATIONS.get(command)
+            operation = MOVEMENTS.get(command)
             if operation is not None and resource:
                 self._command(owner, actor, operation, resource, condition, count)
         for (queue, actor), count in list(counts.started.items()):
@@ -210,7 +210,7 @@ class Flows:
             node = self._actor(owner, actor)
             self.nodes[node.id] = node._replace(abends=node.abends + count)
 
-    def _command(self, owner: str, actor: str, operation: Operation, name: str, condition: str, count: int) -> None:
+    def _command(self, owner: str, actor: str, operation: Movement, name: str, condition: str, count: int) -> None:
         here = self._actor(owner, actor, "job" if operation.kind == "data queue" else "transaction")
         name = self._after_aliases(owner, name) if operation.kind == "queue" else name
         there = self._resource(owner, self._kind(owner, name, operation.kind), name)
@@ -241,15 +241,15 @@ class Flows:
         known = self._known.get((owner, name))
         return known[0] if known is not None and kind in ("queue", "program") else kind
 
-    def _actor(self, owner: str, name: str, kind: str = "transaction") -> Node:
+    def _actor(self, owner: str, name: str, kind: str = "transaction") -> FlowNode:
         name = name or "(outside)"
-        return self.nodes.setdefault(f"{owner}/{kind}/{name}", Node(f"{owner}/{kind}/{name}", kind, owner, name))
+        return self.nodes.setdefault(f"{owner}/{kind}/{name}", FlowNode(f"{owner}/{kind}/{name}", kind, owner, name))
 
-    def _resource(self, owner: str, kind: str, name: str) -> Node:
+    def _resource(self, owner: str, kind: str, name: str) -> FlowNode:
         base = "queue" if kind in ("data set", "remote queue") else kind
         key = f"{owner}/{base}/{name}"
         target = self._known.get((owner, name), ("", ""))[1]
-        return self.nodes.setdefault(key, Node(key, kind, owner, name, target=target))
+        return self.nodes.setdefault(key, FlowNode(key, kind, owner, name, target=target))
 
     def ship(self) -> None:
         """Add what was shipped to the mirror transactions of other regions; call after all regions are added."""
@@ -271,7 +271,7 @@ class Flows:
         for flow in self.flows.values():
             ways[flow.source].add((flow.target, True))
             ways[flow.target].add((flow.source, False))
-        alike: dict[object, list[Node]] = {}
+        alike: dict[object, list[FlowNode]] = {}
         for node in self.nodes.values():
             key = node.owner, node.kind, _beginning(node.name), frozenset(ways[node.id])
             alike.setdefault(key if node.kind not in ("transaction", "job") else node.id, []).append(node)
@@ -342,30 +342,30 @@ def _beginning(name: str) -> str:
     return found[0] if found is not None else ""
 
 
-def _box(node: Node, links: Mapping[str, str], *, framed: bool) -> Box:
+def _box(node: FlowNode, links: Mapping[str, str], *, framed: bool) -> DiagramBox:
     lines = []
     if node.members:
-        lines.append(Text(f"{len(node.members):,} {node.kind}s"))
+        lines.append(BoxLine(f"{len(node.members):,} {node.kind}s"))
     if node.target:
-        lines.append(Text(node.target))
+        lines.append(BoxLine(node.target))
     if node.tasks:
-        lines.append(Text(f"{node.tasks:,} task{'' if node.tasks == 1 else 's'}"))
+        lines.append(BoxLine(f"{node.tasks:,} task{'' if node.tasks == 1 else 's'}"))
     if node.depth is not None:
-        lines.append(Text(f"depth {node.depth:,}"))
+        lines.append(BoxLine(f"depth {node.depth:,}"))
     if node.abends:
-        lines.append(Text(f"{node.abends:,} abend{'' if node.abends == 1 else 's'}", bad=True))
+        lines.append(BoxLine(f"{node.abends:,} abend{'' if node.abends == 1 else 's'}", bad=True))
     href = "" if node.members else links.get(node.id, "")
-    return Box(node.id, node.name, node.kind, node.owner if framed else "", tuple(lines), href, node.members)
+    return DiagramBox(node.id, node.name, node.kind, node.owner if framed else "", tuple(lines), href, node.members)
 
 
-def _arrow(flow: Flow, rate: float) -> Arrow:
+def _arrow(flow: Flow, rate: float) -> DiagramArrow:
     counts = flow.counts
     words = [f"{counts['records']:,}"] if counts["records"] else []
     words += [f"{how} {counts[how]:,}" for how in ("deletes", "starts", "ships") if counts[how]]
     if rate >= 0.1:
         words.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
     how = "records" if counts["records"] or not counts else next(iter(counts))
-    return Arrow(flow.source, flow.target, how, " · ".join(words), _failures(flow.failed))
+    return DiagramArrow(flow.source, flow.target, how, " · ".join(words), _failures(flow.failed))
 
 
 def _failures(failed: Counter[str]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from tdqsim.report._text import brief
-from tdqsim.report.diagram_svg import Picture
+from tdqsim.report.diagram_svg import DiagramPicture
 from tdqsim.report.digest import ABEND, BACKED_OUT, TASK, UNIT, WAIT, Digest
 from tdqsim.report.flows import Flows
 from tdqsim.report.parts import Drawing, Mark, Part, Prose, Table
@@ -51,7 +51,7 @@ def flow_parts(found: Flows) -> list[Part]:
     if not found.flows and not any(node.abends for node in found.nodes.values()):
         return []
     words = "Who wrote and read which queue, and what started what, with counts"
-    return [Picture("What flowed", found.diagram(), found.table(), words)]
+    return [DiagramPicture("What flowed", found.diagram(), found.table(), words)]
 
 
 def depth(digest: Digest) -> list[Part]:

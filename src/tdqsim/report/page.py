@@ -16,7 +16,7 @@ from typing import Final
 from tdqsim import __version__
 from tdqsim.errors import UsageError
 from tdqsim.report._text import markup
-from tdqsim.report.diagram_svg import FIGURE, Picture
+from tdqsim.report.diagram_svg import FIGURE, DiagramPicture
 from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
 
 __all__ = ["Page", "check_target"]
@@ -63,7 +63,7 @@ class Page:
         yield f'<p class="quiet">tdqsim {markup(__version__)}</p></main>'
         if _has_picture(self.parts):
             yield f"<script>{_asset('page.js')}</script>"
-        if _has(self.parts, Picture, FIGURE):
+        if _has(self.parts, DiagramPicture, FIGURE):
             yield f"<script>{_asset('diagram.js')}</script>"
         yield "</body></html>\n"
 
@@ -86,7 +86,7 @@ class Page:
 
 
 def _untitled(part: Part, title: str) -> Part:
-    if isinstance(part, Drawing | Picture) and part.title == title:
+    if isinstance(part, Drawing | DiagramPicture) and part.title == title:
         return replace(part, title="", name=part.name or title)
     return part
 
@@ -106,7 +106,7 @@ def _has(parts: Iterable[Part], kind: type, beginning: str) -> bool:
 
 
 def _diagram_style(parts: Iterable[Part]) -> str:
-    return _asset("diagram.css") if _has(parts, Picture, FIGURE) else ""
+    return _asset("diagram.css") if _has(parts, DiagramPicture, FIGURE) else ""
 
 
 def _asset(name: str) -> str:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, Dtaq, ExtraQueue, IndirectQueue, IntraQueue, Tdqueue, supplied_definitions
-from tdqsim.report.diagram import Arrow, Box, Diagram, Text
-from tdqsim.report.diagram_svg import Picture
+from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
+from tdqsim.report.diagram_svg import DiagramPicture
 from tdqsim.report.parts import Table
 
 __all__ = ["Edge", "Node", "Site", "Topology", "topology"]
@@ -98,20 +98,20 @@ class Topology:
         """The topology as boxes and arrows."""
         several = len({each.owner for each in self.nodes if each.owner}) > 1
         boxes = [
-            Box(
+            DiagramBox(
                 each.id,
                 each.name,
                 _KIND_OF[each.kind],
                 each.owner if several else "",
-                (Text(each.detail),) if each.kind == "DATASET" and each.detail else (),
+                (BoxLine(each.detail),) if each.kind == "DATASET" and each.detail else (),
             )
             for each in self.nodes
         ]
-        return Diagram(boxes, [Arrow(each.source, each.target, each.how, _label(each)) for each in self.edges])
+        return Diagram(boxes, [DiagramArrow(each.source, each.target, each.how, _label(each)) for each in self.edges])
 
-    def picture(self) -> Picture:
+    def picture(self) -> DiagramPicture:
         """The topology as a picture; the number of boxes is limited."""
-        return Picture("Topology", self.diagram(), self.table(), "Queues and where they lead")
+        return DiagramPicture("Topology", self.diagram(), self.table(), "Queues and where they lead")
 
 
 def _label(edge: Edge) -> str:
