@@ -111,6 +111,7 @@ FULL = [
         remotesystem="CICB", remotename="FARTRAN", twasize="32767", taskdataloc="ANY", **STAMPS,
     ),
     define_terminal(group="G", name="L86A", netname="NETL86A", inservice="NO", userid="ALICE", typeterm="DFHLU2", **STAMPS),
+    define_terminal(group="G", name="L86B", remotesystem="TOR1", remotename="L86A"),
     define_connection(
         group="G", name="CICB", netname="APPLIDB", inservice="NO", securityname="LINKUSER", attachsec="IDENTIFY",
         accessmethod="VTAM", **STAMPS,

@@ -419,23 +419,29 @@ def test_resp2_of_create_by_attribute():
 
 
 def test_where_messages_of_cics_go():
-    """Of tasks to CSMT, of discards and replacements of transient data to CSQL, of its triggers, space and users to the console."""
+    """To CSMT those of tasks; to CSQL of discards and replacements; to the console of triggers, space and users."""
     found: dict[str, set[str]] = {}
     for row in table("kernel_messages"):
         found.setdefault(row["destination"], set()).add(row["id"])
     assert found == {
-        "CSMT": {"DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016"},
+        "CSMT": {
+            "DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016", "DFHCR4300",
+            "DFHCR4301", "DFHCR4310",
+        },
         "CSQL": {"DFHTD0401", "DFHTD0402", "DFHTD0403"},
         "Console": {"DFHTD0183", "DFHTD0240", "DFHTD0340", "DFHTD1278"},
+        "Terminal": {"DFHAC2014"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}
     of_a_program = {"transid", "program", "termid"}
     of_a_queue = {"queue", "termid", "userid", "transid"}
+    of_a_request = {"transid", "termid", "sysid"}
     assert inserts == {
         "DFHAC2236": {*of_a_program, "abcode"}, "DFHAC2231": of_a_program, "DFHAC2232": of_a_program,
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
         "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
+        "DFHAC2014": {"transid", "sysid"}, "DFHCR4300": of_a_request, "DFHCR4301": of_a_request, "DFHCR4310": of_a_request,
         "DFHTD1278": {"queue", "userid"}, "DFHTD0401": of_a_queue, "DFHTD0402": of_a_queue, "DFHTD0403": of_a_queue,
     }  # fmt: skip
     says = {"DFHTD0401": "deleted", "DFHTD0402": "added", "DFHTD0403": "replaced", "DFHTD1278": "not installed",

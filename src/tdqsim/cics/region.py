@@ -395,7 +395,7 @@ class Region(RegionCommands):
         core = self._core
         self._check("start")
         user = core.task_manager.user_for(userid)
-        entry = startable(core.transactions, program, transid)
+        entry = startable(core.transactions, program, transid, core.sysid if terminal else "")
         facility = core.terminal_control.defined(terminal) if terminal else None
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         request = None if data is None else StartRequest(entry.name, data=data, userid=user, termid=terminal)

@@ -42,6 +42,7 @@ from tdqsim.cics.region_end import store_failed
 from tdqsim.cics.region_start import KEEPER
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.terminal import Screens
+from tdqsim.cics.terminal.routing import Routing
 from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
@@ -91,6 +92,7 @@ class RegionCore(RegionData):
     ts: TemporaryStorage
     files: Files
     screens: Screens
+    routing: Routing
 
     def __init__(
         self,
@@ -162,6 +164,7 @@ class RegionCore(RegionData):
         self.ts = TemporaryStorage(self)
         self.files = Files(self)
         self.screens = Screens(self.codepage, self._begin_at_terminal)
+        self.routing = Routing(self)
 
     def open(
         self,
@@ -191,7 +194,7 @@ class RegionCore(RegionData):
     def _begin_at_terminal(self, transid: str, terminal: str, commarea: bytes, channel: Channel | None) -> TaskHandle:
         """Start the transaction for a terminal's input, with the COMMAREA or channel that the previous one passed."""
         self.facade._check("start")
-        entry = startable(self.transactions, transid, "")
+        entry = startable(self.transactions, transid, "", self.sysid)
         facility, level = self.terminal_control.defined(terminal), None
         if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None

@@ -5,23 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, Required, TypedDict
 
-__all__ = [
-    "ConnectionAttributes",
-    "DtaqAttributes",
-    "DtaqKeywords",
-    "ExtraQueueAttributes",
-    "FileAttributes",
-    "IndirectQueueAttributes",
-    "IntraQueueAttributes",
-    "ProgramDefinitionAttributes",
-    "RemoteQueueAttributes",
-    "ResourceAttributes",
-    "TdqueueAttributes",
-    "TerminalAttributes",
-    "TranclassAttributes",
-    "TransactionAttributes",
-    "TsmodelAttributes",
-]
+__all__ = ["ConnectionAttributes", "DtaqAttributes", "DtaqKeywords", "ExtraQueueAttributes", "FileAttributes", "IndirectQueueAttributes", "IntraQueueAttributes", "ProgramDefinitionAttributes", "RemoteQueueAttributes", "ResourceAttributes", "TdqueueAttributes", "TerminalAttributes", "TranclassAttributes", "TransactionAttributes", "TsmodelAttributes"]
 
 
 class TdqueueAttributes(TypedDict, total=False):
@@ -240,6 +224,10 @@ class TerminalAttributes(ResourceAttributes, total=False):
     """With NO, a task for the terminal waits until it is in service."""
     userid: str
     """The user who is signed on by the definition itself (preset security); empty for the default user."""
+    remotesystem: str
+    """The connection to the region that owns the terminal; empty for this region."""
+    remotename: str
+    """Its name in that region; by default its own name."""
     altprintcopy: str | int
     altprinter: str | int
     attachsec: str | int
@@ -254,9 +242,7 @@ class TerminalAttributes(ResourceAttributes, total=False):
     pool: str | int
     printer: str | int
     printercopy: str | int
-    remotename: str | int
     remotesysnet: str | int
-    remotesystem: str | int
     securityname: str | int
     solicited: str | int
     spooldest: str | int

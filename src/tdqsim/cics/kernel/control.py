@@ -289,6 +289,13 @@ def _netname(task: TaskBase) -> str:
     return task._facility.name if definition is None else definition.netname or task._facility.name
 
 
+def _prinsysid(task: TaskBase) -> str:
+    """PRINSYSID; a routed task cannot learn from it which system owns its terminal."""
+    if task._facility is not None and task._facility.surrogate is not None:
+        raise Condition(Resp.INVREQ, _NO_TERMINAL, "another system owns the terminal of the task")
+    return task._region.sysid
+
+
 def _priority(task: TaskBase) -> int:
     """PRIORITY of the transaction; those of terminal and user, which CICS adds for the task, are 0 here."""
     entry = task._region.transactions.get(task.transid)
@@ -311,7 +318,7 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "INVOKINGPROG": lambda task: _level(task, "invoker", ""),
     "LINKLEVEL": lambda task: _level(task, "number", 1),
     "ORGABCODE": lambda task: task.abcode,
-    "PRINSYSID": _terminal(lambda task: task._region.sysid),
+    "PRINSYSID": _terminal(_prinsysid),
     "RESTART": lambda _task: b"\0",
     "RETURNPROG": lambda task: _level(task, "return_program", ""),
     "OPID": _terminal(lambda task: task.userid[:3]),

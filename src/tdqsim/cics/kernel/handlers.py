@@ -106,13 +106,17 @@ def _not_imported(module: str, error: Exception) -> str:
     return f"module {module} cannot be imported: {type(error).__name__}: {error}{place}"
 
 
-def startable(transactions: Mapping[str, TransactionEntry], program: str | Handler, transid: str) -> TransactionEntry:
+def startable(
+    transactions: Mapping[str, TransactionEntry], program: str | Handler, transid: str, routed_from: str = ""
+) -> TransactionEntry:
     """The transaction that ``region.start`` is to start: a defined one, or a function under a transaction id.
 
     Args:
         transactions: the transactions of the region.
         program: a transaction id, or a function.
         transid: the transaction id under which the function runs; derived from its Python name when empty.
+        routed_from: the SYSID of the region if the task is to have a terminal: a transaction of another region is then
+            routed there, and needs no program here.
 
     Raises:
         UsageError: there is none of that name, or it cannot be attached.
@@ -125,6 +129,8 @@ def startable(transactions: Mapping[str, TransactionEntry], program: str | Handl
         raise UsageError(f"transaction {program} is not defined; defined are {known}")
     if not entry.enabled:
         raise UsageError(f"transaction {program} is disabled")
+    if routed_from and entry.is_remote(routed_from):
+        return entry
     if entry.program is None:
         missing = f": program {entry.program_name} is not defined" if entry.program_name else ""
         raise UsageError(f"transaction {program} has no program{missing}: register a handler for it")

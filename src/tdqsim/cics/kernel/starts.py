@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
+from tdqsim.cics.model.task import FacilityRequest
 from tdqsim.core.dispatch import WaitQueue
 from tdqsim.errors import StoreDamaged
 
@@ -209,7 +210,8 @@ class Starts:
         if request.has_data:
             self.lines.setdefault((request.transid, request.termid), OrderedDict())[request] = None
             self.waiting.wake_all()
-        self._region.terminal_control.when_free(request.termid, partial(self._attach, request))
+        asked = FacilityRequest(request.transid, partial(self._attach, request), partial(self._drop, request))
+        self._region.terminal_control.when_free(request.termid, asked)
 
     def _attach(self, request: StartRequest, facility: Facility | None) -> None:
         """Attach the task of a request, once only. If an interrupt stops this, the next call completes it."""
@@ -220,9 +222,7 @@ class Starts:
         if request.handle is None:
             entry = attachable(region, request.transid)
             if entry is None:
-                request.taken = True
-                if request.key:
-                    region.hardening.note(request.key, None)
+                self._drop(request)
                 return
             level = None
             if request.channel is not None:
@@ -241,6 +241,13 @@ class Starts:
         elif request.key:
             self.consumed(request, request.handle.local._uow)
         request.taken = True
+
+    def _drop(self, request: StartRequest) -> None:
+        """Remove a request whose task cannot be attached."""
+        self._leave_line(request)
+        request.taken = True
+        if request.key:
+            self._region.hardening.note(request.key, None)
 
     def _leave_line(self, request: StartRequest) -> None:
         key = request.transid, request.termid

@@ -124,9 +124,11 @@ class Tasks(Generic[K]):
 
         If this raises, no task was made.
         """
-        program = entry.handler or entry.program  # the property `program` is slower: it looks up PROGRAM
-        assert program is not None, entry
         region = self._region
+        program = entry.handler or entry.program  # the property `program` is slower: it looks up PROGRAM
+        if facility is not None and entry.is_remote(region.sysid):
+            program = region.routing.relay
+        assert program is not None, entry
         dispatcher = region.dispatcher
         if dispatcher.thread != get_ident():
             dispatcher.check_thread()

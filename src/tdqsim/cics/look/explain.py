@@ -296,7 +296,8 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
     if facility is not None and any(getattr(request, "queue", None) is queue for request in facility.requests):
         kind = "terminal" if facility.kind == "TERMINAL" else "connection"
         why = (
-            "is out of service or not defined" if not facility.inservice
+            f"belongs to system {facility.owner}" if facility.owner
+            else "is out of service or not defined" if not facility.inservice
             else f"has task {facility.task.number} {facility.task.transid}" if facility.task is not None
             else "has other requests first"
         )  # fmt: skip

@@ -6,10 +6,10 @@ The parts are made and put together by :class:`~tdqsim.cics.region_core.RegionCo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from typing_extensions import TypeVar
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.lock import Enqueue
     from tdqsim.cics.model.queue import Latch, RequestTarget, TdQueue
     from tdqsim.cics.model.start import StartRequest
-    from tdqsim.cics.model.task import Facility, TaskData
+    from tdqsim.cics.model.task import Facility, FacilityRequest, TaskData
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
     from tdqsim.errors import StoreError
@@ -153,17 +153,21 @@ class RegionLink(Protocol):
                 negative length.
         """
 
-    def ship_link(self, task: TaskData, program: str, order: bytes, *, apart: bool) -> bytes:
-        """Run a program in the other region.
+    def ship_link(
+        self, task: TaskData, program: str, order: bytes, *, apart: bool, command: Literal["LINK", "ROUTE"] = "LINK"
+    ) -> bytes:
+        """Run a program in the other region, or route a transaction to it.
 
         Args:
             task: who asks; its unit of work becomes distributed, unless ``apart``.
-            program: the program's name in the other region.
-            order: the request in the byte form of :class:`~tdqsim.cics.programs.remote.LinkOrder`.
-            apart: whether the program has a unit of work of its own.
+            program: the name of the program or transaction in the other region.
+            order: the request in the byte form of :class:`~tdqsim.cics.programs.remote.LinkOrder` or
+                :class:`~tdqsim.cics.terminal.routing.RouteOrder`.
+            apart: whether the program or transaction has a unit of work of its own.
+            command: what to do.
 
         Returns:
-            What it has left in its COMMAREA or channel.
+            What it has left in its COMMAREA or channel; for a transaction also how its conversation goes on.
 
         Raises:
             Condition: as the other region answered, or SYSIDERR, TERMERR, INVREQ 14.
@@ -234,6 +238,7 @@ class AtiPart(Protocol):
     def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None: ...
     def schedule(self, queue: IntraTdQueue) -> None: ...
     def serve(self, facility: Facility) -> None: ...
+    def begin_request(self, request: Latch | FacilityRequest, facility: Facility) -> None: ...
     def emptied(self, queue: IntraTdQueue, cycle: int | None = None) -> None: ...
     def trigger_changed(self, queue: IntraTdQueue) -> None: ...
     def gone(self, queue: IntraTdQueue) -> None: ...
@@ -280,15 +285,16 @@ class TerminalsPart(Protocol):
 
     def get(self, kind: str, name: str) -> Facility: ...
     def defined(self, terminal: str) -> Facility: ...
-    def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None: ...
+    def refresh(self, installed: Collection[tuple[str, str]] | None = None) -> None: ...
     def set_terminal(self, name: str, *, inservice: bool) -> None: ...
-    def when_free(self, terminal: str, attach: Callable[[Facility], object]) -> None: ...
+    def when_free(self, terminal: str, request: FacilityRequest) -> None: ...
 
 
 class MessagesPart(Protocol):
     """What CICS writes to its own queues; see :class:`~tdqsim.cics.queues.messages.Messages`."""
 
     def write(self, message: str, **inserts: object) -> None: ...
+    def compose(self, message: str, **inserts: object) -> str: ...
     def text(self, destination: str, text: str, prefix: str = ...) -> bool: ...
 
 
@@ -397,6 +403,7 @@ class RegionData:
     ts: Any
     files: Any
     screens: Any
+    routing: Any
     data_sets: Any
     catalogue: Any
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import Handler
     from tdqsim.cics.model.unit import UnitOfWork
 
-__all__ = ["Facility", "TaskData"]
+__all__ = ["Facility", "FacilityRequest", "TaskData"]
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _NO_QZERO: Final[dict[IntraTdQueue, int]] = {}
@@ -145,6 +145,20 @@ class TaskData:
         raise NotImplementedError
 
 
+class FacilityRequest(NamedTuple):
+    """A request for a task at a facility, other than that of a transient data queue.
+
+    Attributes:
+        transid: the transaction.
+        attach: called with the facility when it is free.
+        drop: called instead if the region that owns the terminal refuses the request.
+    """
+
+    transid: str
+    attach: Callable[[Facility], object]
+    drop: Callable[[], object] = lambda: None
+
+
 class Facility:
     """A terminal or a connection's session: it has one task at a time and serves requests in order.
 
@@ -153,19 +167,22 @@ class Facility:
         kind: ``TERMINAL`` or ``SYSTEM``.
         inservice: whether tasks can be attached to it; False while it is not defined.
         userid: the signed-on user; empty for none.
+        owner: the connection to the region that owns the terminal; empty for a facility of this region.
+        surrogate: how a routed task reaches its terminal (:class:`~tdqsim.cics.terminal.surrogate.Surrogate`), or None.
         task: its present task, or None.
         requests: the trigger requests and STARTs that wait for it.
     """
 
-    __slots__ = ("inservice", "kind", "name", "requests", "task", "userid")
+    __slots__ = ("inservice", "kind", "name", "owner", "requests", "surrogate", "task", "userid")
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = name
         self.kind = kind
         self.inservice = False
-        self.userid = ""
+        self.userid = self.owner = ""
+        self.surrogate: Any = None
         self.task: TaskData | None = None
-        self.requests: deque[Latch | Callable[[Facility], object]] = deque()
+        self.requests: deque[Latch | FacilityRequest] = deque()
 
     def __repr__(self) -> str:
         state = "in service" if self.inservice else "out of service or not defined"

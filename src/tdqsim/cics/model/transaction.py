@@ -59,6 +59,10 @@ class TransactionEntry:
         seconds = definition.dtimout_seconds
         self.dtimout_ns = None if seconds is None else seconds * 10**9
 
+    def is_remote(self, sysid: str) -> bool:
+        """Whether another region than that of ``sysid`` owns it."""
+        return self.remotesystem not in ("", sysid)
+
     @property
     def program(self) -> Handler | None:
         """The program of its tasks: the handler, or the entry of the program table for PROGRAM, or None."""
@@ -66,8 +70,14 @@ class TransactionEntry:
             return self.handler
         return self._programs.find(self.program_name)
 
-    def why_not(self) -> str | None:
-        """The message ID that tells why it cannot be attached; None if it can."""
+    def why_not(self, routed_from: str = "") -> str | None:
+        """The message ID that tells why it cannot be attached; None if it can.
+
+        Args:
+            routed_from: the SYSID of the region if the task is to have a terminal, so that it may be routed.
+        """
         if not self.enabled:
             return "DFHAC2008"
+        if routed_from and self.is_remote(routed_from):
+            return None
         return "DFHAC2016" if self.program is None else None

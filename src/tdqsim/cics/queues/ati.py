@@ -30,7 +30,8 @@ written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (I
 While the unit of work of a triggered task is shunted, its queue's cycle is *held*: the events of the table take effect
 when the unit of work is decided, and no second task is started before. (The manuals only hint at this: unconfirmed.)
 
-A task for a terminal waits until the terminal is in service and has no other task. A program that never removes a
+A task for a terminal waits until the terminal is in service and has no other task. If another region owns the terminal,
+the request goes there (:mod:`~tdqsim.cics.terminal.routing`). A program that never removes a
 record from its queue, because it does not read it or always backs out, would be restarted for ever. A test has no
 operator who stops it, so after ``ati_starts_without_read`` starts the cycle stays on and no more tasks are started.
 """
@@ -44,7 +45,7 @@ from tdqsim.cics.kernel.starts import attachable
 from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.space import NEVER
-from tdqsim.cics.model.task import Facility
+from tdqsim.cics.model.task import Facility, FacilityRequest
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.facts import table
 
@@ -148,7 +149,7 @@ class Ati:
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
             return "DFHTD0183", "it is not defined"
-        if entry.remotesystem and entry.remotesystem != self._region.sysid:
+        if entry.is_remote(self._region.sysid):
             return "DFHTD0340", "it is remote"
         return None
 
@@ -167,27 +168,34 @@ class Ati:
     def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
         facility = self._region.terminal_control.get(latch.facility, queue.facilityid)
         facility.requests.append(latch)
-        if not facility.inservice:
+        if not facility.inservice and not facility.owner:
             self._region.log.info(
                 "ati_waits_for_facility", queue=queue.name, transid=queue.transid, facility=facility.name
             )
         self.serve(facility)
 
     def serve(self, facility: Facility) -> None:
-        """Start the next task of a facility, if it is free and in service."""
+        """Start the next task of a facility, if it is free and in service; another region's terminal is asked for."""
+        if facility.owner:
+            self._region.routing.ship_requests(facility)
+            return
         request = None
         try:
             while facility.inservice and facility.task is None and facility.requests:
                 request = facility.requests.popleft()
-                if isinstance(request, Latch):
-                    self._attach(request, facility)
-                else:
-                    request(facility)
+                self.begin_request(request, facility)
                 request = None
         except BaseException:
             if request is not None and facility.task is None:  # an interrupt came before it got the facility
                 facility.requests.appendleft(request)
             raise
+
+    def begin_request(self, request: Latch | FacilityRequest, facility: Facility) -> None:
+        """Start the task that a request for a facility asks for, if it can be attached."""
+        if isinstance(request, Latch):
+            self._attach(request, facility)
+        else:
+            request.attach(facility)
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Collection
 
 from tdqsim.cics.kernel.security import link_user
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.model.task import Facility
+from tdqsim.cics.model.task import Facility, FacilityRequest
 from tdqsim.errors import UsageError
 
 __all__ = ["Facilities"]
@@ -35,12 +35,15 @@ class Facilities:
         """A terminal that is defined.
 
         Raises:
-            UsageError: there is no such terminal.
+            UsageError: there is no such terminal, or another region owns it.
         """
         defined = self._region.terminals
         if terminal not in defined:
             raise UsageError(f"terminal {terminal} is not defined; defined are {', '.join(defined) or 'none'}")
-        return self.get("TERMINAL", terminal)
+        facility = self.get("TERMINAL", terminal)
+        if facility.owner:
+            raise UsageError(f"terminal {terminal} belongs to system {facility.owner}; use it in that region")
+        return facility
 
     def _update(self, facility: Facility) -> None:
         region, name = self._region, facility.name
@@ -48,12 +51,15 @@ class Facilities:
         connection = region.connections.get(name) if facility.kind == "SYSTEM" else None
         definition = terminal or connection
         facility.inservice = definition is not None and definition.inservice == "YES"
+        facility.owner = ""
         if terminal is not None:
             facility.userid = terminal.userid
+            if terminal.remotesystem not in ("", region.sysid):
+                facility.owner = terminal.remotesystem
         elif connection is not None:
             facility.userid = link_user(region.security, connection.securityname)
 
-    def refresh(self, installed: Container[tuple[str, str]] | None = None) -> None:
+    def refresh(self, installed: Collection[tuple[str, str]] | None = None) -> None:
         """Update the facilities after a change of TERMINAL or CONNECTION definitions, and serve those now in service.
 
         Args:
@@ -63,6 +69,9 @@ class Facilities:
             if installed is None or (facility.kind, facility.name) in installed:
                 self._update(facility)
                 self._region.ati.serve(facility)
+        for kind, name in () if installed is None else installed:
+            if kind == "SYSTEM":
+                self._region.routing.link_acquired(name)
 
     def set_terminal(self, name: str, *, inservice: bool) -> None:
         """Put a terminal in or out of service; tasks that wait for it then start.
@@ -74,8 +83,8 @@ class Facilities:
         facility.inservice = inservice
         self._region.ati.serve(facility)
 
-    def when_free(self, terminal: str, attach: Callable[[Facility], object]) -> None:
-        """Call ``attach`` with the facility once a terminal is in service and has no task."""
+    def when_free(self, terminal: str, request: FacilityRequest) -> None:
+        """Make a request for a task at a terminal; it is attached once the terminal is in service and has no task."""
         facility = self.get("TERMINAL", terminal)
-        facility.requests.append(attach)
+        facility.requests.append(request)
         self._region.ati.serve(facility)

@@ -47,6 +47,10 @@ class Messages:
 
     def write(self, message: str, **inserts: object) -> None:
         """Write a message by its ID, such as DFHAC2236; empty inserts are shown as ????."""
+        self.text(_ROWS[message]["destination"], self.compose(message, **inserts))
+
+    def compose(self, message: str, **inserts: object) -> str:
+        """Log a message and return its text, without writing it to its destination."""
         region = self._region
         row = _ROWS[message]
         for listener in self.listeners:
@@ -57,7 +61,7 @@ class Messages:
         now = local_time(abstime(region.clock.time_ns(), region.zone))
         if region.machine is not None:
             message = region.machine.messages.get(message, message)
-        self.text(row["destination"], f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}")
+        return f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}"
 
     def text(self, destination: str, text: str, prefix: str = "") -> bool:
         """Write a line of text to the console or to a queue, in pieces if it is longer than the queue's records.

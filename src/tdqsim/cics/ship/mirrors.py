@@ -24,6 +24,7 @@ from tdqsim.cics.kernel.task import abnormal_end
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.messages import Fields, failure_fields
+from tdqsim.cics.terminal.surrogate import RECEIVE, SEND
 from tdqsim.cics.ts.remote import TsReply, TsRequest
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
@@ -234,6 +235,8 @@ class Mirrors:
     def perform(self, message: MessageFrame) -> MirrorOutcome:
         """Carry out a request."""
         fields, key = message.fields, message.fields["key"]
+        if fields["command"] == "ROUTE":
+            return self._route(fields, message.data)
         error: Exception | None = None
         record = b""
         try:
@@ -244,7 +247,7 @@ class Mirrors:
         if order is not None:
             return self._link(mirror, key, fields["queue"], order)
         try:
-            record = _do(mirror.task, fields, message.data)
+            record = _do(mirror.task, self.name, fields, message.data)
         except Condition as condition:
             error, record = self.answer(condition), condition.data
         except (Abend, RegionClosed, WouldWaitForever) as ended:
@@ -285,12 +288,41 @@ class Mirrors:
             self._release_if_idle(key, mirror)
         return MirrorOutcome({"held": must_back_out or key in self.mirrors, **failure_fields(error)}, back)
 
+    def _route(self, fields: Fields, data: bytes) -> MirrorOutcome:
+        """Run a routed transaction; it runs as a task of its own, without a mirror."""
+        error: Exception | None = None
+        back = b""
+        try:
+            self._check_request(fields)
+            userid = self.userid_for(fields["userid"])
+            back = self.region.routing.serve(self.name, fields["queue"], userid, data)
+        except Condition as condition:
+            error = self.answer(condition)
+        except (Abend, WouldWaitForever) as ended:
+            error = ended
+        except RegionClosed as closed:
+            error = Condition(Resp.TERMERR, _MIRROR_LOST, str(closed))
+        except LinkDown:
+            raise
+        except TdqError as failed:
+            error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
+        return MirrorOutcome({"held": False, **failure_fields(error)}, back)
+
     def _mirror(self, fields: Fields, order: LinkOrder | None) -> Mirror:
         """The mirror for a request: the existing one, or a new one.
 
         Raises:
             Condition: the region does not accept the request.
         """
+        self._check_request(fields)
+        mirror = self._mirror_for(fields, order)
+        task, current = mirror.task, self.region.dispatcher.current
+        task.hops = fields["hops"]
+        task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
+        task._strand = current if current.local is not None or self.waits_turn else None
+        return mirror
+
+    def _check_request(self, fields: Fields) -> None:
         region = self.region
         if region.closed:
             raise Condition(Resp.SYSIDERR, detail=f"region {region.applid} is closed", rule="REC-SYSIDERR-CLOSED")
@@ -298,12 +330,6 @@ class Mirrors:
         if not 0 < fields["hops"] <= LONGEST_CHAIN:
             detail = f"the request has gone through {fields['hops']} regions already"
             raise Condition(Resp.ISCINVREQ, detail=detail, rule="REC-CHAIN-TOO-LONG")
-        mirror = self._mirror_for(fields, order)
-        task, current = mirror.task, region.dispatcher.current
-        task.hops = fields["hops"]
-        task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
-        task._strand = current if current.local is not None or self.waits_turn else None
-        return mirror
 
     def _mirror_for(self, fields: Fields, order: LinkOrder | None) -> Mirror:
         transid = "" if order is None else order.transid
@@ -477,7 +503,7 @@ class Mirrors:
     def orphan(self) -> None:
         """The link was lost: its mirrors become orphans, which messages over another link do not reach."""
         if self.waits_turn:
-            for key in self.mirrors:
+            for key in tuple(self.turns):
                 self.abandoned(key)
         self.orphans += self.mirrors.items()
         self.mirrors.clear()
@@ -522,7 +548,7 @@ class Mirrors:
             self._end(key, mirror, normal=False)
 
 
-def _do(task: MirrorTask, fields: Fields, data: bytes) -> bytes:
+def _do(task: MirrorTask, name: str, fields: Fields, data: bytes) -> bytes:
     command, record = fields["command"], b""
     if command == "READQ TD":
         record = task.readq_td(fields["queue"], nosuspend=fields["nosuspend"], nohandle=True)
@@ -536,6 +562,10 @@ def _do(task: MirrorTask, fields: Fields, data: bytes) -> bytes:
         return take_start(task, StartOrder.from_bytes(data)).encode("latin-1", "replace")
     elif command == "CANCEL":
         task.cancel(fields["queue"], nohandle=True)
+    elif command in (SEND, RECEIVE):
+        return task._region.routing.serve_terminal(task, name, fields["queue"], command, data)
+    elif command == "SCHEDULE":
+        task._region.routing.schedule(name, fields["queue"], data)
     else:
         raise Condition(Resp.ISCINVREQ, detail=f"{command!r:.40} is not shipped")
     if task.eib.eibresp is not Resp.NORMAL:

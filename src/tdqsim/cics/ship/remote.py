@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
@@ -351,10 +351,12 @@ class LinkEnd:
             "dtimout_ns": -1 if task._dtimout_ns is None else task._dtimout_ns,
         }  # fmt: skip
 
-    def ship_link(self, task: TaskData, program: str, order: bytes, *, apart: bool) -> bytes:
+    def ship_link(
+        self, task: TaskData, program: str, order: bytes, *, apart: bool, command: Literal["LINK", "ROUTE"] = "LINK"
+    ) -> bytes:
         """See :class:`~tdqsim.cics.model.region.RegionLink`."""
         try:
-            request = self._request(task, "LINK", program)
+            request = self._request(task, command, program)
         except Condition as condition:
             resp2 = _NOT_CONNECTED if condition.resp is Resp.SYSIDERR else condition.resp2
             raise Condition(condition.resp, resp2, condition.detail) from condition
@@ -491,6 +493,7 @@ class LinkEnd:
         for uow_id, names in decisions(region).items():
             if self.name in names and uow_id not in self.branches:
                 self._remind(uow_id)
+        region.routing.link_acquired(self.name)
 
     def _adopt(self) -> None:
         """After a restart of this region, restore the branches of units of work that are in doubt here."""

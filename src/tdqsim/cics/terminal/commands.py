@@ -15,10 +15,8 @@ from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
 from tdqsim.cics.kernel.handling import AidLabel
 from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
-from tdqsim.core.dispatch import WAIT, WaitMark
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -38,7 +36,7 @@ def _screen(task: TaskBase) -> Screen:
     if task._facility is None:
         raise Condition(Resp.NOTALLOC, detail=_NO_TERMINAL)
     screens: Screens = task._region.screens
-    return screens.screen(task._facility.name)
+    return screens.of(task)
 
 
 def _bms_screen(task: TaskBase) -> Screen:
@@ -63,13 +61,7 @@ def _map(task: TaskBase, name: str, mapset: str | None) -> tuple[Mapset, BmsMap]
 
 def _next(task: TaskBase, screen: Screen) -> Input:
     """Wait for the next input and set its key and cursor in the EIB."""
-
-    def attempt() -> Input | WaitMark:
-        return screen.inputs.popleft() if screen.inputs else WAIT
-
-    typed = screen.first.pop(task, None) or attempt()
-    if isinstance(typed, WaitMark):
-        typed = wait(task, attempt, screen.waiting, "TERMINAL", screen.name)
+    typed = screen.first.pop(task, None) or screen.take(task)
     task.eib.eibaid = AIDS[typed.key]
     task.eib.eibcposn = typed.cursor
     return typed
@@ -130,7 +122,7 @@ def send_map(
     )
     if cursor is not None and cursor >= 0:
         shown = Sent(shown.command, shown.map, shown.mapset, shown.fields, shown.attributes, "", cursor, options)
-    screen.sent.append(shown)
+    screen.put(task, shown)
 
 
 @command("RECEIVE MAP", "INVMPSZ INVREQ MAPFAIL", {"INTO": Opt("data"), "SET": Opt("pointer", 4)})
@@ -199,7 +191,7 @@ def send_text(
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
     text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
     options = _options(erase=erase, freekb=freekb, alarm=alarm)
-    screen.sent.append(Sent("SEND TEXT", text=text, cursor=cursor, options=options))
+    screen.put(task, Sent("SEND TEXT", text=text, cursor=cursor, options=options))
 
 
 @command("SEND CONTROL", "INVREQ")
@@ -225,7 +217,7 @@ def send_control(
         Abend: ABM3: the task has no terminal.
     """
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
-    _bms_screen(task).sent.append(Sent("SEND CONTROL", cursor=cursor, options=options))
+    _bms_screen(task).put(task, Sent("SEND CONTROL", cursor=cursor, options=options))
 
 
 @command("SEND", "INVREQ LENGERR NOTALLOC")
@@ -258,7 +250,7 @@ def send(
     if length is not None and length < 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
     text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
-    screen.sent.append(Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
+    screen.put(task, Sent("SEND", text=text, options=_options(erase=erase, fmh=fmh, last=last)))
 
 
 @command(

@@ -6,7 +6,7 @@ COMMAREA. Source: RETURN (IBM Docs).
 
 from __future__ import annotations
 
-from typing import Annotated, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 from tdqsim.cics.kernel.command import (
     NOT_AN_OPTION,
@@ -21,6 +21,9 @@ from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp, table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.terminal.screen import Screen
 
 __all__ = ["return_"]
 
@@ -66,12 +69,10 @@ def return_(
     if transid is not None:
         if task._facility is None:
             raise Condition(Resp.INVREQ, 1, "TRANSID in a task without terminal")
-        screen = task._region.screens.screen(task._facility.name)
+        screen: Screen = task._region.screens.of(task)
         screen.next_transid = transid.rstrip(" ")
         screen.next_commarea = bytes(commarea or b"")[:size].ljust(size, b"\0")
         screen.next_channel = given
         if immediate:
-            task._region.terminal_control.when_free(
-                screen.name, lambda _facility: task._region.screens.begin_next(screen)
-            )
+            screen.begin_at_once(task)
     raise TaskReturn(value)

@@ -14,9 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.task import TaskData
+from tdqsim.cics.kernel.waiting import wait
+from tdqsim.cics.model.task import FacilityRequest, TaskData
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
@@ -59,11 +60,11 @@ class Sent(NamedTuple):
     """One output.
 
     Attributes:
-        command: SEND MAP, SEND TEXT, SEND CONTROL or SEND.
+        command: SEND MAP, SEND TEXT, SEND CONTROL or SEND; MESSAGE for a message of CICS itself.
         map, mapset: those of SEND MAP.
         fields: the contents of each named field of the map, without trailing blanks and nulls.
         attributes: the attribute characters set by the program, by field and suffix, such as ``("NAME", "A")``.
-        text: the text of SEND TEXT or SEND.
+        text: the text of SEND TEXT, SEND or a message.
         cursor: the cursor position, from 0; None if the command does not set it.
         options: the options given, such as ERASE.
     """
@@ -99,6 +100,26 @@ class Screen:
         self.next_transid = ""
         self.next_commarea = b""
         self.next_channel: Channel | None = None
+
+    def put(self, task: TaskBase, shown: Sent) -> None:  # noqa: ARG002 - a surrogate needs the task
+        """Show an output of a task."""
+        self.sent.append(shown)
+
+    def take(self, task: TaskBase) -> Input:
+        """The next input; the task waits for it."""
+
+        def attempt() -> Input | WaitMark:
+            return self.inputs.popleft() if self.inputs else WAIT
+
+        typed = attempt()
+        return wait(task, attempt, self.waiting, "TERMINAL", self.name) if isinstance(typed, WaitMark) else typed
+
+    def begin_at_once(self, task: TaskBase) -> None:
+        """Start the transaction that RETURN IMMEDIATE has named, when its task has ended."""
+        region = task._region
+        transid = self.next_transid
+        request = FacilityRequest(transid, lambda _facility: region.screens.begin_next(self))
+        region.terminal_control.when_free(self.name, request)
 
     def started_by(self, task: TaskBase, typed: Input) -> None:
         """Record the input that started a task, even if the task never receives it; its EIB shows the key."""
@@ -137,6 +158,13 @@ class Screens:
         if not 0 < len(name) <= 4:
             raise UsageError(f"terminal {name!r}: the name of a terminal is 1 to 4 characters")
         return self._screens.setdefault(name, Screen(name))
+
+    def of(self, task: TaskBase) -> Screen:
+        """The terminal of a task that has one; in a routed task a surrogate."""
+        facility = task._facility
+        assert facility is not None, task
+        surrogate: Screen | None = facility.surrogate
+        return surrogate or self.screen(facility.name)
 
     def install(self, mapset: Mapset) -> None:
         """Make the maps of a mapset available to programs."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
@@ -14,7 +15,7 @@ from tdqsim.cics.spi.inquiry import Constant, ResourceType
 from tdqsim.cics.spi.requests import may_issue, refusal
 from tdqsim.cics.spi.rows import ProgramInfo, TerminalInfo, TsqueueInfo
 from tdqsim.cics.ts.storage import TsQueue
-from tdqsim.facts import Cvda
+from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
@@ -76,9 +77,12 @@ def set_terminal(task: Task, name: str, settings: dict[str, Any]) -> None:
     """Put a terminal in or out of service.
 
     Raises:
-        Condition: NOTAUTH 100. TERMIDERR 23: there is no such terminal.
+        Condition: NOTAUTH 100. TERMIDERR 23: there is no such terminal. INVREQ: another region owns it.
     """
     may_issue(task, "TERMINAL", Access.UPDATE)
     if name not in task._region.terminals:
         raise refusal("INQUIRE TERMINAL", "not found", f"there is no terminal {name}")
+    owner = task._region.terminal_control.get("TERMINAL", name).owner
+    if owner:
+        raise Condition(Resp.INVREQ, detail=f"terminal {name} belongs to system {owner}")
     task._region.terminal_control.set_terminal(name, inservice=settings["servstatus"] is Cvda.INSERVICE)
