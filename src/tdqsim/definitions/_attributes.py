@@ -5,7 +5,23 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, Required, TypedDict
 
-__all__ = ["ConnectionAttributes", "DtaqAttributes", "DtaqKeywords", "ExtraQueueAttributes", "FileAttributes", "IndirectQueueAttributes", "IntraQueueAttributes", "ProgramDefinitionAttributes", "RemoteQueueAttributes", "ResourceAttributes", "TdqueueAttributes", "TerminalAttributes", "TranclassAttributes", "TransactionAttributes", "TsmodelAttributes"]
+__all__ = [
+    "ConnectionAttributes",
+    "DtaqAttributes",
+    "DtaqKeywords",
+    "ExtraQueueAttributes",
+    "FileAttributes",
+    "IndirectQueueAttributes",
+    "IntraQueueAttributes",
+    "ProgramDefinitionAttributes",
+    "RemoteQueueAttributes",
+    "ResourceAttributes",
+    "TdqueueAttributes",
+    "TerminalAttributes",
+    "TranclassAttributes",
+    "TransactionAttributes",
+    "TsmodelAttributes",
+]
 
 
 class TdqueueAttributes(TypedDict, total=False):
