@@ -19,7 +19,7 @@ from tdqsim.definitions._build import build
 from tdqsim.errors import DefinitionError
 
 QUEUE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789@#$"
-printable = st.characters(codec="utf-8", exclude_categories=("C", "Z"), exclude_characters="£") | st.just(" ")
+printable = st.characters(exclude_categories=("C", "Z"), exclude_characters="£") | st.just(" ")
 
 
 def words(most: int, letters: str = QUEUE_LETTERS) -> st.SearchStrategy[str]:

@@ -169,7 +169,7 @@ def test_a_full_store_is_started_again(tmp_path, size, kind, clean, start):
 def test_a_salvage_to_a_full_disk_leaves_nothing(disk, tmp_path):
     with make(store=tmp_path / "store") as region:
         region.seed("LOGQ", [b"x" * 3000] * 100)
-    for left in (0, 1, 2, 3, 4, 64, 400):
+    for left in (0, 1, 2, 3, 4, 16, 64):
         with (disk / "other").open("wb") as other:
             os.posix_fallocate(other.fileno(), 0, 8 * 2**20 - (left + 1) * PAGE)
         with pytest.raises(StoreError, match=f"{disk / 'saved'}.*(disk is full|No space left|no room)"):

@@ -3,8 +3,9 @@
 A put is charged :data:`FACTOR` times its size plus an amount for each entry. A removal is credited later: when nothing
 is left, the pages in use are counted again, and the room held by all live units of work is added up (no running total
 is kept). The file is grown by a system call between transactions, so that no commit meets a full disk. In addition to
-the room in use, an eighth of it plus two megabytes are reserved for the copies that a commit makes of the pages it
-changes, and for LMDB's list of free pages.
+the room in use, a reserve is kept for the copies that a commit makes of the pages it changes, and for LMDB's list of
+free pages: an eighth of the room in use plus two megabytes. A small store cannot change more pages than it has, so its
+reserve is smaller; each commit copies pages while those that the commit before it has replaced are still kept.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ FACTOR: Final = 3
 PER_ENTRY: Final = 64
 KEYED: Final = 8192
 """The charge for a keyed record, which may change and split a page that no other record of its commit changes."""
-AHEAD: Final = 2 << 20
+_AHEAD: Final = 2 << 20
+_FIRST: Final = 128 << 10
+"""The smallest reserve, and the least by which the file grows."""
 _STEP: Final = 64 << 20
 _MOST: Final = 8 << 20
 """The most bytes that are charged before the pages, and the list of holders, are counted again."""
@@ -83,9 +86,8 @@ class Room:
     def in_use(self) -> int:
         """The bytes of the pages in the tree, plus the reserve that a commit needs."""
         stat = self._env.stat()
-        return int(
-            (stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"] * 9 // 8 + AHEAD
-        )
+        pages = int((stat["branch_pages"] + stat["leaf_pages"] + stat["overflow_pages"]) * stat["psize"])
+        return pages + min(pages // 8 + _AHEAD, 4 * pages + _FIRST)
 
     def _count_anew(self, cost: int) -> str:
         """Count the pages in use and the room held, and set ``left``; grow the file when ``cost`` does not fit."""
@@ -125,7 +127,7 @@ class Room:
         if self.fault is not None:
             self.fault("grow")
         most = self._map if self.limit is None else min(self.limit, self._map)
-        for size in (needed + max(AHEAD, min(self.have // 4, _STEP)), needed):
+        for size in (needed + max(min(needed, _AHEAD), min(self.have // 4, _STEP)), needed):
             if size <= most and self._allocate(size):
                 self.have = size
                 return ""
