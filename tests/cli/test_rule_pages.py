@@ -6,7 +6,7 @@ import inspect
 from importlib import import_module
 from pathlib import Path
 
-from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.cics import COMMANDS
 from tdqsim.cli.chapters import chapter_text
 from tdqsim.cli.reference import MODULES, page
 from tdqsim.facts import rules, table

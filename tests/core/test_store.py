@@ -11,7 +11,7 @@ import pytest
 
 from tdqsim.cics import Region
 from tdqsim.core.store import Entry, Order, SearchOrder, Store
-from tdqsim.core.store.check import as_if_machine_stopped, check, salvage
+from tdqsim.core.store import check as storecheck
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull, StoreInUse, StoreMissing, StoreVersionError
 from tdqsim.ibmi import System
 from tests.core import _child
@@ -226,8 +226,8 @@ def test_what_is_put_back_before_a_record_that_shares_its_entry_takes_the_place_
             work = queue.work()
             assert work.take() == b"back"
         assert [entry.data for entry in queue.entries(reverse=True)] == [b"four", b"three", b"back"]
-    assert check(place).sound
-    salvage(place, tmp_path / "new")
+    assert storecheck.check(place).sound
+    storecheck.salvage(place, tmp_path / "new")
     with Store(tmp_path / "new") as store:
         assert seen(store, b"Q") == [b"back", b"three", b"four"]
 
@@ -260,7 +260,7 @@ def stopped(place: Path) -> None:
     store.volatile.create_queue(b"V").put(b"x")
     store.volatile.write_out()
     store.close(clean=False)
-    as_if_machine_stopped(place)
+    storecheck.as_if_machine_stopped(place)
 
 
 def test_after_a_stop_of_the_machine_the_durable_half_is_looked_through_and_the_volatile_one_given_up(

@@ -11,8 +11,8 @@ import lmdb
 import pytest
 
 from tdqsim.core.store import Entry, Order, Store
+from tdqsim.core.store import check as storecheck
 from tdqsim.core.store._meta import read_metas
-from tdqsim.core.store.check import check, salvage
 from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
 from tests.core import _child
 
@@ -90,10 +90,10 @@ def copy(whole: tuple[Path, Contents], tmp_path: Path) -> tuple[Path, Contents]:
 
 def test_a_whole_store_is_sound_and_its_salvage_is_the_same(copy: tuple[Path, Contents], tmp_path: Path) -> None:
     path, expected = copy
-    report = check(path)
+    report = storecheck.check(path)
     assert report.sound, report
     assert report.entries == sum(map(len, expected.values()))
-    saved = salvage(path, tmp_path / "new")
+    saved = storecheck.salvage(path, tmp_path / "new")
     assert saved.saved == report.entries
     with Store(tmp_path / "new") as store:
         assert store.salvaged
@@ -125,9 +125,9 @@ def test_flipped_bits_are_noticed_and_what_is_whole_is_saved(
         file = place / half / "data.mdb"
         for _ in range(rng.choice([1, 1, 3])):
             flip(file, rng, 0, used(file))
-        report = check(place)
+        report = storecheck.check(place)
         noticed += not report.sound
-        saved = salvage(place, tmp_path / "new")
+        saved = storecheck.salvage(place, tmp_path / "new")
         with Store(tmp_path / "new") as store:
             found = {
                 queue.name: [entry.data for entry in queue.entries()]
@@ -164,7 +164,7 @@ def test_an_entry_that_was_changed_is_an_error_that_names_queue_and_number(copy:
                 StoreDamaged, match=rf"queue b'{name.decode()}': record -?[0-9]+ is damaged.*tdq store salvage"
             ):
                 list(queue.entries())
-        report = check(path)
+        report = storecheck.check(path)
         assert {name for name, _ in report.damaged} == {name}
     file.write_bytes(data)
 
@@ -193,10 +193,10 @@ def test_a_record_that_was_taken_and_is_there_again_is_told(tmp_path: Path) -> N
             for key in before.keys() - entries(txn).keys():
                 txn.put(key, before[key])
         change(store, b"third")
-    report = check(tmp_path / "store")
+    report = storecheck.check(tmp_path / "store")
     assert report.problems == ("durable: queue b'Q': record 1 was taken long ago, but is still there",)
     assert not report.sound
-    salvage(tmp_path / "store", tmp_path / "new")
+    storecheck.salvage(tmp_path / "store", tmp_path / "new")
     assert contents(tmp_path / "new") == {b"Q": [b"second", b"third"]}
 
 
@@ -212,7 +212,7 @@ def test_a_queue_that_lost_all_its_records_goes_on_with_their_numbers(tmp_path: 
         store.durable.commit((work,))
     file = tmp_path / "store" / "durable" / "data.mdb"
     file.write_bytes(file.read_bytes().replace(b"to be lost", b"to be LOST"))
-    report = salvage(tmp_path / "store", tmp_path / "new")
+    report = storecheck.salvage(tmp_path / "store", tmp_path / "new")
     assert [(queue.name, queue.count, queue.saved) for queue in report.queues] == [(b"Q", 2, 0)]
     with Store(tmp_path / "new") as store:
         found = store.durable.queue(b"Q")
@@ -234,7 +234,7 @@ def test_either_meta_page_may_serve(copy: tuple[Path, Contents], index: int) -> 
     file.write_bytes(data)
     with pytest.raises(StoreDamaged, match=f"meta page {index}"):
         Store(path, readonly=True)
-    assert any(f"meta page {index}" in problem for problem in check(path).problems)
+    assert any(f"meta page {index}" in problem for problem in storecheck.check(path).problems)
     with Store(path) as store:
         assert any(f"meta page {index} of data.mdb was damaged" in note for note in store.notes)
         store.durable.commit(meta={b"x": b"3"})
@@ -243,7 +243,7 @@ def test_either_meta_page_may_serve(copy: tuple[Path, Contents], index: int) -> 
         assert store.notes == ()
         assert store.durable.get_meta(b"x") == b"4"
     assert contents(path) == expected
-    assert check(path).sound
+    assert storecheck.check(path).sound
 
 
 @pytest.mark.parametrize("number", [1 << 40, 1 << 62, 1, 2, 3, 4])
@@ -264,12 +264,12 @@ def test_an_old_meta_page_with_a_wild_number_does_no_harm_to_a_store_that_was_cl
     data[at : at + 8] = (old.txnid ^ number).to_bytes(8, "little")
     file.write_bytes(data)
     as_next = old.txnid ^ number == right.txnid + 1  # then it looks like the commit after the clean close
-    assert as_next or any(f"meta page {old.index}" in problem for problem in check(path).problems)
+    assert as_next or any(f"meta page {old.index}" in problem for problem in storecheck.check(path).problems)
     with Store(path) as store:
         assert as_next or any(f"meta page {old.index} of data.mdb was damaged" in note for note in store.notes)
         assert not store.closed_clean
     assert contents(path) == expected
-    assert check(path).sound
+    assert storecheck.check(path).sound
 
 
 @pytest.mark.parametrize("behind", [1, 3])
@@ -327,7 +327,7 @@ def test_a_file_that_was_cut_off_is_refused_before_lmdb_opens_it(copy: tuple[Pat
     file.write_bytes(file.read_bytes()[:size])
     with pytest.raises(StoreDamaged, match=r"data\.mdb"):
         Store(path)
-    assert not check(path).sound
+    assert not storecheck.check(path).sound
 
 
 def test_a_missing_file_is_named(copy: tuple[Path, Contents]) -> None:
@@ -392,7 +392,7 @@ def test_what_had_to_be_set_right_is_said(copy: tuple[Path, Contents], caplog: p
 def test_what_a_store_was_after_a_failure_its_salvage_is_too(copy: tuple[Path, Contents], tmp_path: Path) -> None:
     path, _ = copy
     Store(path).close(clean=False)
-    salvage(path, tmp_path / "new")
+    storecheck.salvage(path, tmp_path / "new")
     with Store(tmp_path / "new") as store:
         assert not store.closed_clean
         assert store.salvaged
@@ -401,17 +401,17 @@ def test_what_a_store_was_after_a_failure_its_salvage_is_too(copy: tuple[Path, C
 def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tmp_path: Path) -> None:
     path, _ = copy
     with pytest.raises(StoreMissing):
-        check(tmp_path / "nowhere")
+        storecheck.check(tmp_path / "nowhere")
     with Store(path), pytest.raises(StoreInUse):
-        check(path)
+        storecheck.check(path)
     with pytest.raises(StoreError, match="a store already"):
-        salvage(path, path)
+        storecheck.salvage(path, path)
     old = tmp_path / "old"
     (old / "durable").mkdir(parents=True)
     (old / "durable" / "data.mdb").write_bytes(bytes(8192))
     (old / "durable" / "journal").write_bytes(b"TDQJ")
     with pytest.raises(StoreVersionError, match="older format"):
-        check(old)
+        storecheck.check(old)
 
 
 def test_check_imports_nothing_of_the_working_directory(copy: tuple[Path, Contents], tmp_path: Path) -> None:

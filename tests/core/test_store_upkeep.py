@@ -13,7 +13,7 @@ import structlog
 
 from tdqsim.cics import Region
 from tdqsim.core.store import Store
-from tdqsim.core.store.check import backup, check, compact, salvage, upgrade
+from tdqsim.core.store import check as storecheck
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
 from tdqsim.ibmi import System
@@ -36,14 +36,14 @@ def records(name: str) -> list[bytes]:
 
 
 def saved(path: Path) -> Path:
-    salvage(path, path.with_name("saved"))
+    storecheck.salvage(path, path.with_name("saved"))
     return path.with_name("saved")
 
 
 def upgraded(path: Path) -> Path:
-    assert check(path).format in FORMATS
-    upgrade(path)
-    assert check(path).format == 6
+    assert storecheck.check(path).format in FORMATS
+    storecheck.upgrade(path)
+    assert storecheck.check(path).format == 6
     assert sorted(each.name for each in path.iterdir() if each.is_file()) == ["lock"]
     return path
 
@@ -57,7 +57,7 @@ def test_a_region_starts_on_its_store_of_an_older_format(
     path = unpacked(tmp_path, f"format{number}-region-{end}")
     with pytest.raises(StoreVersionError, match=f"has format {number}; this tdqsim reads format 6 only; `tdq store up"):
         Region(store=path)
-    assert check(path).sound
+    assert storecheck.check(path).sound
     with Region(store=how(path)) as region:
         assert region.recovery.start_type == ("WARM" if end == "closed" else "EMERGENCY")
         assert region.peek("LOGA") == records("LOGA")[1:]
@@ -86,17 +86,17 @@ def test_an_upgrade_is_made_once_and_refuses_damage(tmp_path: Path) -> None:
     whole = file.read_bytes()
     file.write_bytes(whole.replace(b"LOGA 2", b"LOGA X"))
     with pytest.raises(StoreDamaged, match=r"LOGA.*damaged"):
-        upgrade(path)
-    assert check(path).format == 5
+        storecheck.upgrade(path)
+    assert storecheck.check(path).format == 5
     file.write_bytes(whole)
-    upgrade(path)
-    upgrade(path)
+    storecheck.upgrade(path)
+    storecheck.upgrade(path)
     with Region(store=path) as region:
         assert region.recovery.start_type == "WARM"
         with pytest.raises(StoreInUse):
-            upgrade(path)
+            storecheck.upgrade(path)
     with pytest.raises(StoreMissing):
-        upgrade(tmp_path / "nowhere")
+        storecheck.upgrade(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("number", FORMATS)
@@ -132,10 +132,10 @@ def test_compact_gives_room_back_and_keeps_everything_else(tmp_path: Path, clean
     if not clean:
         Store(path).close(clean=False)
     before = (path / "durable" / "data.mdb").stat().st_size
-    report = compact(path)
+    report = storecheck.compact(path)
     assert report.sound
     assert (path / "durable" / "data.mdb").stat().st_size < before / 10
-    assert check(path).sound
+    assert storecheck.check(path).sound
     with Region(store=path) as region:
         assert region.recovery.start_type == ("WARM" if clean else "EMERGENCY")
         assert [record.rstrip(b"x") for record in region.peek("LOG")] == [b"%d" % n for n in range(2990, 3000)]
@@ -144,19 +144,19 @@ def test_compact_gives_room_back_and_keeps_everything_else(tmp_path: Path, clean
     with Region(store=path) as region:
         assert region.recovery.start_type == "WARM"
         assert region.peek("LOG")[-1] == b"more"
-    assert check(path).sound
+    assert storecheck.check(path).sound
 
 
 def test_compact_refuses_a_store_in_use_and_a_damaged_one(tmp_path: Path) -> None:
     with Region(QUEUES, store=tmp_path / "store") as region:
         region.writeq_td("LOG", b"some record")
         with pytest.raises(StoreInUse):
-            compact(tmp_path / "store")
+            storecheck.compact(tmp_path / "store")
     file = tmp_path / "store" / "durable" / "data.mdb"
     file.write_bytes(file.read_bytes().replace(b"some record", b"SOME record"))
     before = file.read_bytes()
     with pytest.raises(StoreDamaged, match="LOG"):
-        compact(tmp_path / "store")
+        storecheck.compact(tmp_path / "store")
     assert file.read_bytes() == before
 
 
@@ -190,7 +190,7 @@ def test_a_store_is_backed_up_while_a_process_writes_it(tmp_path: Path) -> None:
         for number in range(3):
             least = int(next(lines))
             target = tmp_path / f"copy{number}"
-            assert backup(tmp_path / "store", target).sound
+            assert storecheck.backup(tmp_path / "store", target).sound
             with Region(store=target) as region:
                 assert region.recovery.start_type == "EMERGENCY"
                 found = region.peek("A")
@@ -206,11 +206,11 @@ def test_the_backup_of_a_closed_store_is_that_store(tmp_path: Path) -> None:
     with Region(QUEUES, store=tmp_path / "store") as region:
         region.writeq_td("LOG", b"one")
         region.writeq_td("NON", b"two")
-    assert backup(tmp_path / "store", tmp_path / "copy").sound
+    assert storecheck.backup(tmp_path / "store", tmp_path / "copy").sound
     with Region(store=tmp_path / "copy") as region:
         assert (region.recovery.start_type, region.peek("LOG"), region.peek("NON")) == ("WARM", [b"one"], [b"two"])
     with pytest.raises(StoreError, match="a store already"):
-        backup(tmp_path / "store", tmp_path / "copy")
+        storecheck.backup(tmp_path / "store", tmp_path / "copy")
 
 
 def test_the_backup_of_a_damaged_store_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_the_backup_of_a_damaged_store_is_refused_and_leaves_nothing(tmp_path: P
     file = tmp_path / "store" / "durable" / "data.mdb"
     file.write_bytes(file.read_bytes().replace(b"some record", b"SOME record"))
     with pytest.raises(StoreDamaged, match="LOG"):
-        backup(tmp_path / "store", tmp_path / "copy")
+        storecheck.backup(tmp_path / "store", tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 

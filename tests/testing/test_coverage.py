@@ -17,7 +17,6 @@ from tdqsim.cli import main
 from tdqsim.facts import rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing import FaultPlan, MessageFault, coverage_page
-from tdqsim.testing._without import another
 from tdqsim.testing.coverage import differences
 from tdqsim.testing.evidence import Evidence, load_evidence
 from tests import apart
@@ -244,9 +243,3 @@ def test_the_tests_that_hold_something_exist() -> None:
     assert len(named) > 100
     lost = [f"{file}::{test}" for file, test in named if f"def {test}(" not in Path(file).read_text("utf-8")]
     assert lost == [], "rename or remove them in tests/ablation.json, and measure again what they held"
-
-
-@pytest.mark.parametrize("value", [b"", b"?", b"\x01", bytearray(b"ab"), "", "abba", "ab", 0, -1])
-def test_ablation_has_another_value_of_the_same_type(value: object) -> None:
-    assert type(another(value)) is type(value)
-    assert another(value) != value

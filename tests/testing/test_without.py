@@ -7,10 +7,12 @@ import pytest
 from tdqsim.testing._without import another
 
 
-@pytest.mark.parametrize("value", ["?", "??", "!", "a", "AA", "AB", b"?", b"", b"\0", 0, 7, True])
+@pytest.mark.parametrize(
+    "value", ["?", "??", "!", "a", "AA", "AB", "abba", "", b"?", b"", b"\0", b"\x01", bytearray(b"ab"), 0, 7, -1, True]
+)
 def test_another_value_is_different_and_of_the_same_size(value):
     other = another(value)
     assert other != value
+    assert isinstance(other, int if isinstance(value, int) else type(value))
     if isinstance(value, str | bytes):
-        assert type(other) is type(value)
         assert len(other) == max(len(value), 1)

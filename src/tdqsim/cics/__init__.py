@@ -12,7 +12,7 @@ from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused
-from tdqsim.cics.queues.exits import CommandExit, DataExit, RequestExit
+from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit
 from tdqsim.cics.region import Region
 from tdqsim.cics.spi.inquire_task import TaskListInfo
 from tdqsim.cics.spi.rows import (
@@ -43,6 +43,8 @@ __all__ = [
     "Condition",
     "ConnectionInfo",
     "DataExit",
+    "ExitPoint",
+    "ExitProgram",
     "Hook",
     "InstallRefused",
     "QueueSnapshot",

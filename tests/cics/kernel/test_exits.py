@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tdqsim import Condition, Region, define_tdqueue
-from tdqsim.cics import CommandExit, DataExit, RequestExit, Sysplex
-from tdqsim.cics.queues.exits import ExitPoint, ExitProgram
+from tdqsim.cics import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit, Sysplex
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.testing import Fault, FaultPlan, History, add_hook

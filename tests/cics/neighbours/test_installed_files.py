@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Condition, Cvda, DefinitionError, Region
+from tdqsim.cics import InstallRefused
 from tdqsim.cics.files import DataFile
-from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.definitions import define_file, dump_definitions, export_csd, parse_csd, parse_definitions
 from tests.rules import expect_rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Condition, Region
-from tdqsim.cics.text.exec_text import TranslationError
+from tdqsim.cics import TranslationError
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Access, AccessList, Region
+from tdqsim.cics import Access, AccessList, InstallRefused, Region
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 from tests.cics.spi.helpers import condition, region
