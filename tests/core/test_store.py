@@ -593,7 +593,7 @@ def test_a_file_of_another_store_is_noticed(tmp_path: Path, half: str) -> None:
 # -- room -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("size", [100, 1900, 5000])
+@pytest.mark.parametrize("size", [pytest.param(100, marks=pytest.mark.slow), 1900, 5000])
 def test_a_limit_refuses_before_anything_changes_and_an_emptied_store_can_be_filled_again(
     place: Path, size: int
 ) -> None:

@@ -283,7 +283,7 @@ def test_growth(place: Path, kind: type[BaseException]) -> None:
         assert queue.count == 80
 
 
-@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.slow)], ids=["some lines", "all"])
 def test_close_and_reopening(place: Path, kind: type[BaseException], step: int) -> None:
     """An interrupted close leaves a store that was closed, cleanly or not; what is committed is there."""
     line, clean = 1 - step, 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tdqsim.core.codepage import codepage
@@ -32,6 +32,7 @@ def values_for(form):
 
 
 @pytest.mark.parametrize("name", sorted(formats()))
+@settings(max_examples=30)
 @given(data=st.data())
 def test_each_format(name, data):
     form = layout(name)

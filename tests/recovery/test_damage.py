@@ -416,7 +416,7 @@ def test_a_unit_of_work_in_doubt_survives_damage_to_what_it_has_read(tmp_path, d
 
 
 @pytest.mark.rule("REC-INDOUBT-LOST")
-@pytest.mark.parametrize("bit", range(0, 8 * 24, 7))
+@pytest.mark.parametrize("bit", range(0, 8 * 24, 13))
 def test_a_salvaged_store_starts_without_the_definition_of_a_queue_with_a_unit_of_work_in_doubt(tmp_path, caplog, bit):
     """One bit of its catalogue entry: the records are kept for who installs the queue anew."""
     path, key = tmp_path / "store", b"cat/TDQUEUE/LOGQ"

@@ -75,11 +75,16 @@ def refused(tmp_path: Path, call: str, when: int, durability: str, how: str, *on
 
 @needs_strace
 @pytest.mark.rule("REC-STORE-FAILED")
-@pytest.mark.parametrize("how", ["commands", "tasks"])
 @pytest.mark.parametrize(
-    ("call", "durability", "when"),
-    [("fdatasync", "power", 8), ("pwrite64", "power", 20), ("pwrite64", "process", 30), ("writev", "process", 7)],
-)
+    ("call", "durability", "when", "how"),
+    [
+        ("fdatasync", "power", 8, "commands"), ("pwrite64", "power", 20, "tasks"), ("pwrite64", "process", 30, "tasks"),
+        ("writev", "process", 7, "commands"), pytest.param("fdatasync", "power", 8, "tasks", marks=pytest.mark.slow),
+        pytest.param("pwrite64", "power", 20, "commands", marks=pytest.mark.slow),
+        pytest.param("pwrite64", "process", 30, "commands", marks=pytest.mark.slow),
+        pytest.param("writev", "process", 7, "tasks", marks=pytest.mark.slow),
+    ],
+)  # fmt: skip
 def test_a_region_whose_store_cannot_be_written_ends_itself_as_failed(
     tmp_path: Path, call: str, durability: str, when: int, how: str
 ) -> None:

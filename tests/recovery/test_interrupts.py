@@ -35,7 +35,7 @@ QUEUES = [
     define_tdqueue(name="TRGL", type="INTRA", transid="TRIG", triggerlevel=1, recovstatus="LOGICAL"),
 ]
 DURABILITY = pytest.mark.parametrize("durability", ["process", "power"])
-SAMPLE = 16
+SAMPLE = 11
 """So many of a command's lines by default; all of them in the slow test."""
 NAMES = ("NOQ", "PHYQ", "LOGQ", "LOG2", "TRGQ", "TRGL")
 FIRST = {name: [b"one", b"two"] if name[:3] != "TRG" else [] for name in NAMES}
@@ -206,8 +206,8 @@ def deep(left: int, call: Callable[[], object]) -> object:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # a file opened just then goes unclosed
 @pytest.mark.parametrize(
-    ("clean", "step"), [(True, 4), pytest.param(True, 1, marks=pytest.mark.slow), (False, 1)],
-    ids=["clean, some lines", "clean, all lines", "failed, all lines"],
+    ("clean", "step"), [(True, 7), pytest.param(True, 1, marks=pytest.mark.slow), (False, 2), pytest.param(False, 1, marks=pytest.mark.slow)],
+    ids=["clean, some lines", "clean, all lines", "failed, some lines", "failed, all lines"],
 )  # fmt: skip
 def test_a_close_that_was_interrupted_lets_the_store_go(tmp_path: Path, clean: bool, step: int) -> None:
     """Most lines of a clean close are the store's, which has a test of its own at every one of them."""

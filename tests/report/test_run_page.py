@@ -138,7 +138,7 @@ def test_broken(broken):
 """
 
 
-@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("processes", [pytest.param(0, marks=pytest.mark.slow), 2])
 def test_a_section_for_each_test_failures_first(tmp_path: Path, look: Look, processes: int) -> None:
     (tmp_path / "test_it.py").write_text(TESTS, "utf-8")
     options = ["-q", "-p", "no:cacheprovider", "-n", processes, "--tdq-report", "page.html"]

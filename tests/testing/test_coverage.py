@@ -86,7 +86,7 @@ def test_job(tdq_job):
 """
 
 
-@pytest.mark.parametrize("processes", [0, 2])
+@pytest.mark.parametrize("processes", [0, pytest.param(2, marks=pytest.mark.slow)])
 def test_what_tests_that_passed_have_exercised_is_done(tmp_path: Path, processes: int) -> None:
     (tmp_path / "test_it.py").write_text(EXERCISES, "utf-8")
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    rule: a rule\n", "utf-8")
