@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from typing import NamedTuple
 from unittest.mock import patch
 
@@ -17,8 +18,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
+from tdqsim.cics import Abend
 from tdqsim.cli import main
 from tdqsim.client import Client, RemoteError
+from tdqsim.server.host import Host
 
 TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
 
@@ -109,9 +112,30 @@ def test_explain_of_a_task_shows_its_dump_and_its_queues(store, server):
     assert (missing.returncode, missing.stderr.count(f" {task} TAPI MINE")) == (2, 1), missing
 
 
-def test_explain_of_a_task_needs_a_served_region(tmp_path):
-    ended = tdq("explain", "task", "7", "--store", tmp_path / "none")
-    assert (ended.returncode, "a dump is shown by the server that has the region" in ended.stderr) == (2, True)
+def test_explain_of_a_task_without_a_server_reads_the_dumps_in_the_store(tmp_path):
+    region = tmp_path / "pay"
+    region.mkdir()
+    (region / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
+    (region / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: LOGQ, type: INTRA, recovstatus: LOGICAL}\n")
+    host = Host()
+    served = host.add_directory(region, tmp_path / "store")
+
+    def fail(code):
+        with served.task() as task:
+            task.writeq_td("LOGQ", b"\xc8")
+            task.abend(code)
+
+    for code in ("ONE", "TWO"):
+        assert isinstance(host.engine.submit(partial(fail, code)).exception(), Abend)
+    host.stop()
+    tasks = [each.task for each in served.diagnostics.abend_dumps]
+    shown = tdq("explain", "task", tasks[0], "--store", tmp_path / "store")
+    assert (shown.returncode, "abend ONE" in shown.stdout) == (0, True), shown
+    assert "Queue LOGQ now:" in shown.stdout
+    missing = tdq("explain", "task", "99999", "--store", tmp_path / "store")
+    assert (missing.returncode, "ONE, " in missing.stderr, "TWO" in missing.stderr) == (2, True, True)
+    without = tdq("explain", region, "task", "7")
+    assert (without.returncode, "no store is given" in without.stderr) == (2, True)
 
 
 def test_seed_set_cemt_and_snapshot(store):

@@ -27,7 +27,7 @@ DEFINITIONS = [
     define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),
     define_tdqueue(name="SEEN", type="INDIRECT", indirectname="PAYQ"),
 ]
-ENDLESS = {"/api/v1/events", "/api/v1/regions/{name}/history"}
+ENDLESS = {"/api/v1/alerts", "/api/v1/events", "/api/v1/regions/{name}/history"}
 TEXTS = st.one_of(
     st.sampled_from(["", "A", "PAYQ", "QUEUE", "\x00", "é", "€", "%", "'", "QUEUE(", "*"]), st.text(max_size=8)
 )

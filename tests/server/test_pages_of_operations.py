@@ -17,7 +17,7 @@ PAGES = {
     "queue_records": ("peekRecords", "peekDecodedRecords", "peekRecordsByLayout"),
     "queue_actions": ("setTdqueue", "discardTdqueue", "writeRecords", "readRecords", "deleteRecords", "seedRecords"),
     "tasks": ("listTasks", "purgeTask"),
-    "incidents": ("listDumps",),
+    "incidents": ("listDumps", "listIncidents", "streamAlerts"),
     "units": ("listUnitsOfWork", "endUnitOfWork"),
     "commands": (
         "executeCommandInUnitOfWork", "executeCeci", "executeCemt", "executeCommand", "beginUnitOfWork",

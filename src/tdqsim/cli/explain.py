@@ -29,6 +29,7 @@ from tdqsim.facts import CONFIDENCE, rules
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.look.explain import Explanation
+    from tdqsim.cics.model.dump import Dump
     from tdqsim.client import RemoteRegion
 
 __all__ = ["app"]
@@ -80,7 +81,7 @@ def explain(
 ) -> None:
     """Explain the state of queues and why a trigger has not fired, and predict the result of each command.
 
-    With the words task N: show the dump of a task that has abended in a region that is served.
+    With the words task N: show the dump of a task that has abended in a server, also after the server has ended.
     """
     if rule is not None:
         _show_rule(rule.strip().upper(), as_json=as_json)
@@ -133,19 +134,18 @@ def _show_rule(name: str, *, as_json: bool) -> None:
 
 
 def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
-    """Show the dump of a task that has abended in a served region, and explain the queues that it used."""
+    """Show the dump of a task that has abended, and explain the queues that it used.
+
+    The dump comes from the server that has the region, or from those that a server has kept in the store.
+    """
     with place.served() as region:
-        if region is None:
-            raise InputError(
-                f"task {task}: a dump is shown by the server that has the region, and no server has it. "
-                "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
-            )
-        dumps = {each["task"]: each for each in region.dumps()}
-        if task not in dumps:
-            listed = ", ".join(f"{each['task']} {each['transid']} {each['code']}" for each in dumps.values())
-            raise InputError(f"task {task}: there is no dump of it; there are dumps of {listed or 'no task'}")
-        dump = on_demand.dump.Dump.from_dict(dumps[task])
-        explanations = [_explained(region, queue, size) for queue in dump.queues]
+        if region is not None:
+            dump = _chosen(task, [on_demand.dump.Dump.from_dict(each) for each in region.dumps()])
+            explanations = [_explained(region, queue, size) for queue in dump.queues]
+    if region is None:
+        dump = _chosen(task, _kept_dumps(place, task))
+        with looking(place, programs=True) as local:
+            explanations = [_explained(local, queue, size) for queue in dump.queues]
     if as_json:
         emit_json({**dump.as_dict(), "explanations": [_as_json(each) for each in explanations]})
         return
@@ -153,6 +153,28 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
     for each in explanations:
         emit(f"Queue {each.queue} now:")
         _emit([each])
+
+
+def _kept_dumps(place: Place, task: int) -> list[Dump]:
+    """The dumps that a server has kept in the store."""
+    if place.store is None:
+        raise InputError(
+            f"task {task}: no server has the region, and no store is given in which a server has kept dumps. "
+            "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
+        )
+    try:
+        return on_demand.kept_dumps.read_dumps(place.store)
+    except OSError as error:
+        raise InputError(f"{place.store}: the dumps cannot be read: {error.strerror}") from error
+
+
+def _chosen(task: int, dumps: list[Dump]) -> Dump:
+    """The newest dump of a task with this number."""
+    found = next((each for each in reversed(dumps) if each.task == task), None)
+    if found is None:
+        listed = ", ".join(f"{each.task} {each.transid} {each.code}" for each in dumps)
+        raise InputError(f"task {task}: there is no dump of it; there are dumps of {listed or 'no task'}")
+    return found
 
 
 def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:

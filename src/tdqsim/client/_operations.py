@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         CommandResult,
         CommitResult,
         DumpState,
+        IncidentState,
         OpenUnitOfWork,
         TaskEntry,
         UnitOfWorkState,
@@ -211,6 +212,10 @@ class Operations(ServerConnection):
     def list_dumps(self, name: str) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""
         return self.ask("GET", f"/regions/{part(name)}/dumps")
+
+    def list_incidents(self, name: str) -> list[IncidentState]:
+        """What needs attention now: deadlocks, long waits, units of work in doubt, full queues. Abends have dumps."""
+        return self.ask("GET", f"/regions/{part(name)}/incidents")
 
     def purge_task(self, name: str, number: int, *, how: Literal["PURGE", "FORCEPURGE"] | None = None) -> None:
         """SET TASK PURGE or FORCEPURGE, which needs the role break."""
@@ -432,3 +437,7 @@ class Operations(ServerConnection):
     ) -> AbstractContextManager[Iterator[str]]:
         """The past events of a region that are kept, as server-sent events with their positions as ids."""
         return self.stream(f"/regions/{part(name)}/history", query={"position": position, "follow": follow})
+
+    def stream_alerts(self, *, region: str | None = None) -> AbstractContextManager[Iterator[str]]:
+        """Alerts as server-sent events: incidents that begin (first the present ones) and end, and abends of tasks."""
+        return self.stream("/alerts", query={"region": region})

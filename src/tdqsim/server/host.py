@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
 from tdqsim.cics.internals import core_of
+from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.datasets.workdir import output_directory
@@ -112,13 +113,17 @@ class _Recorder:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
         if not normal:
-            self._keep_dump(task)
+            self._take_over_dump(task)
         self._host.waits.task_ended(self._region)
 
-    def _keep_dump(self, task: Task) -> None:
-        """Write the dump of a task that has abended to the file of the region's dumps, if it has a store."""
+    def _take_over_dump(self, task: Task) -> None:
+        """Report the dump of a task that has abended, and write it to the file of the region's dumps, if any."""
         kept, dumps = self._host.dumps.get(self._applid), self._region.diagnostics.abend_dumps
-        if kept is None or not dumps or dumps[-1].task != task.number:
+        if not dumps or dumps[-1].task != task.number:
+            return
+        for listener in tuple(self._host.abend_listeners):
+            listener(self._region, dumps[-1])
+        if kept is None:
             return
         try:
             kept.keep_last()
@@ -172,6 +177,7 @@ class Host:
         commits: the times of durable commits, by region.
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
+        abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
         dumps: the files of the dumps of the regions with a store, by APPLID.
         depths: the depths of queues over time, by APPLID.
         layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
@@ -200,6 +206,7 @@ class Host:
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
+        self.abend_listeners: list[Callable[[Region, Dump], object]] = []
         self.dumps: dict[str, KeptDumps] = {}
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}

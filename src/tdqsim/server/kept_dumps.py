@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -15,7 +16,7 @@ from tdqsim.cics import Region
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.portable import OWN_FILE
 
-__all__ = ["KeptDumps"]
+__all__ = ["KeptDumps", "read_dumps"]
 
 _FILE: Final = "dumps.jsonl"
 _MOST_LINES: Final = 200
@@ -36,8 +37,8 @@ class KeptDumps:
     def __init__(self, region: Region, store: Path) -> None:
         self._dumps = region.diagnostics.abend_dumps
         self._path = store / _FILE
-        lines = self._path.read_bytes().split(b"\n")[1:] if self._path.is_file() else []
-        self._dumps.extend(dump for line in lines[-_MOST_LINES:] if (dump := _dump_of(line)) is not None)
+        lines = _lines_of(store)
+        self._dumps.extend(_dumps_of(lines))
         self._lines = len(lines)
 
     def keep_last(self) -> None:
@@ -56,6 +57,24 @@ class KeptDumps:
             file.writelines(map(_line_of, self._dumps))
         new.replace(self._path)
         self._lines = len(self._dumps)
+
+
+def read_dumps(store: Path) -> list[Dump]:
+    """The dumps that a server has kept in a store, the newest last.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    return list(_dumps_of(_lines_of(store)))
+
+
+def _lines_of(store: Path) -> list[bytes]:
+    path = store / _FILE
+    return path.read_bytes().split(b"\n")[1:] if path.is_file() else []
+
+
+def _dumps_of(lines: list[bytes]) -> Iterator[Dump]:
+    return (dump for line in lines[-_MOST_LINES:] if (dump := _dump_of(line)) is not None)
 
 
 def _opened(path: Path, flag: int) -> BinaryIO:

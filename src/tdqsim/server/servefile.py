@@ -9,6 +9,7 @@
     faces: {http: 8470, control: yes, ibmi: 0}
     tls: generated
     users: users.yaml
+    alerts: {url: "https://ops.example/tdq", secret: alerts.key}
     links:
     - {name: PAYREGN, certificate: pay.pem, key: pay.key, authority: authority.pem,
        regions: [{sysid: SHIP, applid: SHIPREGN, to: 10.0.0.2:8489}]}
@@ -22,6 +23,7 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -29,7 +31,7 @@ from tdqsim.errors import UsageError
 from tdqsim.server._yamlfile import read_model, read_plain
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 
-__all__ = ["Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
+__all__ = ["AlertHook", "Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
 
 _PATH = Annotated[str, Field(min_length=1, max_length=4096)]
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -100,6 +102,30 @@ class TlsFiles(_Strict):
     key: _PATH
 
 
+def _check_url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        right = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+        right = right and (parts.port is None or parts.port > 0)
+    except ValueError:
+        right = False
+    if not right or not value.isascii() or not value.isprintable() or " " in value:
+        raise ValueError("must be the http or https URL of a webhook, without a user")
+    return value
+
+
+class AlertHook(_Strict):
+    """The webhook that gets alerts.
+
+    Attributes:
+        url: its URL; each alert is sent by POST, as JSON.
+        secret: a file with the secret by which alerts are signed; empty for no signature.
+    """
+
+    url: Annotated[str, Field(max_length=2000), AfterValidator(_check_url)]
+    secret: Annotated[str, Field(max_length=4096)] = ""
+
+
 def _check_address(value: str) -> str:
     try:
         return str(ip_address(value))
@@ -116,6 +142,7 @@ class ServeFile(_Strict):
         faces: the faces with their ports.
         tls: ``generated``, or a certificate with its key; default: no TLS.
         users: the users file; default: none.
+        alerts: the webhook that gets alerts; default: none.
         links: the links to regions and systems of other processes.
     """
 
@@ -124,6 +151,7 @@ class ServeFile(_Strict):
     faces: Faces = Faces()
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
+    alerts: AlertHook | None = None
     links: Annotated[tuple[ServedLinks, ...], Field(max_length=1000), AfterValidator(check_names_once)] = ()
 
 
@@ -147,7 +175,9 @@ def load_serve_file(path: Path) -> ServeFile:
         each.model_copy(update={name: placed(getattr(each, name)) for name in ("certificate", "key", "authority")})
         for each in config.links
     )
-    return config.model_copy(update={"directories": places, "users": placed(config.users), "tls": tls, "links": links})
+    alerts = config.alerts and config.alerts.model_copy(update={"secret": placed(config.alerts.secret)})
+    update = {"directories": places, "users": placed(config.users), "tls": tls, "links": links, "alerts": alerts}
+    return config.model_copy(update=update)
 
 
 def serve_file(directories: Sequence[Path], store: Path | None = None) -> ServeFile:

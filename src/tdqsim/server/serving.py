@@ -15,7 +15,7 @@ import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -28,6 +28,7 @@ from tdqsim.client.control import Address, announce, control_folder, withdraw
 from tdqsim.core.portable import alive
 from tdqsim.facts import table
 from tdqsim.server import tls
+from tdqsim.server.alerts import Alerts
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import ServeError
 from tdqsim.server.host import Host
@@ -38,8 +39,9 @@ from tdqsim.server.http.api import application
 from tdqsim.server.http.console import add_console
 from tdqsim.server.links.serving import check_links, served_links
 from tdqsim.server.listening import HttpServer, http_config
-from tdqsim.server.servefile import ServeFile, TlsFiles
+from tdqsim.server.servefile import AlertHook, ServeFile, TlsFiles
 from tdqsim.server.users import Users
+from tdqsim.server.webhook import Webhook, read_secret
 
 if TYPE_CHECKING:
     from tdqsim.cobol.debug_adapter import DebugServer
@@ -102,6 +104,7 @@ class _Run:
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
     debugger: DebugServer | None = None
     links: dict[str, int] = field(default_factory=dict)
+    webhook: Webhook | None = None
 
 
 def serve(
@@ -137,6 +140,7 @@ def serve(
     _check_exposure(config, insecure=insecure)
     check_links(config.links)
     users = Users.load(config.users, follow=True) if config.users else None
+    webhook = _webhook(config.alerts)
     if ready_file is not None:
         _make_ready(ready_file)
     _many_files()
@@ -157,6 +161,7 @@ def serve(
             app = application(host, gate, request_seconds=request_seconds, any_host=not loopback)
             add_console(app, host, gate)
             run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
+            run.webhook = webhook
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
@@ -175,6 +180,12 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
             f"address {config.address}: beyond loopback a server needs users and TLS, and it has no "
             f"{' and no '.join(missing)}; --insecure listens all the same"
         )
+
+
+def _webhook(hook: AlertHook | None) -> Webhook | None:
+    if hook is None:
+        return None
+    return Webhook(hook.url, read_secret(Path(hook.secret)) if hook.secret else b"")
 
 
 def _many_files() -> None:
@@ -218,6 +229,8 @@ async def _live(run: _Run) -> None:
             run.ibmi = await cleanup.enter_async_context(
                 host_servers(run.host, run.config, run.certificate, run.connections)
             )
+        if run.webhook is not None:
+            await cleanup.enter_async_context(_sending(run.webhook, run.app.state.alerts))
         run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
         control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2
@@ -246,6 +259,17 @@ async def _live(run: _Run) -> None:
             except NotImplementedError:  # the event loop of Windows has no signal handlers
                 signal.signal(number, lambda *_: loop.call_soon_threadsafe(_end, run))
         await asyncio.gather(*served)
+
+
+@contextlib.asynccontextmanager
+async def _sending(webhook: Webhook, alerts: Alerts) -> AsyncIterator[None]:
+    """Send alerts as long as the server listens; at its end, those that were not sent are dropped."""
+    sending = asyncio.get_running_loop().create_task(webhook.run(alerts), name="webhook")
+    try:
+        yield
+    finally:
+        sending.cancel()
+        await asyncio.wait({sending})
 
 
 @contextlib.contextmanager

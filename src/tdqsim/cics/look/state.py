@@ -199,6 +199,7 @@ class TaskState:
         queue: the queue whose trigger started it; empty for none.
         waits_for: what it waits for, for display; empty if it does not wait.
         suspended: the kind and the name of what it waits for inside a command, such as ("TD_READ", "PAYQ"), or None.
+        since_ns: when its wait began, in nanoseconds; 0 if it does not wait.
         until_ns: when its wait times out, in nanoseconds; 0 for never.
         uow: its unit of work in hexadecimal; empty for none.
         strand: the name of the strand on which it runs or waits; empty for a task of the calling Python program.
@@ -211,6 +212,7 @@ class TaskState:
     queue: str
     waits_for: str
     suspended: tuple[str, str] | None
+    since_ns: int
     until_ns: int
     uow: str
     strand: str
@@ -427,6 +429,7 @@ def _task(task: TaskData, strand: Strand | None) -> TaskState:
         queue=task._request.queue.name if task._request is not None else "",
         waits_for=waits_for.name if waits_for is not None else "",
         suspended=task._suspended,
+        since_ns=strand.since_ns if strand is not None and waits_for is not None else 0,
         until_ns=until_ns or 0,
         uow=task._unit.id.hex().upper() if task._unit is not None and task._has_uow else "",
         strand=strand.name if strand is not None else "",

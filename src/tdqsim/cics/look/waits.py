@@ -32,6 +32,7 @@ class Wait:
         kind: END for an end of a queue, COMMIT for uncommitted records, ENQ, or OTHER.
         resource: the queue, or the name of ENQ as the ``repr`` of its bytes; empty for OTHER.
         end: the end of the queue: FROMQ or TOQ.
+        since_ns: when it began, in nanoseconds on the region's clock.
         strands: the waiting strand and the strand of the holder, None if no strand holds it.
     """
 
@@ -42,6 +43,7 @@ class Wait:
     kind: Literal["END", "COMMIT", "ENQ", "OTHER"] = "OTHER"
     resource: str = ""
     end: str = ""
+    since_ns: int = 0
     strands: tuple[Strand, Strand | None] | None = field(default=None, compare=False, repr=False)
 
 
@@ -54,7 +56,8 @@ def waits_of(region: RegionData) -> Iterator[Wait]:
         yield wait
     for task in tasks_of(region):
         if task.waits_for and task.strand not in known:
-            yield Wait(f"task {task.number} {task.transid}", task.number, "", task.waits_for)
+            title = f"task {task.number} {task.transid}"
+            yield Wait(title, task.number, "", task.waits_for, since_ns=task.since_ns)
 
 
 def blocked(region: RegionData) -> Iterator[Wait]:
@@ -93,4 +96,5 @@ def _waiting(
 ) -> Iterator[Wait]:
     for strand in queue.waiters:
         waiter = waiter_of(strand)
-        yield Wait(waiter.title, waiter.task, holder, what, kind, resource, end, (strand, owner))
+        since_ns, strands = strand.since_ns, (strand, owner)
+        yield Wait(waiter.title, waiter.task, holder, what, kind, resource, end, since_ns, strands)

@@ -18,6 +18,7 @@ __all__ = [
     "DumpState",
     "DumpedItemState",
     "DumpedWorkState",
+    "IncidentState",
     "OpenUnitOfWork",
     "OptionValue",
     "SourceLineState",
@@ -105,6 +106,17 @@ class TaskEntry(TypedDict):
     suspended: Annotated[list[str] | None, Field(description="the kind and the name of the resource that it waits for")]
     waits_for: Annotated[str, Field(description="empty if it does not wait")]
     held_by: Annotated[str, Field(description="the holder of the resource that it waits for; empty for none")]
+    since_ns: Annotated[int, Field(description="when its wait began, in nanoseconds since 1970; 0 if it does not wait")]
+
+
+class IncidentState(TypedDict):
+    """Something in the present state of a region that needs attention."""
+
+    kind: Annotated[str, Field(description="Deadlock, Long wait, Indoubt, Full or No trigger")]
+    what: Annotated[str, Field(description="what happens")]
+    todo: Annotated[str, Field(description="what ends it")]
+    since_ns: Annotated[int, Field(description="when it began, in nanoseconds since 1970; 0 if that is not known")]
+    page: Annotated[str, Field(description="the path of the page of the console with its details")]
 
 
 class DumpedItemState(TypedDict):

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.look.waits import Wait
 from tdqsim.core.engine import EngineStopped
 from tdqsim.server.console.region_state import QueueRow, RegionSnapshot, read_region
 from tdqsim.server.depths import DepthHistory
@@ -42,7 +41,6 @@ class RegionView:
         snapshot: the state of the region, except its queues.
         depths: the depths of its queues over time, which the server always records.
         happened: whether an event has arrived since then.
-        since: when each wait for a resource of another task was first seen, in nanoseconds of the region's clock.
     """
 
     def __init__(self, region: Region, depths: DepthHistory) -> None:
@@ -51,7 +49,6 @@ class RegionView:
         self.queues: dict[str, QueueRow] = {}
         self.snapshot = RegionSnapshot(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
         self.happened = False
-        self.since: dict[Wait, int] = {}
         self.changed: set[str] = set()
         self.whole = True
         self._unsettled: set[str] = set()
@@ -94,7 +91,6 @@ class RegionView:
             name for name in (snapshot.queues if to_read is None else to_read) if self._is_unsettled(name)
         }
         changed = bool(new or gone) or self.happened or _rest_of(self.snapshot) != _rest_of(snapshot)
-        self.since = {wait: self.since.get(wait, snapshot.time_ns) for wait in snapshot.waits if wait.holder}
         self.snapshot, self.happened = snapshot, False
         return changed
 
@@ -106,7 +102,7 @@ class RegionView:
 def _rest_of(snapshot: RegionSnapshot) -> tuple[object, ...]:
     """The parts of a snapshot other than the queues and the time."""
     parts = (snapshot.tasks, snapshot.units, snapshot.waits, snapshot.abends, snapshot.frozen)
-    return *parts, snapshot.full, snapshot.dumps[-1:]
+    return *parts, snapshot.dumps[-1:]
 
 
 class Live:

@@ -24,7 +24,6 @@ from tdqsim.cics.look.state import (
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import table
-from tdqsim.testing.deadlock import find_deadlock
 
 __all__ = ["QueueRow", "RegionSnapshot", "TaskRow", "UnitRow", "read_region"]
 
@@ -128,8 +127,6 @@ class RegionSnapshot:
         waits: the waits of tasks, with the holders of the resources.
         abends: the number of tasks that have abended, by code.
         dumps: the dumps of the last tasks that have abended, the newest last.
-        deadlock: the tasks that wait for each other in a ring, as text; empty if there is none.
-        full: the number of control intervals of DFHINTRA if all are in use, otherwise 0.
     """
 
     time_ns: int
@@ -141,8 +138,6 @@ class RegionSnapshot:
     waits: tuple[Wait, ...]
     abends: dict[str, int]
     dumps: tuple[Dump, ...] = ()
-    deadlock: str = ""
-    full: int = 0
 
 
 def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
@@ -150,9 +145,6 @@ def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
     installed = region.tdqueues
     wanted = installed if names is None else [name for name in names if name in installed]
     waits = tuple(waits_of(core_of(region)))
-    ring = find_deadlock([region]) if any(wait.strands is not None for wait in waits) else None
-    space = core_of(region).intra
-    full = space.in_use >= space.capacity and space.count() >= space.capacity
     return RegionSnapshot(
         time_ns=region.clock.time_ns(),
         frozen=region.clock.frozen,
@@ -163,8 +155,6 @@ def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
         waits=waits,
         abends=dict(region.statistics.abends),
         dumps=tuple(region.diagnostics.abend_dumps),
-        deadlock=ring.text if ring is not None else "",
-        full=space.capacity if full else 0,
     )
 
 

@@ -18,6 +18,7 @@ from fastapi.routing import APIRoute
 from tdqsim import __version__
 from tdqsim.client.answers.process import ServerHealth, ServerReadiness
 from tdqsim.errors import TdqError
+from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
 from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, work
 from tdqsim.server.http.access import Gate
@@ -57,6 +58,7 @@ def application(
     )  # fmt: skip
     app.openapi = partial(describe, app)  # type: ignore[method-assign]  # as FastAPI documents it
     app.state.streams = Streams()
+    app.state.alerts = Alerts(host)
     for kind in (TdqError, TimeoutError):
         app.add_exception_handler(kind, answer_for)
     app.add_exception_handler(RequestValidationError, not_valid)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
 
+from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, Routes, Served
@@ -90,6 +91,42 @@ async def history(
     if not follow:
         return _answer(_past_events(await host.ask(lambda: list(host.recent[applid])), begin))
     return _answer(_live(request, host, lambda event: event.get("region") == applid, begin, applid))
+
+
+@routes.operation("streamAlerts", response_class=_EventStream)
+async def alerts(
+    request: Request,
+    _user: Caller,
+    region: Annotated[str, Query(max_length=8, description="only of this region")] = "",
+) -> StreamingResponse:
+    """Alerts as server-sent events: incidents that begin (first the present ones) and end, and abends of tasks."""
+    return _answer(_alerts(request, region.upper()))
+
+
+async def _alerts(request: Request, applid: str) -> AsyncIterator[str]:
+    streams: Streams = request.app.state.streams
+    source: Alerts = request.app.state.alerts
+    woken = streams.open()
+    listener = source.listen(woken.set)
+    lost = 0
+    try:
+        yield ": listening\n\n"
+        while not streams.ending and not await request.is_disconnected():
+            try:
+                await asyncio.wait_for(woken.wait(), _STILL_HERE)
+            except TimeoutError:
+                yield ": still here\n\n"
+                continue
+            woken.clear()
+            fresh: list[dict[str, Any]] = [dict(each) for each in listener.take() if applid in ("", each["region"])]
+            if listener.lost > lost:  # the client reads too slowly
+                fresh.insert(0, _lost(listener.lost - lost))
+                lost = listener.lost
+            if fresh:
+                yield _written(fresh, ids=False)
+    finally:
+        source.leave(listener)
+        streams.close(woken)
 
 
 def _answer(stream: AsyncIterator[str]) -> StreamingResponse:

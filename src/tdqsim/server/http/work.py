@@ -22,6 +22,7 @@ from tdqsim.client.answers.work import (
     CommandResult,
     CommitResult,
     DumpState,
+    IncidentState,
     OpenUnitOfWork,
     TaskEntry,
     UnitOfWorkState,
@@ -41,6 +42,7 @@ from tdqsim.server.http.common import (
     in_a_task,
 )
 from tdqsim.server.http.values import AwaitedState, Line, Statement
+from tdqsim.server.incidents import incidents_of
 from tdqsim.server.operations import operation, operation_of_command, operation_of_request
 from tdqsim.server.users import User
 
@@ -168,6 +170,22 @@ async def dumps(host: Served, region: PathRegion) -> list[DumpState]:
     return [cast("DumpState", dump.as_dict()) for dump in dumps]
 
 
+@routes.operation("listIncidents")
+async def incidents(host: Served, region: PathRegion) -> list[IncidentState]:
+    """What needs attention now: deadlocks, long waits, units of work in doubt, full queues. Abends have dumps."""
+    found = await asyncio.wrap_future(host.engine.outside(lambda: incidents_of(region)))
+    return [
+        {
+            "kind": one.kind,
+            "what": one.what,
+            "todo": one.todo,
+            "since_ns": one.since_ns,
+            "page": one.path(region.applid),
+        }
+        for one in found
+    ]
+
+
 @routes.operation("purgeTask", status_code=204)
 async def purge(
     host: Served, region: PathRegion, number: int, user: Caller, how: Literal["PURGE", "FORCEPURGE"] = "PURGE"
@@ -185,6 +203,7 @@ def _task(task: TaskState, wait: Wait | None) -> TaskEntry:
         "suspended": None if task.suspended is None else list(task.suspended),
         "waits_for": "" if wait is None else wait.what,
         "held_by": "" if wait is None else wait.holder,
+        "since_ns": task.since_ns,
     }
 
 

@@ -6,28 +6,25 @@ long waits for another task, units of work that are shunted indoubt, a full DFHI
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, NamedTuple
+from typing import Final
 
 from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics.model.dump import Dump
-from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
-from tdqsim.testing.deadlock import lost_triggers
+from tdqsim.server.incidents import Incident
+from tdqsim.server.incidents import incidents_of as present_incidents
 
 __all__ = ["add", "day_and_time", "incidents_of"]
 
-_LONG: Final = 10
-"""The seconds after which a wait for another task is an incident."""
 _AGAIN: Final = 5.0
 """The seconds between two looks for waits that have become long."""
 _ABENDS: Final = (
@@ -41,22 +38,6 @@ _OTHERS: Final = (
 _NONE: Final = "No deadlock, long wait, unit of work in doubt, full DFHINTRA or trigger that starts nothing."
 
 
-class Incident(NamedTuple):
-    """An incident of a region's present state.
-
-    Attributes:
-        kind: its kind, in one or two words.
-        what: what happens.
-        todo: what ends it.
-        page: the parts of the address of the page with its details, below the region's.
-    """
-
-    kind: str
-    what: str
-    todo: str
-    page: tuple[str, ...]
-
-
 def day_and_time(time_ns: int) -> str:
     """A time in UTC with milliseconds and its day, as text."""
     return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d} {moment(time_ns)}"
@@ -65,34 +46,7 @@ def day_and_time(time_ns: int) -> str:
 async def incidents_of(visit: Visit, view: RegionView) -> list[Incident]:
     """The incidents of a region's present state, without its abends."""
     could_be_lost = any(queue.level and queue.depth >= queue.level for queue in view.queues.values())
-    lost = await visit.ask(lambda: lost_triggers(view.region)) if could_be_lost else []
-    return [*_present(view), *(_lost_trigger(text) for text in lost)]
-
-
-def _present(view: RegionView) -> Iterator[Incident]:
-    snapshot = view.snapshot
-    if snapshot.deadlock:
-        yield Incident("Deadlock", f"{snapshot.deadlock}.", "Only a purge or a timeout ends it.", ("tasks",))
-    for wait, since_ns in view.since.items():
-        seconds = (snapshot.time_ns - since_ns) // NS_PER_SECOND
-        if seconds >= _LONG:
-            what = f"{wait.waiter} has waited for {wait.what} for at least {seconds:,} seconds; {wait.holder} has it."
-            todo = f"It ends with the unit of work of {wait.holder}, or by a purge."
-            yield Incident("Long wait", what, todo, ("tasks",))
-    for unit in snapshot.units:
-        if unit.state == "INDOUBT" and unit.waitstate == "SHUNTED":
-            what = f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}."
-            todo = f"It keeps {unit.holds or 'no end of a queue'} until the link returns, WAITTIME ends, or by force."
-            yield Incident("Indoubt", what, todo, ("units",))
-    if snapshot.full:
-        what = f"All {snapshot.full:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
-        yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",))
-
-
-def _lost_trigger(text: str) -> Incident:
-    name = text.removeprefix("queue ").partition(" holds ")[0]
-    what = f"{text[:1].upper()}{text[1:]}."
-    return Incident("No trigger", what, "The page of the queue explains why.", ("queues", name))
+    return await visit.ask(lambda: present_incidents(view.region, triggers=could_be_lost))
 
 
 def add(console: Console) -> None:

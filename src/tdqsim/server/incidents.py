@@ -1,0 +1,105 @@
+"""The incidents of a region's present state: what needs attention as long as it lasts.
+
+=============  =====================================================================================================
+kind           what happens
+=============  =====================================================================================================
+Deadlock       tasks wait for each other in a ring
+Long wait      a task has waited for a resource of another task for ten seconds or more (``facts/server.tsv``)
+Indoubt        a unit of work has lost its coordinator and is shunted
+Full           all control intervals of DFHINTRA are in use
+No trigger     a queue holds as many records as its trigger level, and no task is started
+=============  =====================================================================================================
+
+An abend is an incident, too, but not a state; the region keeps its dump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
+from tdqsim.cics.look.state import unit_states
+from tdqsim.cics.look.waits import waits_of
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.facts import table
+from tdqsim.testing.deadlock import find_deadlock, lost_triggers
+
+__all__ = ["Incident", "incidents_of"]
+
+_LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
+
+
+class Incident(NamedTuple):
+    """An incident of a region's present state.
+
+    Attributes:
+        kind: its kind.
+        what: what happens.
+        todo: what ends it.
+        page: the parts of the address of the page with its details, below the region's.
+        key: what identifies it as long as it lasts; ``what`` may change.
+        since_ns: when it began, in nanoseconds on the region's clock; 0 if that is not known.
+    """
+
+    kind: str
+    what: str
+    todo: str
+    page: tuple[str, ...]
+    key: str
+    since_ns: int = 0
+
+    def path(self, applid: str) -> str:
+        """The path of the page of the console with its details."""
+        return "/".join(["/console/regions", applid, *self.page])
+
+
+def incidents_of(region: Region, *, triggers: bool = True) -> list[Incident]:
+    """The incidents of a region's present state; call in the engine's thread.
+
+    Args:
+        region: the region.
+        triggers: whether to look for triggers that start no task, which reads the state of every queue.
+    """
+    found = [*_waits(region), *_units(region), *_space(region)]
+    return [*found, *map(_lost_trigger, lost_triggers(region))] if triggers else found
+
+
+def _waits(region: Region) -> Iterator[Incident]:
+    waits = [wait for wait in waits_of(core_of(region)) if wait.holder]
+    ring = find_deadlock([region]) if any(wait.strands is not None for wait in waits) else None
+    if ring is not None:
+        begun = max(wait.since_ns for wait in waits if wait.strands is not None and wait.strands[0].name in ring.tasks)
+        todo = "Only a purge or a timeout ends it."
+        yield Incident("Deadlock", f"{ring.text}.", todo, ("tasks",), ring.text, begun)
+    now_ns = region.clock.time_ns()
+    for wait in waits:
+        seconds = (now_ns - wait.since_ns) // NS_PER_SECOND
+        if seconds >= _LONG:
+            what = f"{wait.waiter} has waited for {wait.what} for {seconds:,} seconds; {wait.holder} has it."
+            todo = f"It ends with the unit of work of {wait.holder}, or by a purge."
+            key = f"{wait.waiter} {wait.what} {wait.since_ns}"
+            yield Incident("Long wait", what, todo, ("tasks",), key, wait.since_ns)
+
+
+def _units(region: Region) -> Iterator[Incident]:
+    for unit in unit_states(core_of(region)):
+        if unit.state == "INDOUBT" and unit.waitstate == "SHUNTED":
+            what = f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}."
+            holds = ", ".join(f"{queue} {end}" for queue, end in unit.holds)
+            todo = f"It keeps {holds or 'no end of a queue'} until the link returns, WAITTIME ends, or by force."
+            yield Incident("Indoubt", what, todo, ("units",), unit.uow)
+
+
+def _space(region: Region) -> Iterator[Incident]:
+    space = core_of(region).intra
+    if space.in_use >= space.capacity and space.count() >= space.capacity:
+        what = f"All {space.capacity:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
+        yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
+
+
+def _lost_trigger(text: str) -> Incident:
+    name = text.removeprefix("queue ").partition(" holds ")[0]
+    what = f"{text[:1].upper()}{text[1:]}."
+    return Incident("No trigger", what, "The page of the queue explains why.", ("queues", name), name)
