@@ -196,7 +196,7 @@ import pytest
 
 @pytest.mark.tdq_definitions("payments.yaml")
 def test_it(tdq_region):
-    assert set(tdq_region.tdqueues) == {"PAYQ", "CSMT", "CSQL", "CSSL"}
+    assert set(tdq_region.tdqueues) == {"PAYQ", "CSCS", "CSMT", "CSQL", "CSSL"}
 """
     text = run(pytester, body)
     assert "1 passed" in text, text

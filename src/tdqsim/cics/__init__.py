@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
+from tdqsim.cics.kernel.racf import RacfPolicy
+from tdqsim.cics.kernel.security import Access, AccessList, PasswordCheck, SecurityPolicy
 from tdqsim.cics.look.peek import QueueSnapshot
 from tdqsim.cics.model.region import Hook, Recorder
 from tdqsim.cics.model.unit import UnitOfWork
@@ -47,7 +48,9 @@ __all__ = [
     "ExitProgram",
     "Hook",
     "InstallRefused",
+    "PasswordCheck",
     "QueueSnapshot",
+    "RacfPolicy",
     "Recorder",
     "Region",
     "RequestExit",

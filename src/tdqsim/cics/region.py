@@ -38,6 +38,7 @@ from tdqsim.cics.region_arguments import (
     check_arguments,
     from_region_file,
     machine_answers,
+    security_policy,
 )
 from tdqsim.cics.region_commands import RegionCommands
 from tdqsim.cics.region_core import RegionCore
@@ -89,7 +90,8 @@ class Region(RegionCommands):
         start: AUTO (warm or emergency, as the last run ended), COLD or INITIAL.
         tdintra: EMPTY begins with empty intrapartition queues.
         supplied_queues: install the supplied queues (group DFHDCTG).
-        security: the security policy; None checks nothing. The policy must know the default user and the region user.
+        security: the security policy, or the path of a policy file; None checks nothing. The policy must know the
+            default user and the region user.
         groups: for each user, the groups of which it is a member. Security policies look them up; a server passes the
             groups of its users.
         cmdsec: ASIS checks the commands of transactions with CMDSEC(YES), ALWAYS those of all transactions.
@@ -154,7 +156,7 @@ class Region(RegionCommands):
         start: StartType = "AUTO",
         tdintra: Literal["NOEMPTY", "EMPTY"] = "NOEMPTY",
         supplied_queues: bool = True,
-        security: SecurityPolicy | None = None,
+        security: SecurityPolicy | Path | str | None = None,
         groups: Mapping[str, Collection[str]] | None = None,
         cmdsec: Literal["ASIS", "ALWAYS"] = "ASIS",
         ressec: Literal["ASIS", "ALWAYS"] = "ASIS",
@@ -179,7 +181,8 @@ class Region(RegionCommands):
             tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly, mxt,
         )  # fmt: skip
         core = self._core = RegionCore(
-            self, applid, options, security=security, dfhintra=dfhintra or {}, machine=machine_answers(machine),
+            self, applid, options, security=security_policy(security, groups), dfhintra=dfhintra or {},
+            machine=machine_answers(machine),
             dispatcher=dispatcher if dispatcher is not None else Dispatcher(clock, seed),
         )  # fmt: skip
         try:
@@ -340,7 +343,8 @@ class Region(RegionCommands):
             userid: its user; the default user when not given.
 
         Raises:
-            UsageError: the security policy does not know the user.
+            UsageError: the security policy does not know the user, or does not allow the user to attach the
+                transaction.
         """
         self._check("task")
         return self._core.task_manager.outside(transid, userid)
@@ -390,13 +394,15 @@ class Region(RegionCommands):
 
         Raises:
             UsageError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
-                policy does not know the user.
+                policy does not know the user, or does not allow the user to attach the transaction.
         """
         core = self._core
         self._check("start")
         user = core.task_manager.user_for(userid)
         entry = startable(core.transactions, program, transid, core.sysid if terminal else "")
         facility = core.terminal_control.defined(terminal) if terminal else None
+        if core.security is not None:
+            core.task_manager.admit(entry.name, user, terminal)
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         request = None if data is None else StartRequest(entry.name, data=data, userid=user, termid=terminal)
         return core.task_manager.attach(

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tdqsim.cics.kernel.security import Access, AccessList
+from tdqsim.cics.kernel.security import Access, AccessList, SecurityPolicy
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS, REGION_DEFAULTS
@@ -27,6 +27,7 @@ __all__ = [
     "dfhintra",
     "from_region_file",
     "machine_answers",
+    "security_policy",
     "supplied",
 ]
 
@@ -94,6 +95,22 @@ def machine_answers(given: Path | str | Machine | None) -> MachineAnswers | None
     from tdqsim.definitions.machine import machine_of  # noqa: PLC0415
 
     return MachineAnswers(machine_of(given))
+
+
+def security_policy(
+    given: SecurityPolicy | Path | str | None, groups: Mapping[str, Collection[str]] | None
+) -> SecurityPolicy | None:
+    """A policy unchanged; from the path of a policy file, the policy of its profiles.
+
+    Raises:
+        DefinitionError: the file has errors.
+    """
+    if given is None or isinstance(given, SecurityPolicy):
+        return given
+    from tdqsim.cics.kernel.racf import RacfPolicy  # noqa: PLC0415  (needed only with a policy file)
+    from tdqsim.definitions import load_policy_file  # noqa: PLC0415
+
+    return RacfPolicy(load_policy_file(given), groups)
 
 
 def check_arguments(**given: str) -> None:
@@ -167,6 +184,8 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}
     if file.security is not None:
         arguments["security"] = _access_list(file.security, overrides.get("groups"))
+    elif file.policy:
+        arguments["security"] = file.policy
     cards = {**file.dd, **overrides.pop("dd", {})}
     if "definitions" not in overrides:
         overrides["definitions"] = file.load_definitions()

@@ -51,6 +51,7 @@ from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
+from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -196,7 +197,14 @@ class RegionCore(RegionData):
         self.facade._check("start")
         entry = startable(self.transactions, transid, "", self.sysid)
         facility, level = self.terminal_control.defined(terminal), None
+        user = facility.userid or self.default_user
+        if self.security is not None:
+            try:
+                self.task_manager.admit(entry.name, user, terminal)
+            except UsageError as refused:
+                self.screens.screen(terminal).show(str(refused))
+                raise
         if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None
             level = ProgramLevel(entry.program_name or entry.name, area, None, channel)
-        return self.task_manager.attach(entry, startcode="TD", userid=self.default_user, facility=facility, level=level)
+        return self.task_manager.attach(entry, startcode="TD", userid=user, facility=facility, level=level)

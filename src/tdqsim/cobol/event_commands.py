@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics import Condition, Task
 from tdqsim.cics.internals import core_of
+from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.eib import completion
 from tdqsim.cics.kernel.interval import interval_ns, moment_of_day, supersede_post
+from tdqsim.cics.kernel.security import XPPT, Access
 from tdqsim.cics.kernel.task import respond
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.start import TimedWait
@@ -153,6 +155,11 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     task = level.task
     name = _program(options)
     tables = level.settings.tables
+    try:
+        check_resource(task, XPPT, name, Access.READ)
+    except Condition as condition:
+        _respond(level, options, "LOAD", name, condition)
+        return
     if name not in tables:
         data = task.region.programs.table(name)
         definition = task.region.programs.definition(name)

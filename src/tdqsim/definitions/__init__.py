@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions
     from tdqsim.definitions.imports import Imported, ImportReport
     from tdqsim.definitions.other import OtherResource
+    from tdqsim.definitions.policyfile import PolicyFile, load_policy_file
     from tdqsim.definitions.program import ProgramDefinition
     from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
     from tdqsim.definitions.schema import json_schema, pipeline_json_schema, region_json_schema
@@ -65,6 +66,7 @@ __all__ = [
     "IntraQueue",
     "Note",
     "OtherResource",
+    "PolicyFile",
     "ProgramDefinition",
     "RegionFile",
     "RemoteQueue",
@@ -89,6 +91,7 @@ __all__ = [
     "export_dct",
     "json_schema",
     "load_definitions",
+    "load_policy_file",
     "load_region_file",
     "parse_cl",
     "parse_csd",
@@ -133,6 +136,7 @@ __getattr__, __dir__ = load_late(
         ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),
         ".imports": ("ImportReport", "Imported"),
         ".other": ("OtherResource",),
+        ".policyfile": ("PolicyFile", "load_policy_file"),
         ".program": ("ProgramDefinition",),
         ".regionfile": ("DdCard", "Dfhintra", "RegionFile", "load_region_file"),
         ".schema": ("json_schema", "pipeline_json_schema", "region_json_schema"),

@@ -318,6 +318,8 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     """AUXILIARY, or MAIN, which does not survive a restart."""
     recovery: Literal["YES", "yes", "NO", "no"]
     """Whether the queues are recoverable; not allowed in main storage."""
+    security: Literal["YES", "yes", "NO", "no"]
+    """Whether the queues are protected by resource security, for transactions with RESSEC(YES)."""
     remotesystem: str
     """The SYSID of the region that owns the queues; empty for this region. The models of the owning region then
     define the other attributes."""
@@ -326,7 +328,6 @@ class TsmodelAttributes(ResourceAttributes, total=False):
     expiryint: str | int
     expiryintmin: str | int
     poolname: str | int
-    security: str | int
     userdata1: str | int
     userdata2: str | int
     userdata3: str | int

@@ -25,7 +25,7 @@ All keys are optional. Paths are relative to the directory of the file. As in de
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -50,8 +50,11 @@ __all__ = [
     "RecordLayout",
     "RegionFile",
     "Security",
+    "Strict",
+    "Who",
     "line_of",
     "load_region_file",
+    "located",
 ]
 
 REGION_FILE_NAME = "region.yaml"
@@ -114,7 +117,9 @@ def _check_gdg_base(value: str) -> str:
 _GdgBase = Annotated[str, Name(_SIZES["gdg_base_maximum"], "dsname"), AfterValidator(_check_gdg_base)]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """The base of the models of settings: frozen, and other keys are errors."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
@@ -135,7 +140,7 @@ class _Mxt(Number):
         return number
 
 
-class DdCard(_Strict):
+class DdCard(Strict):
     """One DD statement: the file for a DD name, and its record format if no definition specifies it.
 
     Attributes:
@@ -188,7 +193,7 @@ class DdCard(_Strict):
         return ",".join(f"{name}={value}" for name, value in parts.items() if value)
 
 
-class Dfhintra(_Strict):
+class Dfhintra(Strict):
     """The intrapartition data set, which limits the length of a record and the total size of all queues.
 
     Attributes:
@@ -202,7 +207,7 @@ class Dfhintra(_Strict):
     control_intervals: Annotated[int, Number(2, 2**31 - 1)] = int(REGION_DEFAULTS["control_intervals"])
 
 
-class RecordLayout(_Strict):
+class RecordLayout(Strict):
     """The layout with which the records of a queue are displayed.
 
     Attributes:
@@ -228,13 +233,13 @@ def _check_who(value: str) -> str:
     return value
 
 
-_Who = Annotated[str, Text(10), AfterValidator(_check_who)]
+Who = Annotated[str, Text(10), AfterValidator(_check_who)]
 _Levels = Mapping[
-    Annotated[str, Text(40)], Annotated[Literal["NONE", "READ", "UPDATE", "ALTER"], Keyword()]
+    Annotated[str, Text(40)], Annotated[Literal["NONE", "READ", "UPDATE", "CONTROL", "ALTER"], Keyword()]
 ]  # by a pattern
 
 
-class Security(_Strict):
+class Security(Strict):
     """The lists of a security policy. A user without an entry has the access of the user's groups.
 
     Attributes:
@@ -245,16 +250,16 @@ class Security(_Strict):
         users: the user ids that exist; if omitted, all.
     """
 
-    queues: Mapping[_Who, _Levels] | None = None
-    commands: Mapping[_Who, _Levels] | None = None
-    surrogates: Mapping[_Who, tuple[_Who, ...]] | None = None
-    users: tuple[_Who, ...] | None = None
+    queues: Mapping[Who, _Levels] | None = None
+    commands: Mapping[Who, _Levels] | None = None
+    surrogates: Mapping[Who, tuple[Who, ...]] | None = None
+    users: tuple[Who, ...] | None = None
 
 
 _Policy = Annotated[Literal["OFF", "WARN", "ABEND"], Keyword()]
 
 
-class Cobol(_Strict):
+class Cobol(Strict):
     """The settings for a region's COBOL programs.
 
     Attributes:
@@ -284,7 +289,7 @@ class Cobol(_Strict):
     cwa: Annotated[int, Number(0, 3584)] = 0
 
 
-class RegionFile(_Strict):
+class RegionFile(Strict):
     """The settings in a region.yaml; ``help('tdqsim.definitions.regionfile')`` shows an example.
 
     Attributes:
@@ -314,7 +319,10 @@ class RegionFile(_Strict):
         region_user: the user of the region's own job, who installs the group list.
         cmdsec: ALWAYS checks the commands of all transactions, ASIS those of transactions with CMDSEC(YES).
         ressec: ALWAYS checks the queues that all transactions use, ASIS those of transactions with RESSEC(YES).
-        security: the security policy; if omitted, nothing is checked, even with CMDSEC or RESSEC.
+        security: the security policy as access lists; without it and ``policy`` nothing is checked, even with CMDSEC or
+            RESSEC.
+        policy: the policy file with the profiles of RACF, instead of ``security``; absolute once loaded; empty for
+            none.
         machine: the machine.yaml with the answers of a real machine, absolute once loaded; empty for none.
         mxt: the maximum number of tasks, MXT; 0 for no limit.
     """
@@ -344,6 +352,7 @@ class RegionFile(_Strict):
     dfhintra: Dfhintra = Field(default_factory=Dfhintra)
     cobol: Cobol | None = None
     security: Security | None = None
+    policy: Annotated[str, _PATH] = ""
     machine: Annotated[str, _PATH] = ""
     mxt: Annotated[int, _Mxt(0, LIMITS["mxt_maximum"])] = 0
 
@@ -380,6 +389,10 @@ def load_region_file(path: Path | str) -> RegionFile:
     values.pop("directory", None)
     problems = [_not_a_key(str(file), root)] if "directory" in root.items else []
     problems += _dd_problems(str(file), root)
+    if "policy" in values and "security" in values:
+        problems.append(
+            Problem(str(file), root.lines["policy"], "", "policy", "", "excludes security; give one of both")
+        )
     if "gdg" in values and "datasets" not in values:
         problems.append(
             Problem(str(file), root.lines["gdg"], "", "gdg", "", "needs datasets, the directory of the files")
@@ -416,7 +429,7 @@ def _with_paths(settings: RegionFile, directory: Path) -> RegionFile:
     cards = {name: placed(card) for name, card in settings.dd.items()}
     layouts = {name: each.model_copy(update={"path": absolute(each.path)}) for name, each in settings.layouts.items()}
     update = {"directory": directory, "dd": cards, "datasets": absolute(settings.datasets), "layouts": layouts}
-    update["machine"] = absolute(settings.machine)
+    update["machine"], update["policy"] = absolute(settings.machine), absolute(settings.policy)
     return settings.model_copy(update=update)
 
 
@@ -465,10 +478,10 @@ def _card_problems(file: str, title: str, card: MapNode, line: int) -> Iterator[
 
 def _suggestion(place: tuple[int | str, ...]) -> str:
     """A similar key for an unknown one, or otherwise the allowed keys, as the end of a message."""
-    models: dict[str, type[_Strict]] = {
+    models: dict[str, type[Strict]] = {
         "dd": DdCard, "dfhintra": Dfhintra, "layouts": RecordLayout, "cobol": Cobol, "security": Security,
     }  # fmt: skip
-    model: type[_Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
+    model: type[Strict] = models.get(str(place[0]), RegionFile) if len(place) > 1 else RegionFile
     known = sorted(set(model.model_fields) - {"directory"})
     return did_you_mean(str(place[-1]), known) or f"; allowed are {', '.join(known)}"
 
@@ -479,15 +492,7 @@ def _not_a_key(file: str, root: MapNode) -> Problem:
 
 def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
     """Convert a pydantic error to a problem with the line of the value or its key."""
-    node: Node = root
-    line = root.line
-    for step in item["loc"]:
-        if isinstance(node, MapNode) and step in node.items:
-            line = node.lines[str(step)]
-            node = node.items[str(step)]
-        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
-            node = node.items[step]
-            line = node.line
+    line, shown = located(root, item["loc"])
     message = {
         "extra_forbidden": f"is not known in a region file{_suggestion(item['loc'])}",
         "missing": "is required",
@@ -495,5 +500,18 @@ def _problem(file: str, root: MapNode, item: ErrorDetails) -> Problem:
         "mapping_type": "must be a mapping",
         "model_type": "must be a mapping",
     }.get(item["type"], item["msg"])
-    shown = node.value if isinstance(node, ScalarNode) else ""
-    return Problem(file, line, "", ".".join(str(step) for step in item["loc"]), shown[:80], message)
+    return Problem(file, line, "", ".".join(str(step) for step in item["loc"]), shown, message)
+
+
+def located(root: MapNode, place: Iterable[int | str]) -> tuple[int, str]:
+    """The line of a value or its key, and the start of the value if it is a scalar."""
+    node: Node = root
+    line = root.line
+    for step in place:
+        if isinstance(node, MapNode) and step in node.items:
+            line = node.lines[str(step)]
+            node = node.items[str(step)]
+        elif isinstance(node, ListNode) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+            line = node.line
+    return line, node.value[:80] if isinstance(node, ScalarNode) else ""

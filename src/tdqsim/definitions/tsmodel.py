@@ -17,6 +17,7 @@ class Tsmodel(Resource):
         prefix: the beginning of the names, 1 to 16 characters.
         location: AUXILIARY, or MAIN, which does not survive a restart.
         recovery: whether the queues are recoverable; not allowed in main storage.
+        security: whether the queues are protected by resource security, for transactions with RESSEC(YES).
         remotesystem: the SYSID of the region that owns the queues; empty for this region. The models of the owning
             region then define the other attributes.
         remoteprefix: the beginning of the names in the owning region, no longer than the prefix; by default the same.
@@ -28,6 +29,7 @@ class Tsmodel(Resource):
     prefix: Annotated[str, Text(16)]
     location: Annotated[Literal["AUXILIARY", "MAIN"], Keyword()] = "AUXILIARY"
     recovery: YesNo = "NO"
+    security: YesNo = "NO"
     remotesystem: Annotated[str, Name(4, blank=True)] = ""
     remoteprefix: Annotated[str, Text(16)] = ""
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.authority import may_access
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.authority import may_use
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.records import records
 from tdqsim.cics.queues.checks import final_target
@@ -54,7 +54,7 @@ def check_readable(region: Region, name: str, userid: str) -> None:
         Condition: QIDERR; NOTAUTH 101: the policy does not give READ to the user.
     """
     target = final_target(core_of(region), name.rstrip(" ")).name
-    if userid and not may_access(probe(region, userid), target, Access.READ):
+    if userid and not may_use(probe(region, userid), XDCT, target, Access.READ):
         raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {target}")
 
 

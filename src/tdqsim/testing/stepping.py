@@ -40,7 +40,7 @@ def stepped(
         The task's handle; the task has stopped before its first command.
 
     Raises:
-        UsageError: the security policy does not know the user.
+        UsageError: the security policy does not know the user, or does not allow the user to attach the transaction.
     """
     core = core_of(region)
     check_usable(region, "stepped")
@@ -54,6 +54,8 @@ def stepped(
         return program(task, *args)
 
     entry = startable(core.transactions, held, transid or own_name(program))
+    if core.security is not None:
+        core.task_manager.admit(entry.name, user)
     handle.strand = core.task_manager.attach(entry, startcode="S", userid=user, make=SteppedTask)
     core.dispatcher.run_ready()
     return handle

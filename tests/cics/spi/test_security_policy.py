@@ -17,7 +17,7 @@ def test_levels_include_those_below_and_the_first_pattern_decides():
         name: [level for level in Access if policy.may_access("BOB", name, level)] for name in ("PAY1", "PAYQ", "X")
     }
     assert levels == {
-        "PAY1": [Access.NONE, Access.READ, Access.UPDATE, Access.ALTER],
+        "PAY1": [Access.NONE, Access.READ, Access.UPDATE, Access.CONTROL, Access.ALTER],
         "PAYQ": [Access.NONE, Access.READ, Access.UPDATE],
         "X": [Access.NONE, Access.READ],
     }

@@ -61,12 +61,13 @@ def test_set_changes_what_is_given(task):
     assert task.inquire_tranclass("ACLASS", "MAXACTIVE", "PURGETHRESH").as_dict() == {"MAXACTIVE": 3, "PURGETHRESH": 0}
 
 
+@pytest.mark.rule("SEC-XCMD-TCLASS")
 def test_command_security():
-    policy = AccessList(commands={"BOB": {"TRANCLASS": Access.READ}})
+    policy = AccessList(commands={"BOB": {"TCLASS": Access.READ}})
     definitions = [*CLASSES, define_transaction(name="PAYP")]
     with Region(definitions, security=policy, cmdsec="ALWAYS", supplied_queues=False) as region:
         with region.task(transid="PAYP", userid="BOB") as task:
-            assert task.inquire_tranclass("ZCLASS", "MAXACTIVE").maxactive == 999
+            assert expect_rule("SEC-XCMD-TCLASS", task.inquire_tranclass, "ZCLASS", "MAXACTIVE").maxactive == 999
             with pytest.raises(Condition, match="NOTAUTH"):
                 task.set_tranclass("ZCLASS", maxactive=1)
         with region.task(transid="PAYP", userid="ANN") as task:

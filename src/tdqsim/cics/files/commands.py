@@ -17,9 +17,11 @@ from tdqsim.cics.files.requests import (
     replace,
     started,
 )
-from tdqsim.cics.files.table import Browse
+from tdqsim.cics.files.table import Browse, FileEntry, Files
+from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import XFCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp
 
@@ -43,6 +45,19 @@ ReqId = Annotated[int, Opt("halfword", 2, "REQID")]
 KeyOrNone = Annotated[bytes | None, Opt("data", word="RIDFLD")]
 _INTO: Final = {"INTO": Opt("data"), "SET": Opt("pointer", 4), "LENGTH": Opt("halfword", 2)}
 _CONDITIONS: Final = "DISABLED FILENOTFOUND ILLOGIC INVREQ IOERR ISCINVREQ NOTAUTH NOTOPEN SYSIDERR"
+
+
+def _find(task: TaskBase, file: str, operation: str) -> FileEntry:
+    """The file of a request.
+
+    Raises:
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, NOTOPEN, INVREQ 20.
+    """
+    files: Files = task._region.files
+    if task._region.security is not None:
+        name = files.named(file).name
+        check_resource(task, XFCT, name, Access.READ if operation in ("READ", "BROWSE") else Access.UPDATE)
+    return files.find(file, operation)
 
 
 def _cut(record: bytes, length: int | None) -> bytes:
@@ -89,11 +104,11 @@ def read_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 28, 42, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
-            record.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 25, 26, 28, 42, NOTFND 80, LENGERR 11 and DUPKEY 140
+            with the record.
     """
     wants_update = update or token is not None
-    entry = task._region.files.find(file, "UPDATE" if wants_update else "READ")
+    entry = _find(task, file, "UPDATE" if wants_update else "READ")
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
     place, key = find(entry, search)
     number = hold(task, entry, key, token=token is not None) if wants_update else 0
@@ -130,9 +145,9 @@ def write_file(
         RIDFLD: the identification of the record.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
     """
-    entry = task._region.files.find(file, "ADD")
+    entry = _find(task, file, "ADD")
     return {"RIDFLD": add(task, entry, _cut(from_, length), ridfld)}
 
 
@@ -156,9 +171,9 @@ def rewrite_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
     """
-    entry = task._region.files.find(file, "UPDATE")
+    entry = _find(task, file, "UPDATE")
     replace(task, entry, _cut(from_, length), token)
 
 
@@ -190,9 +205,9 @@ def delete_file(
         NUMREC: the number of deleted records.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
     """
-    entry = task._region.files.find(file, "DELETE")
+    entry = _find(task, file, "DELETE")
     search = (
         None if ridfld is None else Search.of(entry, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
     )
@@ -209,9 +224,9 @@ def unlock(task: TaskBase, file: FileName, *, token: FileToken = None, nohandle:
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 47.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 47.
     """
-    let_go(task, task._region.files.find(file, "READ"), token)
+    let_go(task, _find(task, file, "READ"), token)
 
 
 # -- browsing -----------------------------------------------------------------------------------------------------
@@ -246,9 +261,9 @@ def startbr(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 25, 26, 33, 42, NOTFND 80.
     """
-    entry = task._region.files.find(file, "BROWSE")
+    entry = _find(task, file, "BROWSE")
     browses = task._region.files.of(task._uow).browses
     if (entry.name, reqid) in browses:
         raise Condition(Resp.INVREQ, 33, f"a browse of file {entry.name} with REQID {reqid} is on already")
@@ -291,9 +306,9 @@ def resetbr(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 25, 26, 36, 42, NOTFND 80.
     """
-    entry = task._region.files.find(file, "BROWSE")
+    entry = _find(task, file, "BROWSE")
     started(task, entry, reqid, 36)
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=not equal, numbers=rba or rrn)
     if set(search.key) != {0xFF}:
@@ -325,9 +340,10 @@ def readnext(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the record.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 34, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140
+            with the record.
     """
-    entry = task._region.files.find(file, "BROWSE")
+    entry = _find(task, file, "BROWSE")
     place, key = move(entry, started(task, entry, reqid, 34), ridfld, forward=True)
     return fit(entry, place, key, length)
 
@@ -356,10 +372,10 @@ def readprev(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140 with the
-            record.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 24, 41, ENDFILE 90, NOTFND 80, LENGERR 11 and DUPKEY 140
+            with the record.
     """
-    entry = task._region.files.find(file, "BROWSE")
+    entry = _find(task, file, "BROWSE")
     browse = started(task, entry, reqid, 41)
     if browse.generic:
         raise Condition(Resp.INVREQ, 24, f"the browse of file {entry.name} began with a generic key")
@@ -377,8 +393,8 @@ def endbr(task: TaskBase, file: FileName, *, reqid: ReqId = 0, nohandle: Flag = 
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND, DISABLED, INVREQ 35.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 35.
     """
-    entry = task._region.files.find(file, "BROWSE")
+    entry = _find(task, file, "BROWSE")
     started(task, entry, reqid, 35)
     del task._region.files.of(task._uow).browses[entry.name, reqid]

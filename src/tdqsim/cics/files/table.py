@@ -1,10 +1,10 @@
 """The files of a region: their operations, the holders of records, and recovery.
 
 A file is a name for a data set or a path. Requests are refused in this order: the name is known (FILENOTFOUND 1), the
-file is enabled (DISABLED 50) and open (NOTOPEN 60), the operation is one of its SERVREQs (INVREQ 20); then the request
-itself is checked. A record that was read for update is held by its task until it is rewritten, deleted or unlocked, or
-the unit of work ends; changes to a recoverable file are undone by its backout, and its records stay held to the end of
-the unit of work.
+user may use the file (NOTAUTH 101, in :mod:`~tdqsim.cics.files.commands`), the file is enabled (DISABLED 50) and open
+(NOTOPEN 60), the operation is one of its SERVREQs (INVREQ 20); then the request itself is checked. A record that was
+read for update is held by its task until it is rewritten, deleted or unlocked, or the unit of work ends; changes to a
+recoverable file are undone by its backout, and its records stay held to the end of the unit of work.
 
 The records of a *kept* file are also on the region's store, from which the next run reads them, however this run ends.
 A change of a recoverable file is stored with the commit of its unit of work, any other change at once. The changes by
@@ -316,15 +316,24 @@ class Files:
         except StoreError as error:
             raise Condition(Resp.IOERR, 120, str(error)) from error
 
+    def named(self, name: str) -> FileEntry:
+        """The file of this name.
+
+        Raises:
+            Condition: FILENOTFOUND 1.
+        """
+        file = self.known.get(name.rstrip(" ").upper())
+        if file is None:
+            raise Condition(Resp.FILENOTFOUND, 1, f"file {name} is not defined")
+        return file
+
     def find(self, name: str, operation: str) -> FileEntry:
         """The file of this name, for an operation.
 
         Raises:
             Condition: FILENOTFOUND 1, DISABLED 50, NOTOPEN 60, INVREQ 20.
         """
-        file = self.known.get(name.rstrip(" ").upper())
-        if file is None:
-            raise Condition(Resp.FILENOTFOUND, 1, f"file {name} is not defined")
+        file = self.named(name)
         if file.enablestatus == "DISABLED":
             raise Condition(Resp.DISABLED, 50, f"file {name} is disabled")
         if file.enablestatus == "UNENABLED":

@@ -36,6 +36,8 @@ class Condition(TdqError):
         brings: values that the program receives despite the condition, by option, beyond the record of READQ TD.
         taken_by: the label of HANDLE AID that handles it, in preference to any HANDLE CONDITION.
         abend: the abend code if it is not handled, from machine.yaml; empty for the usual one.
+        violation: the resource class and the name for which security refused the command; None if it did not, and once
+            this was reported.
         rule: the id of the rule that it rests on, if command, condition and RESP2 do not tell; empty if it rests on
             none, as a planned fault.
         detail: an explanation as text.
@@ -49,6 +51,7 @@ class Condition(TdqError):
     brings: Mapping[str, object] | None = None
     taken_by: Callable[[Condition], object] | None = None
     rule: str | None = None
+    violation: tuple[str, str] | None = None
 
     def __init__(
         self,

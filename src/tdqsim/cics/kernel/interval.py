@@ -10,7 +10,7 @@ import json
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.authority import UNKNOWN_USER, why_not_for
+from tdqsim.cics.kernel.authority import check_resource, check_surrogate
 from tdqsim.cics.kernel.command import (
     Flag,
     Fullword,
@@ -27,6 +27,7 @@ from tdqsim.cics.kernel.command import (
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import passed
+from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest, TimedWait
@@ -53,6 +54,7 @@ FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
 _NS = 10**9
 _UNKNOWN = 8
 _NO_SURROGATE = 9
+_NOT_AUTHORIZED = 7
 _DAY_NS = 24 * 3600 * _NS
 _PAST_NS = 6 * 3600 * _NS
 _LONGEST_NAME = 8
@@ -148,10 +150,10 @@ def start(
         The request's name.
 
     Raises:
-        Condition: TRANSIDERR, TERMIDERR, INVREQ (4, 5, 6: hours, minutes, seconds; else: the name is in
-            use), IOERR (it is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not
-            known), NOTAUTH 9 (the issuer is not a surrogate of the user). Of a request that is shipped also SYSIDERR,
-            ISCINVREQ.
+        Condition: TRANSIDERR, TERMIDERR, INVREQ (4, 5, 6: hours, minutes, seconds; else: the name is in use), IOERR (it
+            is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not known), NOTAUTH 7 (the
+            issuer may not start the transaction), 9 (it is not a surrogate of the user). Of a request that is shipped
+            also SYSIDERR, ISCINVREQ.
     """
     data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
@@ -264,6 +266,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     """
     region, request, when = task._region, order.request, order.when
     _check_start(region, request)
+    check_resource(task, XPCT, request.transid, Access.READ, _NOT_AUTHORIZED)
     if request.userid:
         _check_user(task, request.userid)
     span = interval_ns(when.hhmmss, when.hours, when.minutes, when.seconds)
@@ -367,7 +370,7 @@ def cancel(
 
     Raises:
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet. Of a
-            START in another system also SYSIDERR.
+            START in another system also SYSIDERR. NOTAUTH 101: the user may not use the transaction of the START.
     """
     if transid is not None or sysid is not None:
         system, _ = _where(task._region, transid or "", sysid)
@@ -384,6 +387,7 @@ def cancel(
     if not request.committed:
         detail = f"START request {reqid} (PROTECT) is not committed yet"
         raise Condition(Resp.NOTFND, detail=detail, rule="IC-CANCEL-PROTECT")
+    check_resource(task, XPCT, request.transid, Access.READ)
     task._region.starts.cancel(request)
 
 
@@ -492,8 +496,8 @@ def _check_start(region: RegionData, request: StartRequest) -> None:
 
 
 def _check_user(task: TaskBase, user: str) -> None:
-    reason = why_not_for(task, user)
-    if reason == UNKNOWN_USER:
-        raise Condition(Resp.USERIDERR, _UNKNOWN, f"user {user} is not known")
-    if reason:
-        raise Condition(Resp.NOTAUTH, _NO_SURROGATE, f"user {task.userid} may not act for {user}")
+    check_surrogate(
+        task, user, "DFHSTART",
+        unknown=Condition(Resp.USERIDERR, _UNKNOWN, f"user {user} is not known"),
+        refused=Condition(Resp.NOTAUTH, _NO_SURROGATE, f"user {task.userid} may not act for {user}"),
+    )  # fmt: skip

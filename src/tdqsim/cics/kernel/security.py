@@ -3,27 +3,36 @@
 Command and resource security are checked for transactions whose definition says CMDSEC(YES) and RESSEC(YES). Both are
 YES if the definition does not give them, as from CICS TS 6.2 on; the transactions of CICS itself have YES. A task whose
 transaction has no definition is not checked. ``Region(cmdsec="ALWAYS", ressec="ALWAYS")`` (the system initialisation
-parameters CMDSEC and RESSEC) checks every transaction. Surrogate users and unknown user ids are always checked.
+parameters CMDSEC and RESSEC) checks every transaction. Attaching a transaction, surrogate users and unknown user ids
+are always checked.
 
-==================  ============================================  =======================  =======================
-Check               Commands                                      Asks                     Refused with
-==================  ============================================  =======================  =======================
-command security    INQUIRE, SET, CREATE, DISCARD TDQUEUE, ...    may_issue                NOTAUTH RESP2 100
-resource security   those, on a queue; READQ, WRITEQ, DELETEQ TD  may_access               NOTAUTH RESP2 101
-surrogate           ATIUSERID on SET, USERID on CREATE and START  may_act_for              NOTAUTH RESP2 102, 9
-                    JOBUSERID on CREATE                           may_act_for              NOTAUTH RESP2 102
-                    USER= of a job that WRITEQ TD submits         may_act_for              NOTAUTH
-user known          the same                                      knows_user               USERIDERR
-                    ``region.task(userid=)`` and its like         knows_user               TdqError
-                    a mirror's user under ATTACHSEC(IDENTIFY)     knows_user               SYSIDERR
-==================  ============================================  =======================  =======================
+Each check asks :meth:`SecurityPolicy.permits` about a user, a resource class of RACF, a name in it, and a level:
 
-The levels are those of the resource classes CCICSCMD and DCICSDCT: READ for an inquiry, UPDATE for SET and for the
-three TD requests (a read is destructive), ALTER for CREATE and DISCARD. READQ, WRITEQ and DELETEQ on an alias are
-checked on the final target's name. A browse passes over queues that the user may not read. An access list may name
-groups, as the permits of RACF do: the user's own entry decides; without one, the highest of those of all his groups
-(SETROPTS GRPLIST). Sources: Introduction to command security, Resource security (IBM Docs); the level of the resource
-checks is second-hand.
+==========  ==============================================  ======================================  ====================
+Class       Commands                                        Name and level                          Refused with
+==========  ==============================================  ======================================  ====================
+TCICSTRN    a transaction is attached                       transaction, READ                       not attached
+ACICSPCT    START, CANCEL; INQUIRE, SET TRANSACTION, REQID  transaction, READ (SET: UPDATE)         NOTAUTH 7, 101
+MCICSPPT    LINK, XCTL, LOAD, HANDLE ABEND PROGRAM          program, READ                           NOTAUTH 101
+FCICSFCT    file control; INQUIRE, SET FILE                 file, READ; to change it UPDATE         NOTAUTH 101
+SCICSTST    temporary storage with SECURITY(YES)            queue, READ; to change it UPDATE        NOTAUTH 101
+DCICSDCT    READQ, WRITEQ, DELETEQ TD; SPI on a queue       queue, UPDATE; inquiry READ,            NOTAUTH 101
+                                                            CREATE and DISCARD ALTER
+CCICSCMD    system programming commands                     resource type; inquiry READ, SET and    NOTAUTH 100
+                                                            PERFORM UPDATE, CREATE, DISCARD ALTER
+SURROGAT    START USERID                                    user.DFHSTART, READ                     NOTAUTH 9
+            ATIUSERID on SET; USERID, JOBUSERID on CREATE   user.DFHINSTL, READ                     NOTAUTH 102
+            USER= of a job that WRITEQ TD submits           user.SUBMIT, READ                       NOTAUTH
+user known  the same                                        knows_user                              USERIDERR
+            ``region.task(userid=)`` and its like           knows_user                              TdqError
+            a mirror's user under ATTACHSEC(IDENTIFY)       knows_user                              SYSIDERR
+==========  ==============================================  ======================================  ====================
+
+READQ, WRITEQ and DELETEQ TD on an alias are checked on the final target's name. A browse passes over resources that the
+user may not read. A user may always act for itself. Every refusal is reported by DFHXS1111 on CSCS. An access list may
+name groups, as the permits of RACF do: the user's own entry decides; without one, the highest of those of all his
+groups (SETROPTS GRPLIST). Sources: Introduction to command security, Resource and command check cross-reference,
+Resource security (IBM Docs).
 """
 
 from __future__ import annotations
@@ -31,16 +40,42 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import IntEnum
 from fnmatch import fnmatchcase
+from typing import Final, NamedTuple
 
 from tdqsim.errors import UsageError
+from tdqsim.facts import table
 
 __all__ = [
+    "RESTYPES",
+    "XCMD",
+    "XDCT",
+    "XFCT",
+    "XPCT",
+    "XPPT",
+    "XTRAN",
+    "XTST",
+    "XUSER",
     "Access",
     "AccessList",
+    "PasswordCheck",
     "SecurityPolicy",
     "check_user",
     "link_user",
 ]
+
+_CLASSES: Final = {row["parameter"]: row["class"] for row in table("security_classes")}
+RESTYPES: Final = {row["restype"]: (row["class"], int(row["length"])) for row in table("security_classes")}
+"""The class and the length of names for each RESTYPE of QUERY SECURITY."""
+
+# The resource classes, by the system initialisation parameter that makes CICS ask them.
+XTRAN: Final = _CLASSES["XTRAN"]
+XPCT: Final = _CLASSES["XPCT"]
+XPPT: Final = _CLASSES["XPPT"]
+XFCT: Final = _CLASSES["XFCT"]
+XTST: Final = _CLASSES["XTST"]
+XDCT: Final = _CLASSES["XDCT"]
+XCMD: Final = _CLASSES["XCMD"]
+XUSER: Final = _CLASSES["XUSER"]
 
 
 class Access(IntEnum):
@@ -49,7 +84,26 @@ class Access(IntEnum):
     NONE = 0
     READ = 1
     UPDATE = 2
-    ALTER = 3
+    CONTROL = 3
+    ALTER = 4
+
+
+class PasswordCheck(NamedTuple):
+    """The answer of the security manager about a password.
+
+    Attributes:
+        reason: empty if the password is right, otherwise ``unknown`` (user), ``wrong``, ``expired`` or ``revoked``.
+        invalid: the wrong passwords since the last right one, including this one.
+        changed_ns: when the password was changed, in nanoseconds since 1970; None if that is not recorded.
+        expires_ns: when it expires; None if it does not expire.
+        last_used_ns: when the user was last verified; None if never.
+    """
+
+    reason: str
+    invalid: int = 0
+    changed_ns: int | None = None
+    expires_ns: int | None = None
+    last_used_ns: int | None = None
 
 
 class SecurityPolicy:
@@ -57,6 +111,23 @@ class SecurityPolicy:
 
     With any policy given to a region, security is *active*: ATIUSERID then shows the definition's user id.
     """
+
+    def permits(self, user: str, resource_class: str, name: str, level: Access) -> bool:
+        """Whether the user has this access to a resource. The region calls this for every check.
+
+        It passes queues, commands and surrogates to the methods below, and allows access to all other resources.
+
+        Args:
+            user: the user id.
+            resource_class: the class in RACF, such as ``FCICSFCT``; the docstring of this module lists them.
+            name: the name of the resource in its class.
+            level: the level of access.
+        """
+        if resource_class == XDCT:
+            return self.may_access(user, name, level)
+        if resource_class == XCMD:
+            return self.may_issue(user, name, level)
+        return resource_class != XUSER or self.may_act_for(user, name.rpartition(".")[0])
 
     def may_issue(self, user: str, resource_type: str, level: Access) -> bool:  # noqa: ARG002
         """Whether the user may issue SPI commands of this level on this type of resource (``TDQUEUE``)."""
@@ -73,6 +144,24 @@ class SecurityPolicy:
     def knows_user(self, user: str) -> bool:  # noqa: ARG002
         """Whether the security manager knows the user id."""
         return True
+
+    def has_class(self, resource_class: str) -> bool:
+        """Whether the class is defined, for RESCLASS of QUERY SECURITY."""
+        return resource_class in _CLASSES.values()
+
+    def has_profile(self, resource_class: str, name: str) -> bool:  # noqa: ARG002
+        """Whether a profile protects the resource, for RESCLASS of QUERY SECURITY."""
+        return True
+
+    def check_password(self, user: str, password: str, now_ns: int) -> PasswordCheck:  # noqa: ARG002
+        """Verify the password or password phrase of a user, and count wrong ones.
+
+        Args:
+            user: the user id.
+            password: up to 8 characters for a password, 9 to 100 for a password phrase.
+            now_ns: the time on the region's clock, in nanoseconds since 1970.
+        """
+        return PasswordCheck("" if self.knows_user(user) else "unknown")
 
 
 class AccessList(SecurityPolicy):

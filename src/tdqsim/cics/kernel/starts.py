@@ -3,9 +3,10 @@
 A request waits for its time and then, if it names a terminal, for the terminal. After that a task takes it:
 
 * without a terminal, a separate task, whose RETRIEVE returns the data of this request only;
-* at a terminal, the next task of its transaction there. All expired requests with data for one transaction and one
-  terminal form one queue, called a *line* here. The task that the first of them starts can retrieve the others too,
-  including those that expire while it runs. A request that it leaves in the line starts the next task.
+* at a terminal, the next task of its transaction there, for the user who is signed on there. All expired requests with
+  data for one transaction and one terminal form one queue, called a *line* here. The task that the first of them starts
+  can retrieve the others too, including those that expire while it runs. A request that it leaves in the line starts
+  the next task.
 
 Which requests survive the end of the region (Recovery and Restart Guide, "Start requests"; START, RETRIEVE):
 
@@ -31,6 +32,7 @@ from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.model.task import FacilityRequest
@@ -51,7 +53,10 @@ _REQIDS: Final = 16**6
 
 
 def attachable(region: RegionData, transid: str) -> TransactionEntry | None:
-    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written."""
+    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written.
+
+    Whether a user may attach it is another question: see :func:`~tdqsim.cics.kernel.authority.is_attachable_by`.
+    """
     entry = region.transactions.get(transid)
     why = "DFHAC2001" if entry is None else entry.why_not()
     if why is None:
@@ -221,7 +226,10 @@ class Starts:
         self._leave_line(request)
         if request.handle is None:
             entry = attachable(region, request.transid)
-            if entry is None:
+            user, terminal = request.userid, ""
+            if facility is not None:
+                user, terminal = facility.userid or region.default_user, facility.name
+            if entry is None or not is_attachable_by(region, request.transid, user, terminal):
                 self._drop(request)
                 return
             level = None
@@ -230,7 +238,7 @@ class Starts:
             request.handle = region.task_manager.attach(
                 entry,
                 startcode="SD" if request.has_data else "S",
-                userid=request.userid,
+                userid=user,
                 facility=facility,
                 start=request,
                 level=level,

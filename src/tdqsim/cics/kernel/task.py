@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 
+from tdqsim.cics.kernel.authority import report_refusal
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
 from tdqsim.cics.kernel.dumps import take_dump
 from tdqsim.cics.kernel.eib import failure
@@ -255,6 +256,8 @@ def respond(task: TaskData, condition: Condition, name: str, resource: str, *, n
         machine.apply(condition)
     task.condition = condition
     task.eib.last = failure(condition)
+    if condition.violation is not None:
+        report_refusal(task, condition)
     if task._outside:
         let_others_run(task)
     value = cast("T", condition.data or otherwise)

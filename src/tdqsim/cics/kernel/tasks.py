@@ -12,6 +12,7 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
+from tdqsim.cics.kernel.authority import SYSTEM_TRANSID, is_attachable_by, is_supplied
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
@@ -26,7 +27,7 @@ from tdqsim.core.dispatch import Strand
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import table
 
-__all__ = ["PURGED", "SYSTEM_TRANSID", "Tasks"]
+__all__ = ["PURGED", "Tasks"]
 
 K = TypeVar("K", bound=TaskBase)
 
@@ -35,7 +36,6 @@ PURGED: Final = "AEXY"
 
 _LAST: Final = next(int(row["value"]) for row in table("kernel") if row["name"] == "last_task_number")
 _OUTSIDE: Final = "TEST"
-SYSTEM_TRANSID: Final = "CSSY"
 
 
 class Tasks(Generic[K]):
@@ -81,11 +81,23 @@ class Tasks(Generic[K]):
             check_user(self._region.security, userid, "userid")
         return userid or self._region.default_user
 
+    def admit(self, transid: str, user: str, terminal: str = "") -> None:
+        """Check that a user may attach a transaction that the region knows.
+
+        Raises:
+            UsageError: the security policy refuses it; the text is that of DFHAC2033.
+        """
+        known = transid in self._region.transactions or is_supplied(transid)
+        if known and not is_attachable_by(self._region, transid, user, terminal):
+            raise UsageError(f"DFHAC2033 {user} is not authorized to use transaction {transid}")
+
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""
         region = self._region
         self.finish_ends()
         user = self.user_for(userid)
+        if region.security is not None and transid:
+            self.admit(transid, user)
         task = self._make(region, self.next_number(), transid or _OUTSIDE, user)
         task._outside = region.dispatcher.current is region.dispatcher.outside
         entry = region.transactions.get(task.transid)

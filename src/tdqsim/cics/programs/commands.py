@@ -53,7 +53,8 @@ def abend_program(task: TaskBase, name: str) -> AbendExit:
     """The exit of HANDLE ABEND PROGRAM: the program takes over the level when the task abends.
 
     Raises:
-        Condition: PGMIDERR 1: there is no such program. PGMIDERR 9: another region has it.
+        Condition: PGMIDERR 1: there is no such program. PGMIDERR 9: another region has it. NOTAUTH 101: the user may
+            not use it.
     """
     target = find_program(task, name)
 
@@ -128,11 +129,11 @@ def link(
 
     Raises:
         Condition: LENGERR 11, 12, 13: LENGTH or DATALENGTH is out of range, or DATALENGTH is more than LENGTH. PGMIDERR
-            1, 2: there is no such program, or it is disabled. CHANNELERR 1: the channel name is not valid. For a remote
-            program also INVREQ 14, 15: SYNCONRETURN or another TRANSID after a request of this unit of work to that
-            region; INVREQ 16: TRANSID is blank; SYSIDERR 18, 19: the system is not known, or not connected; TERMERR 17:
-            the region or the link failed while the program ran; ROLLEDBACK 29: with SYNCONRETURN, its work could not be
-            committed.
+            1, 2: there is no such program, or it is disabled. NOTAUTH 101: the user may not use it. CHANNELERR 1: the
+            channel name is not valid. For a remote program also INVREQ 14, 15: SYNCONRETURN or another TRANSID after a
+            request of this unit of work to that region; INVREQ 16: TRANSID is blank; SYSIDERR 18, 19: the system is not
+            known, or not connected; TERMERR 17: the region or the link failed while the program ran; ROLLEDBACK 29:
+            with SYNCONRETURN, its work could not be committed.
         Abend: a remote program has abended. Without SYNCONRETURN this unit of work can then only be backed out.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
@@ -170,8 +171,8 @@ def xctl(
         nohandle: return with the response in the EIB instead of raising; the program continues.
 
     Raises:
-        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. CHANNELERR 1: the channel
-            name is not valid.
+        Condition: LENGERR 11: LENGTH is out of range. PGMIDERR 1: there is no such program. NOTAUTH 101. CHANNELERR 1:
+            the channel name is not valid.
     """
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     target = find_program(task, program)

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.levels import note_failure
+from tdqsim.cics.kernel.security import XPPT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
@@ -26,6 +28,7 @@ def find_program(task: TaskBase, name: str) -> Program:
 
     Raises:
         Condition: PGMIDERR 1: there is none. PGMIDERR 2: it is disabled. PGMIDERR 9: it belongs to another region.
+            NOTAUTH 101: the user may not use it.
     """
     programs: Programs = task._region.programs
     definition = programs.definition(name)
@@ -36,6 +39,7 @@ def find_program(task: TaskBase, name: str) -> Program:
     program = programs.find(name)
     if program is None:
         raise Condition(Resp.PGMIDERR, _NOT_DEFINED, f"program {name} is not defined")
+    check_resource(task, XPPT, name, Access.READ)
     return program
 
 

@@ -41,6 +41,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.kernel.starts import attachable
 from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
 from tdqsim.cics.model.region import RegionData
@@ -211,6 +212,8 @@ class Ati:
             userid = region.default_user
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
+            return
+        if not is_attachable_by(region, queue.transid, userid, "" if facility is None else facility.name):
             return
         queue.triggers += 1
         region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)

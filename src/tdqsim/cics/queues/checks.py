@@ -30,9 +30,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from tdqsim.cics.kernel.authority import may_access
+from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IndirectTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
@@ -137,8 +137,7 @@ def check_access(task: TaskData, queue: TdQueue) -> None:
     Raises:
         Condition: NOTAUTH.
     """
-    if not may_access(task, queue.name, Access.UPDATE):
-        raise Condition(Resp.NOTAUTH, 101, f"user {task.userid} may not access queue {queue.name}")
+    check_resource(task, XDCT, queue.name, Access.UPDATE)
 
 
 def check_state(task: TaskData, command: str, queue: TdQueue) -> None:

@@ -25,8 +25,8 @@ from typing import Any, Final, Generic, Literal, get_args
 
 from typing_extensions import TypeVar
 
+from tdqsim.cics.kernel.authority import SYSTEM_TRANSID
 from tdqsim.cics.kernel.conditions import Condition, check_sent
-from tdqsim.cics.kernel.tasks import SYSTEM_TRANSID
 from tdqsim.cics.model.level import NO_HANDLES
 from tdqsim.cics.model.queue import (
     DELETEQ,

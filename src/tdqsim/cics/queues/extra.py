@@ -19,7 +19,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final, cast
 
-from tdqsim.cics.kernel.authority import why_not_for
+from tdqsim.cics.kernel.authority import check_surrogate
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.kinds import set_openstatus
@@ -110,9 +110,12 @@ def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -
 
 
 def _check_job_user(task: TaskData, user: str) -> None:
-    why = why_not_for(task, task._region.region_user if user == _SYSUID else user)
-    if why:
-        raise Condition(Resp.NOTAUTH, detail=f"user {task.userid} may not submit a job with USER={user} ({why})")
+    words = f"user {task.userid} may not submit a job with USER={user}"
+    check_surrogate(
+        task, task._region.region_user if user == _SYSUID else user, "SUBMIT",
+        unknown=Condition(Resp.NOTAUTH, detail=f"{words} (unknown user)"),
+        refused=Condition(Resp.NOTAUTH, detail=f"{words} (surrogate)"),
+    )  # fmt: skip
 
 
 class DataSet:

@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 
 from tdqsim.cics.commands import Task
+from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.interval import StartOrder, take_start
 from tdqsim.cics.kernel.security import link_user
@@ -357,10 +358,11 @@ class Mirrors:
             raise Condition(Resp.SYSIDERR, detail=f"{where} is not in service", rule="REC-SYSIDERR-OUT-OF-SERVICE")
 
     def _attach(self, fields: Fields, transid: str) -> Mirror:
-        region = self.region
-        task = MirrorTask(
-            region, region.task_manager.next_number(), transid, self.userid_for(fields["userid"]), startcode="S"
-        )
+        region, user = self.region, self.userid_for(fields["userid"])
+        if not is_attachable_by(region, transid, user):
+            detail = f"region {region.applid}: user {user} may not attach mirror transaction {transid}"
+            raise Condition(Resp.SYSIDERR, detail=detail, rule="SEC-XTRAN-MIRROR")
+        task = MirrorTask(region, region.task_manager.next_number(), transid, user, startcode="S")
         # Before the task is listed: what ends a listed task looks for its mirror.
         mirror = self.mirrors[fields["key"]] = Mirror(task)
         region.tasks[task.number] = task

@@ -14,10 +14,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
+from tdqsim.cics.kernel.authority import check_command, check_resource
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.levels import check_subset
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
@@ -29,8 +30,6 @@ from tdqsim.cics.spi.requests import (
     check_userid,
     find_queue,
     is_null,
-    may_issue,
-    may_see,
     queue_name,
     refusal,
 )
@@ -79,8 +78,8 @@ def create_tdqueue(
     """
     region, name = task._region, queue_name(tdqueue)
     check_sent(attributes, attrlen, "ATTRLEN", "ATTRIBUTES")
-    may_issue(task, "TDQUEUE", Access.ALTER)
-    may_see(task, name, Access.ALTER)
+    check_command(task, "TDQUEUE", Access.ALTER)
+    check_resource(task, XDCT, name, Access.ALTER)
     if attrlen is not None and attrlen < 0:
         raise refusal(_CREATE, "negative length", f"ATTRLEN is {attrlen}")
     if not is_null(logmessage) and to_cvda(logmessage) not in (Cvda.LOG, Cvda.NOLOG):

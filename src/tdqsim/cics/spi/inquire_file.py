@@ -12,8 +12,10 @@ from collections.abc import Mapping
 from typing import Annotated, Final
 
 from tdqsim.cics.files.table import FileEntry
+from tdqsim.cics.kernel.authority import check_command, check_resource
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.security import XFCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import (
@@ -95,6 +97,7 @@ FILE: Final = ResourceType[str, FileEntry, FileInfo](
     keys=lambda region: region.files.known,
     find=_named,
     identity=lambda file: file.name.ljust(_NAME_LENGTH),
+    protection=lambda file, _region: (XFCT, file.name),
 )
 
 
@@ -108,7 +111,7 @@ def inquire_file(task: TaskBase, file: FileName, *options: FileOption, nohandle:
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: FILENOTFOUND 1; NOTAUTH 100.
+        Condition: FILENOTFOUND 1; NOTAUTH 100, 101.
     """
     return inquire_one(task, FILE, file.rstrip(" ").upper(), options)
 
@@ -137,12 +140,14 @@ def set_file(
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
-        Condition: FILENOTFOUND 18. INVREQ: a CVDA is not allowed. IOERR: the data set is not known, so that the file
-            cannot be opened.
+        Condition: FILENOTFOUND 18. NOTAUTH 100, 101. INVREQ: a CVDA is not allowed. IOERR: the data set is not known,
+            so that the file cannot be opened.
     """
+    check_command(task, "FILE", Access.UPDATE)
     entry = _named(task._region, file.rstrip(" ").upper())
     if entry is None:
         raise Condition(Resp.FILENOTFOUND, 18, f"file {file} is not defined")
+    check_resource(task, XFCT, entry.name, Access.UPDATE)
     for word, value in (("openstatus", openstatus), ("enablestatus", enablestatus)):
         if value is not None and value not in _STATES[word]:
             allowed = " and ".join(state.name for state in _STATES[word])

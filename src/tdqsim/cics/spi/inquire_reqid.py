@@ -13,6 +13,7 @@ from typing import Final
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.command import Name8, Opt, command
+from tdqsim.cics.kernel.security import XPCT
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest, TimedWait
@@ -85,6 +86,7 @@ REQID: Final = ResourceType[str, Request, ReqidInfo](
     keys=lambda region: dict.fromkeys(each.reqid for each in _waiting(region)),
     find=_find,
     identity=lambda request: request.reqid.ljust(_NAME_LENGTH),
+    protection=lambda request, _region: (XPCT, request.transid) if isinstance(request, StartRequest) else ("", ""),
 )
 
 
@@ -98,7 +100,7 @@ def inquire_reqid(task: TaskBase, reqid: Name8, *options: ReqidOption, nohandle:
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: NOTFND 1; NOTAUTH 100.
+        Condition: NOTFND 1; NOTAUTH 100, 101.
     """
     return inquire_one(task, REQID, reqid.rstrip(" "), options)
 

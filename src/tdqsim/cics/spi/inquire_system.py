@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, command
 from tdqsim.cics.kernel.limits import check_maxtasks, limits_of
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import SystemInfo, SystemOption
 from tdqsim.errors import UsageError
 
@@ -57,7 +58,7 @@ def set_system(task: TaskBase, *, maxtasks: Fullword, nohandle: Flag = False) ->
     Raises:
         Condition: INVREQ: MAXTASKS is not in the range; NOTAUTH 100.
     """
-    may_issue(task, "SYSTEM", Access.UPDATE)
+    check_command(task, "SYSTEM", Access.UPDATE)
     try:
         check_maxtasks(maxtasks)
     except UsageError as error:

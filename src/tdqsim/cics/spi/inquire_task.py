@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Final, Literal, NamedTuple
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -22,7 +23,7 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import facts_of
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import TaskInfo, TaskOption
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
 from tdqsim.core.dispatch import Strand
@@ -218,7 +219,7 @@ def inquire_task_list(
         Condition: NOTAUTH 100.
     """
     region = task._region
-    may_issue(task, "TASK", Access.READ)
+    check_command(task, "TASK", Access.READ)
     named = {Cvda.DISPATCHABLE: dispatchable, Cvda.RUNNING: running, Cvda.SUSPENDED: suspended}
     wanted = [kind for kind, is_named in named.items() if is_named] or list(named)
     tasks = [each for each in region.tasks.values() if _runstatus(each, region) in wanted]
@@ -240,7 +241,7 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
             calling Python program.
     """
     region = issuer._region
-    may_issue(issuer, "TASK", Access.UPDATE)
+    check_command(issuer, "TASK", Access.UPDATE)
     target = region.tasks.get(task)
     if target is None:
         raise refusal(_SET, "not found", f"there is no task {task}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Name4, Opt, command
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.spi.inquiry import BrowseCommands, all_visible, browse_command, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, queue_name
+from tdqsim.cics.spi.requests import queue_name
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 
@@ -64,5 +65,5 @@ def browse_tdqueue(task: TaskBase, *options: TdqueueOption) -> Iterator[TdqueueI
         Condition: NOTAUTH 100.
     """
     task._region.dispatcher.check_thread()
-    may_issue(task, "TDQUEUE", Access.READ)
+    check_command(task, "TDQUEUE", Access.READ)
     yield from map(TdqueueInfo, all_visible(task, TDQUEUE, list(task._region.tdqueues), options))

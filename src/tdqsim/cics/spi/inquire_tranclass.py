@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Final
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, FullwordOrNone, Name8, Opt, command
 from tdqsim.cics.kernel.limits import TransactionClass, limits_of
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import TranclassInfo, TranclassOption
 from tdqsim.facts import LIMITS
 
@@ -102,7 +103,7 @@ def set_tranclass(
         Condition: TCIDERR 1; INVREQ: a number is not in its range; NOTAUTH 100.
     """
     region = task._region
-    may_issue(task, "TRANCLASS", Access.UPDATE)
+    check_command(task, "TRANCLASS", Access.UPDATE)
     name = tranclass.rstrip(" ")
     known = _classes(region).get(name)
     if known is None:

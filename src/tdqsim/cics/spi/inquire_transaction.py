@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
+from tdqsim.cics.kernel.authority import check_command, check_resource
 from tdqsim.cics.kernel.command import Flag, Name4, Name4OrNone, Opt, command, to_cvda
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import TransactionInfo, TransactionOption
 from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.core.codepage import codepage
@@ -49,6 +50,7 @@ TRANSACTION: Final = ResourceType[str, TransactionEntry, TransactionInfo](
     keys=lambda region: sorted(region.transactions, key=_collated),
     find=lambda region, name: region.transactions.get(name),
     identity=lambda entry: entry.definition.name.ljust(_NAME_LENGTH),
+    protection=lambda entry, _region: (XPCT, entry.name),
 )
 
 
@@ -64,7 +66,7 @@ def inquire_transaction(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: TRANSIDERR 1; NOTAUTH 100.
+        Condition: TRANSIDERR 1; NOTAUTH 100, 101.
     """
     return inquire_one(task, TRANSACTION, transaction.rstrip(" "), options)
 
@@ -101,12 +103,13 @@ def set_transaction(task: TaskBase, transaction: Name4, *, status: Status, nohan
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: TRANSIDERR 1; INVREQ; NOTAUTH 100.
+        Condition: TRANSIDERR 1; INVREQ; NOTAUTH 100, 101.
     """
-    may_issue(task, "TRANSACTION", Access.UPDATE)
+    check_command(task, "TRANSACTION", Access.UPDATE)
     entry = task._region.transactions.get(transaction.rstrip(" "))
     if entry is None:
         raise refusal("SET TRANSACTION", "not found", f"there is no transaction {transaction}")
+    check_resource(task, XPCT, entry.name, Access.UPDATE)
     wanted = to_cvda(status)
     if wanted not in (Cvda.ENABLED, Cvda.DISABLED):
         raise refusal("SET TRANSACTION", "bad cvda", f"STATUS must be ENABLED or DISABLED, not {status!r}")

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -19,7 +20,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import UowInfo, UowOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
@@ -100,7 +101,7 @@ def inquire_uow(task: TaskBase, uow: RequiredUowId, *options: UowOption, nohandl
     Raises:
         Condition: UOWNOTFOUND 1; NOTAUTH 100.
     """
-    may_issue(task, "UOW", Access.READ)
+    check_command(task, "UOW", Access.READ)
     return inquire_one(task, UOW, find_uow(task._region, "INQUIRE UOW", uow).id, options)
 
 
@@ -123,7 +124,7 @@ def set_uow(task: TaskBase, uow: RequiredUowId, *, uowstate: Uowstate, nohandle:
         Condition: UOWNOTFOUND 1; INVREQ 3: the CVDA is not allowed; INVREQ 4: the unit of work is not shunted indoubt;
             NOTAUTH 100.
     """
-    may_issue(task, "UOW", Access.UPDATE)
+    check_command(task, "UOW", Access.UPDATE)
     unit = find_uow(task._region, "SET UOW", uow)
     wanted = to_cvda(uowstate)
     if wanted not in (Cvda.COMMIT, Cvda.BACKOUT, Cvda.FORCE):

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Final, NamedTuple
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Opt
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -31,7 +32,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start
-from tdqsim.cics.spi.requests import may_issue
 from tdqsim.cics.spi.rows import UowenqInfo, UowenqOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
@@ -215,7 +215,7 @@ class _Browse(BrowseCommands[UowenqOption, UowenqInfo]):
             Condition: ILLOGIC 1; UOWNOTFOUND 1; NOTAUTH 100.
         """
         region = task._region
-        may_issue(task, "UOWENQ", Access.READ)
+        check_command(task, "UOWENQ", Access.READ)
         wanted = None if uow is None else find_uow(region, "INQUIRE UOWENQ", uow)
         there = () if enqscope is not None and enqscope.strip() else enqueues(region, units_of_work(region))
         chosen = [

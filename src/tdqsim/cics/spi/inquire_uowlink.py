@@ -17,13 +17,14 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Final, Literal, NamedTuple
 from zlib import crc32
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import UowlinkInfo, UowlinkOption
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
@@ -172,7 +173,7 @@ def inquire_uowlink_start(task: TaskBase, uow: UowId = None, *, nohandle: Flag =
     """
     chosen = None
     if uow is not None:
-        may_issue(task, "UOWLINK", Access.READ)
+        check_command(task, "UOWLINK", Access.READ)
         chosen = links_of([find_uow(task._region, "INQUIRE UOWLINK", uow, "uow not found")])
     browse_start(task, UOWLINK, chosen)
 
@@ -202,7 +203,7 @@ def set_uowlink(task: TaskBase, uowlink: LinkToken, *, action: Action = Cvda.DEL
             is defined.
     """
     region = task._region
-    may_issue(task, "UOWLINK", Access.UPDATE)
+    check_command(task, "UOWLINK", Access.UPDATE)
     link = _with_token(region, bytes(uowlink))
     if link is None:
         raise refusal("SET UOWLINK", "not found", f"no unit of work has a link X'{bytes(uowlink).hex().upper()}'")

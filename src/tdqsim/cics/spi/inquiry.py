@@ -20,13 +20,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Concatenate, Final, Generic, ParamSpec, TypeVar
 
+from tdqsim.cics.kernel.authority import check_command, check_resource, may_use
 from tdqsim.cics.kernel.command import Flag, Opt, OptionKind, command
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.info import Info, Value
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.facts import INQUIRE_OPTIONS
 
 __all__ = [
@@ -78,14 +79,6 @@ def _one_type(_thing: object) -> str:
     return ""
 
 
-def _anybody_may(_task: TaskBase, _key: object, _level: Access) -> None:
-    """The resource check of a type without resource security."""
-
-
-def _always(_task: TaskBase, _key: object) -> bool:
-    return True
-
-
 class ResourceType(Generic[Key, Thing, InfoT]):
     """A type of resource that can be inquired.
 
@@ -99,12 +92,12 @@ class ResourceType(Generic[Key, Thing, InfoT]):
             it.
         word: the option with that value, which is the type's name; empty if there is none.
         type_of: returns the type of a resource, which together with the options selects the readers.
-        check: the check of resource security; raises NOTAUTH 101.
-        visible: whether a browse returns the resource to the task.
+        protection: returns the class and name under which resource security protects a resource; an empty class if it
+            does not. None if it protects no resource of the type.
         plans: the cached plans, by type and options.
     """
 
-    __slots__ = ("check", "find", "identity", "info", "keys", "name", "plans", "readers", "type_of", "visible", "word")
+    __slots__ = ("find", "identity", "info", "keys", "name", "plans", "protection", "readers", "type_of", "word")
 
     def __init__(
         self,
@@ -116,8 +109,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         find: Callable[[RegionData, Key], Thing | None],
         identity: Callable[[Thing], Value] | None = None,
         type_of: Callable[[Thing], str] = _one_type,
-        check: Callable[[TaskBase, Key, Access], None] = _anybody_may,
-        visible: Callable[[TaskBase, Key], bool] = _always,
+        protection: Callable[[Thing, RegionData], tuple[str, str]] | None = None,
     ) -> None:
         self.name, self.info = name, info
         if isinstance(readers, Mapping):
@@ -127,7 +119,7 @@ class ResourceType(Generic[Key, Thing, InfoT]):
         self.readers = readers
         self.keys, self.find, self.identity = keys, find, identity
         self.word = "" if identity is None else name
-        self.type_of, self.check, self.visible = type_of, check, visible
+        self.type_of, self.protection = type_of, protection
         self.plans: dict[tuple[str, tuple[str, ...]], _Plan[Thing]] = {}
 
 
@@ -194,12 +186,14 @@ def inquire_one(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], key: 
     region = task._region
     guarded = region.security is not None
     if guarded:
-        may_issue(task, resource.name, Access.READ)
+        check_command(task, resource.name, Access.READ)
     thing = resource.find(region, key)
     if thing is None:
         raise refusal(f"INQUIRE {resource.name}", "not found", f"there is no {resource.name} {_shown(key)}")
-    if guarded:
-        resource.check(task, key, Access.READ)
+    if guarded and resource.protection is not None:
+        resource_class, name = resource.protection(thing, region)
+        if resource_class:
+            check_resource(task, resource_class, name, Access.READ)
     return resource.info(values_of(resource, thing, region, options))
 
 
@@ -215,12 +209,16 @@ def all_visible(
 ) -> Iterator[dict[str, Value]]:
     """The values, with the identity, of those keys that still exist and that the task may see."""
     region = task._region
-    identity, find, visible = resource.identity, resource.find, resource.visible
-    guarded = region.security is not None
+    identity, find = resource.identity, resource.find
+    protection = None if region.security is None else resource.protection
     for key in keys:
         thing = find(region, key)
-        if thing is None or (guarded and not visible(task, key)):
+        if thing is None:
             continue
+        if protection is not None:
+            resource_class, name = protection(thing, region)
+            if resource_class and not may_use(task, resource_class, name, Access.READ):
+                continue
         values = values_of(resource, thing, region, options)
         yield values if identity is None else {resource.name: identity(thing), **values}
 
@@ -231,7 +229,7 @@ def browse_start(task: TaskBase, resource: ResourceType[Key, Thing, InfoT], keys
     Raises:
         Condition: NOTAUTH 100; ILLOGIC 1: a browse is open already.
     """
-    may_issue(task, resource.name, Access.READ)
+    check_command(task, resource.name, Access.READ)
     browses = open_browses(task)
     if resource.name in browses:
         raise refusal(f"INQUIRE {resource.name}", "browse sequence", f"a browse of {resource.name} is open already")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.limits import define_class
+from tdqsim.cics.kernel.security import XUSER, Access
 from tdqsim.cics.kernel.signature import Installer, Way, sign
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue, latch_key
@@ -211,7 +212,11 @@ def _may_name(region: RegionData, user: str, userid: str) -> bool:
     if not userid:
         return True
     security = region.security
-    return security is None or (security.knows_user(userid) and security.may_act_for(user, userid))
+    if security is None:
+        return True
+    return security.knows_user(userid) and (
+        userid == user or security.permits(user, XUSER, f"{userid}.DFHINSTL", Access.READ)
+    )
 
 
 def define_transaction(region: RegionData, definition: defs.Transaction) -> None:

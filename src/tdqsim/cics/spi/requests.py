@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from tdqsim.cics.kernel.authority import UNKNOWN_USER, may_access, why_not_for
-from tdqsim.cics.kernel.authority import may_issue as is_allowed
+from tdqsim.cics.kernel.authority import check_command, check_resource, check_surrogate
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.facts import Cvda, Resp, table
@@ -21,9 +20,6 @@ __all__ = [
     "check_userid",
     "find_queue",
     "is_null",
-    "may_access",
-    "may_issue",
-    "may_see",
     "queue_name",
     "refusal",
 ]
@@ -51,28 +47,6 @@ def is_null(value: object) -> bool:
     return value is None or value in (-1, Cvda.IGNORE)
 
 
-def may_issue(task: TaskBase, resource_type: str, level: Access) -> None:
-    """Check command security, if the task's transaction has CMDSEC(YES).
-
-    Raises:
-        Condition: NOTAUTH 100.
-    """
-    if not is_allowed(task, resource_type, level):
-        raise refusal(
-            "ANY", "command not allowed", f"user {task.userid} may not use this command on {resource_type} resources"
-        )
-
-
-def may_see(task: TaskBase, queue: str, level: Access) -> None:
-    """Check resource security, if the task's transaction has RESSEC(YES).
-
-    Raises:
-        Condition: NOTAUTH 101.
-    """
-    if not may_access(task, queue, level):
-        raise refusal("ANY", "resource not allowed", f"user {task.userid} has no {level.name} access to queue {queue}")
-
-
 def queue_name(value: object) -> str:
     """The name of a queue without its padding.
 
@@ -90,11 +64,11 @@ def find_queue(task: TaskBase, command: str, name: str, level: Access) -> TdQueu
     Raises:
         Condition: in this order: NOTAUTH 100; QIDERR; NOTAUTH 101.
     """
-    may_issue(task, "TDQUEUE", level)
+    check_command(task, "TDQUEUE", level)
     queue = task._region.tdqueues.get(name)
     if queue is None:
         raise refusal(command, "not found", f"there is no queue {name}")
-    may_see(task, name, level)
+    check_resource(task, XDCT, name, level)
     return queue
 
 
@@ -105,7 +79,8 @@ def check_userid(task: TaskBase, user: str, command_name: str) -> None:
         Condition: USERIDERR: the security manager does not know the user. NOTAUTH: the issuer is not a surrogate of the
             user.
     """
-    reason = why_not_for(task, user)
-    if reason:
-        words = f"user {user} is not known" if reason == UNKNOWN_USER else f"user {task.userid} may not act for {user}"
-        raise refusal(command_name, reason, words)
+    check_surrogate(
+        task, user, "DFHINSTL",
+        unknown=refusal("SET TDQUEUE", "unknown user", f"user {user} is not known"),
+        refused=refusal(command_name, "surrogate", f"user {task.userid} may not act for {user}"),
+    )  # fmt: skip

@@ -12,12 +12,13 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
+from tdqsim.cics.kernel.authority import check_command, check_resource
 from tdqsim.cics.kernel.command import Flag, Name4OrNone, Opt, command
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.requests import may_issue, may_see, queue_name, refusal
+from tdqsim.cics.spi.requests import queue_name, refusal
 from tdqsim.cics.spi.tdqueue_options import split_dsname
 from tdqsim.core.dispatch import Timer
 from tdqsim.errors import UsageError
@@ -243,13 +244,13 @@ def extract_statistics(
     if not tdqueue:
         raise UsageError("EXTRACT STATISTICS: TDQUEUE is the only resource type that is simulated")
     name = "" if resid is None else queue_name(resid)
-    may_issue(task, "STATISTICS", Access.READ)
+    check_command(task, "STATISTICS", Access.READ)
     if not name:
         return global_record(task._region)
     queue = task._region.tdqueues.get(name)
     if queue is None:
         raise refusal("EXTRACT STATISTICS", "not found", f"there is no queue {name}")
-    may_see(task, name, Access.READ)
+    check_resource(task, XDCT, name, Access.READ)
     return queue_record(queue)
 
 
@@ -270,7 +271,7 @@ def perform_statistics(
     """
     if not (record and tdqueue):
         raise UsageError("PERFORM STATISTICS: only RECORD and TDQUEUE are simulated, and both are required")
-    may_issue(task, "STATISTICS", Access.UPDATE)
+    check_command(task, "STATISTICS", Access.UPDATE)
     task._region.statistics.record()
     if resetnow:
         task._region.statistics.reset()

@@ -12,14 +12,12 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XDCT
 from tdqsim.cics.kernel.signature import Signature
-from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.info import Value
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
-from tdqsim.cics.spi.requests import may_access, may_see
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
 
@@ -149,10 +147,6 @@ def _readers(queue_type: str) -> Mapping[str, Reader[TdQueue]]:
     return {name: _reader(option, queue_type) for name, option in INQUIRE_TDQUEUE_OPTIONS.items()}
 
 
-def _is_visible(task: TaskBase, name: str) -> bool:
-    return may_access(task, name, Access.READ)
-
-
 TDQUEUE: Final = ResourceType[str, TdQueue, TdqueueInfo](
     "TDQUEUE",
     TdqueueInfo,
@@ -161,6 +155,5 @@ TDQUEUE: Final = ResourceType[str, TdQueue, TdqueueInfo](
     find=lambda region, name: region.tdqueues.get(name),
     identity=lambda queue: queue.name.ljust(_NAME_LENGTH),
     type_of=attrgetter("type"),
-    check=may_see,
-    visible=_is_visible,
+    protection=lambda queue, _region: (XDCT, queue.name),
 )

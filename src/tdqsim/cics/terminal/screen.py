@@ -127,6 +127,10 @@ class Screen:
         self.first[task] = typed
         task.eib.eibaid, task.eib.eibcposn = AIDS[typed.key], typed.cursor
 
+    def show(self, message: str) -> None:
+        """Show a message of CICS itself."""
+        self.sent.append(Sent("SEND TEXT", text=message))
+
     @property
     def last(self) -> Sent:
         """The last output.

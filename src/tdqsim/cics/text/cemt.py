@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
+from tdqsim.cics.kernel.authority import check_command, report_refusal
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionBase, RegionData
@@ -30,7 +31,6 @@ from tdqsim.cics.spi.inquire_uow import UOW, set_uow
 from tdqsim.cics.spi.inquire_uowenq import UOWENQ
 from tdqsim.cics.spi.inquire_uowlink import UOWLINK, set_uowlink
 from tdqsim.cics.spi.inquiry import ResourceType, all_visible, inquire_one
-from tdqsim.cics.spi.requests import may_issue
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.cics.text.cemt_request import CemtRequest, parse_cemt
 from tdqsim.cics.text.cemt_resources import PROGRAM, TERMINAL, TSQUEUE, set_terminal
@@ -260,6 +260,7 @@ def _rows(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow]:
                 assert kind.discard is not None, request
                 kind.discard(task, kind.key(name))
         except Condition as condition:
+            report_refusal(task, condition)
             yield _after(task, kind, name, condition)
         else:
             yield _after(task, kind, name, None, gone=request.verb == "DISCARD")
@@ -286,6 +287,7 @@ def _inquired(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[CemtRow
         try:
             info = inquire_one(task, kind.resource, kind.key(name), ())
         except Condition as condition:
+            report_refusal(task, condition)
             yield CemtRow(name, None, _outcome(condition), condition)
         else:
             if _fits(info.as_dict(), request):
@@ -298,7 +300,11 @@ def _is_generic(names: tuple[str, ...]) -> bool:
 
 def _matching(task: Task, kind: _Kind, request: CemtRequest) -> Iterator[dict[str, Value]]:
     """The resources that match the names of the request, with their values."""
-    may_issue(task, kind.resource.name, Access.READ)
+    try:
+        check_command(task, kind.resource.name, Access.READ)
+    except Condition as condition:
+        report_refusal(task, condition)
+        raise
     pattern = _pattern(request.names[0]) if request.names else None
     for values in all_visible(task, kind.resource, list(kind.resource.keys(task._region))):
         if pattern is None or pattern.fullmatch(_name_of(kind, values)):

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.security import XPPT, XTST, Access
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
 from tdqsim.cics.spi.inquiry import Constant, ResourceType
-from tdqsim.cics.spi.requests import may_issue, refusal
+from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import ProgramInfo, TerminalInfo, TsqueueInfo
 from tdqsim.cics.ts.storage import TsQueue
 from tdqsim.facts import Cvda, Resp
@@ -44,6 +45,7 @@ PROGRAM: Final = ResourceType[str, str, ProgramInfo](
     keys=_programs,
     find=lambda region, name: name if region.programs.find(name) is not None else None,
     identity=str,
+    protection=lambda name, _region: (XPPT, name),
 )
 TERMINAL: Final = ResourceType[str, Facility, TerminalInfo](
     "TERMINAL",
@@ -70,6 +72,7 @@ TSQUEUE: Final = ResourceType[str, TsQueue, TsqueueInfo](
     keys=lambda region: sorted(region.ts.queues),
     find=lambda region, name: region.ts.queues.get(name),
     identity=lambda queue: queue.name,
+    protection=lambda queue, region: (XTST if region.ts.is_secured(queue.name) else "", queue.name),
 )
 
 
@@ -79,7 +82,7 @@ def set_terminal(task: Task, name: str, settings: dict[str, Any]) -> None:
     Raises:
         Condition: NOTAUTH 100. TERMIDERR 23: there is no such terminal. INVREQ: another region owns it.
     """
-    may_issue(task, "TERMINAL", Access.UPDATE)
+    check_command(task, "TERMINAL", Access.UPDATE)
     if name not in task._region.terminals:
         raise refusal("INQUIRE TERMINAL", "not found", f"there is no terminal {name}")
     owner = task._region.terminal_control.get("TERMINAL", name).owner

@@ -2,7 +2,8 @@
 
 READQ TS differs from READQ TD: the item stays in the queue, a negative LENGTH is treated as zero, and no command here
 has a RESP2. WRITEQ TS and DELETEQ TS enqueue on a recoverable queue until the end of the unit of work. READQ TS does
-not: it never waits, and may read uncommitted items of another unit of work. A request for a queue of another region
+not: it never waits, and may read uncommitted items of another unit of work. Resource security is checked in the region
+that has the queue, after the options and before the queue is looked up. A request for a queue of another region
 (SYSID, or REMOTESYSTEM of a model) is function-shipped. MAIN and AUXILIARY apply to the first item of a queue without a
 model; both kinds are in memory while the region runs.
 """
@@ -11,8 +12,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple, TypeVar
 
+from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Condition, check_sent
+from tdqsim.cics.kernel.security import XTST, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
@@ -80,6 +83,16 @@ def _enqueue(task: TaskBase, queue: str) -> None:
     ts.change(queue, uow)
 
 
+def _check_access(task: TaskBase, queue: str, level: Access) -> None:
+    """Check resource security of a queue whose model has SECURITY(YES).
+
+    Raises:
+        Condition: NOTAUTH 101.
+    """
+    if task._region.security is not None and task._region.ts.is_secured(queue):
+        check_resource(task, XTST, queue.rstrip(" "), level)
+
+
 def _cut(data: bytes, length: int | None) -> bytes:
     """An item truncated to the area of READQ TS.
 
@@ -133,7 +146,7 @@ def writeq_ts(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: INVREQ, ITEMERR, LENGERR, LOCKED, QIDERR, SYSIDERR.
+        Condition: INVREQ, ITEMERR, LENGERR, LOCKED, NOTAUTH 101, QIDERR, SYSIDERR.
     """
     system, there = where_queue(task, queue, sysid)
     check_sent(from_, length)
@@ -145,6 +158,7 @@ def writeq_ts(
         options = TsRequest(item, rewrite, main, auxiliary, nosuspend, data)
         done = ship_ts(task, system, "WRITEQ TS", there, options)
         return TsWritten(done.item, done.numitems)
+    _check_access(task, queue, Access.UPDATE)
     ts: TemporaryStorage = task._region.ts
     _enqueue(task, queue)
     number = ts.rewrite(queue, data, item or 0) if rewrite else ts.write(queue, data, main=main)
@@ -178,12 +192,13 @@ def readq_ts(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: INVREQ, ITEMERR, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
+        Condition: INVREQ, ITEMERR, NOTAUTH 101, LENGERR (with ``data`` and ``length``), QIDERR, SYSIDERR.
     """
     system, there = where_queue(task, queue, sysid)
     if system:
         _, numitems, data = ship_ts(task, system, "READQ TS", there, TsRequest(None if next else item))
         return TsItem(_cut(data, length), numitems)
+    _check_access(task, queue, Access.READ)
     data, numitems = task._region.ts.read(queue, None if next else item)
     return TsItem(_cut(data, length), numitems)
 
@@ -204,11 +219,12 @@ def deleteq_ts(
         nohandle: return with the response in the EIB instead of raising.
 
     Raises:
-        Condition: INVREQ, LOCKED, QIDERR, SYSIDERR.
+        Condition: INVREQ, LOCKED, NOTAUTH 101, QIDERR, SYSIDERR.
     """
     system, there = where_queue(task, queue, sysid)
     if system:
         ship_ts(task, system, "DELETEQ TS", there, TsRequest())
         return
+    _check_access(task, queue, Access.UPDATE)
     _enqueue(task, queue)
     task._region.ts.delete(queue)

@@ -72,6 +72,10 @@ class ModelDefinition(Protocol):
         """YES or NO."""
 
     @property
+    def security(self) -> str:
+        """YES or NO."""
+
+    @property
     def remotesystem(self) -> str:
         """The system that owns the queues; empty for this one."""
 
@@ -89,6 +93,7 @@ class TsModel(NamedTuple):
         recovery: whether they are recoverable.
         remotesystem: the system that owns them; empty for this one.
         remoteprefix: the prefix of their names in that system, instead of ``prefix``; empty for the same.
+        secured: whether resource security protects them.
     """
 
     prefix: str
@@ -96,6 +101,7 @@ class TsModel(NamedTuple):
     recovery: bool
     remotesystem: str = ""
     remoteprefix: str = ""
+    secured: bool = False
 
 
 class TsQueue:
@@ -189,6 +195,7 @@ class TemporaryStorage:
             definition.recovery == "YES",
             definition.remotesystem,
             definition.remoteprefix,
+            definition.security == "YES",
         )
         self.installed[definition.name] = model
         self._add(definition.prefix, model)
@@ -201,6 +208,11 @@ class TemporaryStorage:
     def model(self, name: str) -> TsModel | None:
         """The model of a queue, or None."""
         return next((model for model in self.models if name.startswith(model.prefix)), None)
+
+    def is_secured(self, name: str) -> bool:
+        """Whether resource security protects a queue: SECURITY(YES) of its model."""
+        model = self.model(name.rstrip(" ")) if self.models else None
+        return model is not None and model.secured
 
     # -- recoverable queues -----------------------------------------------------------------------------------------
 

@@ -10,8 +10,8 @@ from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.authority import may_access
-from tdqsim.cics.kernel.security import Access
+from tdqsim.cics.kernel.authority import may_use
+from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.look.install_preview import PlannedInstall
 from tdqsim.cics.look.installed import installed
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
@@ -80,7 +80,7 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
         readable = [
             each
             for each in installed(core_of(region)).resources
-            if each.kind != "TDQUEUE" or may_access(asks, each.resource_name, Access.READ)
+            if each.kind != "TDQUEUE" or may_use(asks, XDCT, each.resource_name, Access.READ)
         ]
         return Definitions.of(readable), files
 
