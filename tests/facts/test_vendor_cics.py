@@ -431,7 +431,7 @@ def test_where_messages_of_cics_go():
         },
         "CSQL": {"DFHTD0401", "DFHTD0402", "DFHTD0403"},
         "Console": {"DFHTD0183", "DFHTD0240", "DFHTD0340", "DFHTD1278"},
-        "Terminal": {"DFHAC2014"},
+        "Terminal": {"DFHAC2014", "DFHAC2033"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}
@@ -443,7 +443,7 @@ def test_where_messages_of_cics_go():
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
         "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
         "DFHAC2014": {"transid", "sysid"}, "DFHCR4300": of_a_request, "DFHCR4301": of_a_request, "DFHCR4310": of_a_request,
-        "DFHAC2003": {"termid", "transid", "userid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},
+        "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2033": {"transid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},
         "DFHTD1278": {"queue", "userid"}, "DFHTD0401": of_a_queue, "DFHTD0402": of_a_queue, "DFHTD0403": of_a_queue,
     }  # fmt: skip
     says = {"DFHTD0401": "deleted", "DFHTD0402": "added", "DFHTD0403": "replaced", "DFHTD1278": "not installed",

@@ -201,8 +201,8 @@ class RegionCore(RegionData):
         if self.security is not None:
             try:
                 self.task_manager.admit(entry.name, user, terminal)
-            except UsageError as refused:
-                self.screens.screen(terminal).show(str(refused))
+            except UsageError:
+                self.screens.screen(terminal).show(self.messages.compose("DFHAC2033", transid=transid))
                 raise
         if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None

@@ -36,7 +36,8 @@ def test_a_terminal_user_is_refused_a_transaction(tmp_path):
         reg.register("OWN1", lambda task: ran.append(task.userid))
         expect_rule("SEC-XTRAN", reg.screens.type, "T001", "PAY1")
         shown = reg.screens.screen("T001").last.text
-        assert shown == "DFHAC2033 CLERK is not authorized to use transaction PAY1"
+        assert shown.startswith(rule("SEC-XTRAN").message)
+        assert "not authorized to use transaction PAY1" in shown
         assert rule("SEC-XTRAN-CSMT").message in messages(reg, "CSMT")
         assert "term id = T001, trans id = PAY1, userid = CLERK." in messages(reg, "CSMT")
         text = "Security violation by user CLERK at netname T001 for resource PAY1 in class TCICSTRN."
@@ -146,3 +147,26 @@ def test_a_mirror_is_not_attached_for_a_user_who_may_not(tmp_path):
         with here.task(userid="ANN") as task:
             task.writeq_td("FARQ", b"for ANN")
         assert other.peek("Q") == [b"for ANN"]
+
+
+def test_a_routed_transaction_is_checked_in_the_region_that_runs_it(tmp_path):
+    near = [
+        define_terminal(name="T001", userid="BOB"),
+        define_terminal(name="T002", userid="ANN"),
+        define_transaction(name="PAY1", remotesystem="CICB"),
+        define_connection(name="CICB", netname="B"),
+    ]
+    far = [*LOGS, define_transaction(name="PAY1"), define_connection(name="CICA", netname="A", attachsec="IDENTIFY")]
+    there = policy_file(tmp_path, CLASSES)
+    ran = []
+    with Sysplex() as plex:
+        here = plex.region(near, applid="A", sysid="CICA", supplied_queues=False)
+        other = plex.region(far, applid="B", sysid="CICB", supplied_queues=False, security=there)
+        other.register("PAY1", lambda task: ran.append(task.userid))
+        here.screens.type("T001", "PAY1")
+        here.run()
+        assert here.screens.screen("T001").last.text.startswith(rule("SEC-XTRAN").message)
+        assert "userid = BOB." in messages(other, "CSMT")
+        here.screens.type("T002", "PAY1")
+        here.run()
+    assert ran == ["ANN"]

@@ -129,7 +129,7 @@ class Screen:
 
     def show(self, message: str) -> None:
         """Show a message of CICS itself."""
-        self.sent.append(Sent("SEND TEXT", text=message))
+        self.sent.append(Sent("MESSAGE", text=message))
 
     @property
     def last(self) -> Sent:
