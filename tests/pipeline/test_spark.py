@@ -105,6 +105,20 @@ def test_written_and_read_back(spark, path, tmp_path):
     assert read(spark, str(tmp_path / "dir"), record_format="V").count() == 3
 
 
+def test_a_frame_is_divided_by_columns_or_leaves_nothing(spark, path, tmp_path):
+    frame = read(spark, path).limit(6)
+    options = {"copybook_contents": COPYBOOK, "record_format": "VB"}
+    write = frame.write.format("qsam").options(partition_by="KIND", **options).mode("append")
+    write.save(str(tmp_path / "tree"))
+    kinds = {row["KIND"] for row in frame.collect()}
+    assert {each.name for each in (tmp_path / "tree").iterdir()} == {*(f"KIND={kind}" for kind in kinds), "_SUCCESS"}
+    assert read(spark, str(tmp_path / "tree"), record_format="VB").count() == 6
+    wrong = frame.selectExpr("*").withColumn("ID", frame["ID"] + 100_000).repartition(2)
+    with pytest.raises(Exception, match=r"record 1: ID: '100\d\d\d' does not fit; allowed: 5 digits"):
+        wrong.write.format("cobol").options(**options).mode("append").save(str(tmp_path / "new" / "out"))
+    assert [each.name for each in tmp_path.iterdir() if each.name not in ("tree", path.rpartition("/")[2])] == []
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [

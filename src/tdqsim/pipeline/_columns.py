@@ -14,6 +14,7 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 
 __all__ = [
+    "BLANKS",
     "GRAPHICS",
     "UNDEFINED",
     "ascii_table",

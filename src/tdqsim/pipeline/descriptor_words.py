@@ -23,6 +23,8 @@ from tdqsim.pipeline.options import QsamOptions
 __all__ = [
     "CUT_HINT",
     "DESCRIPTOR",
+    "LARGE",
+    "MAX_BLOCK",
     "CutShort",
     "Frames",
     "FramingError",

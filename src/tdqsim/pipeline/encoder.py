@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from functools import cache
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -25,7 +27,9 @@ from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import joined_bytes, up_to
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
+from tdqsim.pipeline.frames import FramingError, length_expression
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.segment_rows import Segments, values_in
 from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
 __all__ = ["RecordEncoder"]
@@ -42,16 +46,23 @@ TEXTS = (FieldType.TEXT, FieldType.EDITED)
 
 
 class RecordEncoder:
-    """Encodes batches of rows by a layout."""
+    """Encodes rows by a layout: batches, or mappings of columns to values.
+
+    Attributes:
+        row_records: whether a row may become several records: a root and its child segments.
+    """
 
     def __init__(self, options: QsamOptions) -> None:
         assert options.layout is not None
+        self.options = options
         self.layout: Layout = options.layout
         self.plain = _RowEncoder(self.layout, options)
-        self.plainly = any(item.redefines or item.depending_on for item in self.layout.walk())
-        self.decoder = (
-            RecordDecoder(self.layout, replace(options.shape, debug="")) if options.write_onto_record_bytes else None
-        )
+        self.row_records = bool(options.segment_children)
+        varies = any(item.redefines or item.depending_on for item in self.layout.walk())
+        self.plainly = varies or self.row_records or bool(options.record_length_field)
+        self.decoder = RecordDecoder(self.layout, self.plain.shape) if options.write_onto_record_bytes else None
+        self._fit = _Length(options) if options.record_length_field else None
+        self._before, self._after = bytes(options.record_start_offset), bytes(options.record_end_offset)
 
     def encode(self, batch: pa.RecordBatch, first: int = 0) -> list[bytes]:
         """The records of a batch.
@@ -63,9 +74,23 @@ class RecordEncoder:
             return self._onto(self.decoder, batch, first)
         matrix = self.matrix(batch, first)
         if matrix is None:
-            return [self._plainly(row, first + number) for number, row in enumerate(batch.to_pylist())]
+            return list(chain.from_iterable(self.encode_rows(batch.to_pylist(), first)))
         data, width = matrix.tobytes(), self.layout.length
-        return [data[at : at + width] for at in range(0, len(data), width)]
+        return self._placed(data[at : at + width] for at in range(0, len(data), width))
+
+    def encode_rows(self, rows: Iterable[Row], first: int = 0) -> list[list[bytes]]:
+        """The records of each row.
+
+        Raises:
+            ConversionError: as :meth:`encode`.
+        """
+        return [self._placed(self._plainly(row, first + number)) for number, row in enumerate(rows)]
+
+    def _placed(self, records: Iterable[bytes]) -> list[bytes]:
+        """The records with the bytes that a read skips before and after each."""
+        if self._before or self._after:
+            return [self._before + record + self._after for record in records]
+        return list(records)
 
     def matrix(self, batch: pa.RecordBatch, first: int = 0) -> Bytes | None:
         """The records of a batch as rows of bytes; None unless all records have the length of the layout.
@@ -79,31 +104,68 @@ class RecordEncoder:
         out = made.record(self.plain.columns, batch)
         odd = np.flatnonzero(made.odd)
         for number, row in zip(odd.tolist(), batch.take(pa.array(odd)).to_pylist(), strict=True):
-            out[number] = np.frombuffer(self._plainly(row, first + number), np.uint8)
+            out[number] = np.frombuffer(self._plainly(row, first + number)[0], np.uint8)
         return out
 
     def _onto(self, decoder: RecordDecoder, batch: pa.RecordBatch, first: int) -> list[bytes]:
         """Each record: the bytes in its binary column, with the changes that the row makes."""
         made: list[bytes] = []
         bases = batch.column(RECORD_BYTES).to_pylist()
-        lengths = np.array([len(base or b"") for base in bases], np.int64)
-        starts = np.cumsum(lengths) - lengths
-        before = decoder.decode(b"".join(base or b"" for base in bases), starts, lengths).to_pylist()
-        for number, (row, base, old) in enumerate(zip(batch.to_pylist(), bases, before, strict=True), first):
+        aside = len(self._before) + len(self._after)
+        starts = np.cumsum([0, *(len(base or b"") for base in bases)])
+        lengths = np.maximum(np.diff(starts) - aside, 0)
+        before = decoder.decode(b"".join(base or b"" for base in bases), starts[:-1] + len(self._before), lengths)
+        for number, (row, base, old) in enumerate(
+            zip(batch.to_pylist(), bases, before.to_pylist(), strict=True), first
+        ):
             if base is None:
-                made.append(self._plainly(row, number))
+                made += self._placed(self._plainly(row, number))
                 continue
+            end = len(base) - len(self._after)
             try:
-                made.append(self.plain.onto(row, base, old))
+                inner = self.plain.onto(row, base[len(self._before) : end], old)
             except ConversionError as error:
                 raise ConversionError(str(error), record=number + 1) from None
+            made.append(base[: len(self._before)] + inner + base[end:])
         return made
 
-    def _plainly(self, row: Row, before: int) -> bytes:
+    def _plainly(self, row: Row, before: int) -> list[bytes]:
         try:
-            return self.plain.encode(row)
+            records = self.plain.family(row) if self.row_records else [self.plain.encode(row)]
+            return records if self._fit is None else [self._fit.fitted(record) for record in records]
         except ConversionError as error:
             raise ConversionError(str(error), record=before + 1) from None
+
+
+class _Length:
+    """Gives each record the length that its length field says."""
+
+    def __init__(self, options: QsamOptions) -> None:
+        assert options.layout is not None
+        whole = replace(options, record_start_offset=0, record_end_offset=0)
+        self._size_of = length_expression(options.layout, whole)
+        self._options = options
+        self._unused = _template(options.layout)
+        rules = options.layout.rules
+        self._blanks = bytes({0, *(rules.page(item).space for item in options.layout.walk())})
+
+    def fitted(self, record: bytes) -> bytes:
+        """The record, with X'00' added, or without fields at its end that are null or blank.
+
+        Raises:
+            ConversionError: the record has more values than fit the length that it says.
+        """
+        try:
+            size = self._size_of(record, 0) + self._options.length_adjustment
+        except FramingError as error:
+            raise ConversionError(f"no length of the record: {error.problem}") from None
+        rest = zip_longest(record[max(size, 0) :], self._unused[max(size, 0) : len(record)])
+        if size <= 0 or any(byte not in self._blanks and byte != usual for byte, usual in rest):
+            name = self._options.record_length_field
+            raise ConversionError(
+                f"{name}: the record has {len(record)} bytes and says {size}; allowed: room for all its values"
+            )
+        return record[:size].ljust(size, b"\0")
 
 
 class _Matrix:
@@ -387,20 +449,36 @@ class _RowEncoder:
 
     def __init__(self, layout: Layout, options: QsamOptions) -> None:
         self.layout = layout
-        self.columns = columns_of(layout, options.shape)
+        self.shape = replace(options.shape, debug="")
+        self.columns = columns_of(layout, self.shape)
         self.options = options
         self.kept = options.shape.schema_retention_policy == "keep_original" and bool(layout.root)
-        self.collapsed = {field.key for field in dissolved_groups(layout, options.shape)}
+        self.collapsed = {field.key for field in dissolved_groups(layout, self.shape)}
         groups = [group for each in layout.groups.values() for group in each if len(group) > 1]
         self.sharing = {field.path: group[0].path for group in groups for field in group}
         self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
+        self.segments = Segments(options, self.columns) if options.segment_map else None
 
     def encode(self, row: Row) -> bytes:
         by_name = {name.lower(): value for name, value in row.items()}
         values = self._rooted(self._group(self.columns, by_name))
         for table in self.tables:
             _count(table, values)
-        return self.layout.encode(values, trimmed=self.options.shape.string_trimming_policy)
+        trimmed = self.shape.string_trimming_policy
+        absent = self.segments.absent(by_name) if self.segments is not None else None
+        if not absent:
+            return self.layout.encode(values, trimmed=trimmed)
+        assert self.segments is not None
+        layout = self.segments.without(self.layout, absent)
+        record = layout.encode(values_in(layout.fields, values), trimmed=trimmed)
+        # In formats with lengths a record ends with its segment.
+        fixed = self.options.recfm.fixed and not self.options.self_sized
+        return record.ljust(self.layout.length, b"\0") if fixed else record
+
+    def family(self, row: Row) -> list[bytes]:
+        """The records of a root and the segments below it."""
+        assert self.segments is not None
+        return [self.encode(each) for each in self.segments.family(row)]
 
     def _rooted(self, values: Values) -> Values:
         """The values by the fields at the root of the layout: of its one group, or of several dissolved groups."""
@@ -455,7 +533,9 @@ class _RowEncoder:
 
     def _value(self, column: Column, value: Any) -> Any:
         if column.field.occurs is not None:
-            elements = list(value or ())
+            if value is not None and not isinstance(value, list | tuple | np.ndarray):
+                raise _refused(column, value, f"a list of at most {column.field.occurs.maximum} elements")
+            elements = [] if value is None else list(value)
             if column.field.depending_on is None:
                 elements += [None] * (column.field.occurs.maximum - len(elements))
             return [self.single(column, element) for element in elements]
@@ -463,14 +543,21 @@ class _RowEncoder:
 
     def single(self, column: Column, value: Any) -> Any:
         if column.children:
+            if value is not None and not isinstance(value, Mapping):
+                raise _refused(column, value, f"a struct of {', '.join(child.name for child in column.children)}")
             return self._group(column.children, value or {})
         if value is None:
             return self.null(column.field)
-        if pa.types.is_string(column.type) and column.field.type in (FieldType.BYTES, FieldType.DBCS):
-            return bytes.fromhex(value)
-        if pa.types.is_string(column.type) and column.field.is_numeric:
-            return _number(column.field, value)
-        if pa.types.is_decimal(column.type) and column.field.scale <= 0:
+        if pa.types.is_string(column.type) and isinstance(value, str):
+            try:
+                if column.field.type in (FieldType.BYTES, FieldType.DBCS):
+                    return bytes.fromhex(value)
+                return int(value) if column.field.is_numeric else value
+            except ValueError:
+                raise _refused(
+                    column, value, "digits, sign first" if column.field.is_numeric else "hexadecimal digits"
+                ) from None
+        if isinstance(value, Decimal) and value.is_finite() and column.field.scale <= 0 and value == int(value):
             return int(value)
         return value
 
@@ -511,10 +598,5 @@ def _inside(values: Any, path: tuple[str, ...]) -> Any:
     return values
 
 
-def _number(field: Field, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise ConversionError(
-            f"{'.'.join(field.path)}: {text[:60]!r} does not fit; allowed: digits, sign first"
-        ) from None
+def _refused(column: Column, value: object, allowed: str) -> ConversionError:
+    return ConversionError(f"{'.'.join(column.field.path)}: {str(value)[:60]!r} does not fit; allowed: {allowed}")

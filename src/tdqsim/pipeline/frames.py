@@ -28,7 +28,16 @@ from tdqsim.pipeline.descriptor_words import (
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = ["Frames", "FramingError", "Walk", "by_counters", "by_length_field", "walk_for"]
+__all__ = [
+    "END_OF_FILE",
+    "Frames",
+    "FramingError",
+    "Walk",
+    "by_counters",
+    "by_length_field",
+    "length_expression",
+    "walk_for",
+]
 
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line by itself it is the end-of-file mark of old systems
@@ -165,7 +174,7 @@ def by_length_field(options: QsamOptions) -> Walk:
     layout = options.layout
     if layout is None:
         raise DatasetError("record_length_field needs a copybook")
-    size_of, adjustment = _length_expression(layout, options), options.length_adjustment
+    size_of, adjustment = length_expression(layout, options), options.length_adjustment
     return _one_by_one(
         layout.length, lambda head, at: size_of(head, at) + adjustment, options.record_length_field, options
     )
@@ -211,7 +220,7 @@ def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, optio
     return walk
 
 
-def _length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
+def length_expression(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], int]:
     """The length of a record from the field or the expression, through the map if there is one."""
     expression, mapping = Expression(options.record_length_field, "record_length_field"), options.record_length_map
     if mapping and not expression.is_name:

@@ -20,7 +20,7 @@ from tdqsim.layouts import (
     merge_copybooks,
     parse_copybook,
 )
-from tdqsim.pipeline.option_table import OptionValues, declared_options
+from tdqsim.pipeline.option_table import DeclaredOption, OptionValues, declared_options
 
 __all__ = ["QsamValues", "charset_of", "layout_of"]
 
@@ -48,6 +48,14 @@ class QsamValues(OptionValues):
         self.check_names(unknown=not pedantic, hint="set pedantic to false to pass over unknown options")
         self.check_conflicts("qsam_conflicts")
         self.check_values()
+
+    @property
+    def only_read(self) -> tuple[str, ...]:
+        """The options given that only a read can have: a write with them would not give what they read."""
+        return tuple(name for name in self if (option := self._option(name)) and self._only_read(option, name))
+
+    def _only_read(self, option: DeclaredOption, name: str) -> bool:
+        return option.row["applies"] == "read only" and self[name] != option.parse(option.row["default"])
 
     @property
     def in_ascii(self) -> bool:

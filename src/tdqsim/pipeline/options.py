@@ -87,6 +87,8 @@ class QsamOptions:
     splittable: bool = True
     plan: str = ""
     output: str = "file"
+    partition_by: tuple[str, ...] = ()
+    only_read: tuple[str, ...] = ()
     write_onto_record_bytes: bool = False
     write_null_strings_as_spaces: bool = False
     write_null_display_numbers_as_zeros: bool = False
@@ -147,6 +149,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             layout=layout,
             shape=_shape(given),
             recfm=recfm,
+            only_read=given.only_read,
             **_words(given, recfm),
             record_length_map=_lengths(given),
             length_adjustment=given["rdw_adjustment"],

@@ -30,7 +30,7 @@ from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
-from tdqsim.pipeline.writer import PartWriter, commit_parts, discard_parts
+from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -153,9 +153,9 @@ class QsamWriter(DataSourceArrowWriter):
         """Join the parts to the data set, in partition order."""
         commit_parts(self.options, parts_in(messages), overwrite=self.overwrite)
 
-    def abort(self, messages: list[Any]) -> None:
+    def abort(self, messages: list[Any]) -> None:  # noqa: ARG002 - Spark's interface
         """Remove the parts; the data set stays unchanged."""
-        discard_parts(parts_in(messages))
+        self.parts.discard()
 
 
 # metadata -------------------------------------------------------------------------------------------------------------
