@@ -39,6 +39,8 @@ NEEDS = {
     "coming-from-cobrix": ("pyarrow", "spark"),
     "hostservers": ("cryptography", "serve"),
     "pipeline": ("pyarrow", "spark"),
+    "qsam-options": ("pyarrow", "spark"),
+    "report": ("plotly", "report"),
     "serve": ("uvicorn", "serve"),
     "spark": ("deltalake", "lakehouse"),
 }

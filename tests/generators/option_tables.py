@@ -13,7 +13,7 @@ from tdqsim.pipeline.option_table import reference_table
 __all__ = ["PAGES", "with_tables"]
 
 _GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
-_TABLE: Final = re.compile(r"(?<=\n)\| option \|.*\n(?:\|.*\n)+")
+_TABLE: Final = re.compile(r"(?<=\n)\| option (?:group )?\|.*\n(?:\|.*\n)+")
 _QSAM: Final = {
     "option": "option", "for": "applies", "values": "values", "default": "default", "under cobol": "cobol",
     "status": "status", "note": "note",
@@ -25,7 +25,21 @@ _QUEUES: Final = {
 
 def _qsam_tables() -> list[str]:
     groups = dict.fromkeys(row["group"] for row in table("qsam_options"))
-    return [reference_table("qsam_options", _QSAM, group=group) for group in groups]
+    return [reference_table("qsam_options", _QSAM, group=group) for group in groups] + [_uses_table()]
+
+
+def _uses_table() -> str:
+    """What a write does with the options of a read, by group."""
+    uses = ("both", "write", "read", "read only")
+    lines = ["| option group | of reads and writes | of writes | of reads, no effect on a write | refused by a write |"]
+    lines.append(f"|{' --- |' * (len(uses) + 1)}")
+    groups: dict[str, dict[str, list[str]]] = {}
+    for row in table("qsam_options"):
+        if row["status"] != "absent":
+            groups.setdefault(row["group"], {}).setdefault(row["applies"], []).append(f"`{row['option']}`")
+    for group, names in groups.items():
+        lines.append(f"| {group} | {' | '.join(', '.join(names.get(use, [])) for use in uses)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _queue_tables() -> list[str]:
