@@ -40,7 +40,6 @@ NEEDS = {
     "hostservers": ("cryptography", "serve"),
     "pipeline": ("pyarrow", "spark"),
     "qsam-options": ("pyarrow", "spark"),
-    "report": ("plotly", "report"),
     "serve": ("uvicorn", "serve"),
     "spark": ("deltalake", "lakehouse"),
 }

@@ -19,10 +19,11 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import fields_called
 from tdqsim.pipeline.shape import Column
 
-__all__ = ["Segments", "values_in"]
+__all__ = ["Row", "Segments", "value_of", "values_in"]
 
 Path = tuple[str, ...]
 Row = Mapping[str, Any]
+"""The values of a row by column; the value of a group is another such mapping."""
 
 
 class Segments:
@@ -111,7 +112,7 @@ class Segments:
         yield row
         for child in self._children.get(name, ()):
             column = self._columns[child][0][1][-1]
-            for each in _value(struct or {}, column) or ():
+            for each in value_of(struct or {}, column) or ():
                 yield from self._below(child, each, root, self._ids[child][0])
 
 
@@ -144,19 +145,20 @@ def _walk(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[tuple
             yield from _walk(column.children, (*above, column.name))
 
 
-def _value(row: Row, name: str) -> Any:
+def value_of(row: Row, name: str) -> Any:
+    """The value of a column, whose name may be in lower case in the row; None if the row does not have it."""
     return row.get(name.lower(), row.get(name))
 
 
 def _dug(row: Row, names: tuple[str, ...]) -> Any:
     value: Any = row
     for name in names:
-        value = _value(value, name) if isinstance(value, Mapping) else None
+        value = value_of(value, name) if isinstance(value, Mapping) else None
     return value
 
 
 def _put(row: Row, names: tuple[str, ...], value: Any) -> Row:
     """The row with another value in one column."""
     name, *rest = names
-    inner = _put(_value(row, name) or {}, tuple(rest), value) if rest else value
+    inner = _put(value_of(row, name) or {}, tuple(rest), value) if rest else value
     return {key: each for key, each in row.items() if key.lower() != name.lower()} | {name.lower(): inner}
