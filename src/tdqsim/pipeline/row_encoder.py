@@ -38,6 +38,7 @@ class RowEncoder:
         self.segments = Segments(options, self.columns) if options.segment_map else None
 
     def encode(self, row: Row) -> bytes:
+        """The record of a row."""
         by_name = {name.lower(): value for name, value in row.items()}
         values = self._rooted(self._group(self.columns, by_name))
         for table in self.tables:
@@ -120,6 +121,7 @@ class RowEncoder:
         return self.single(column, value)
 
     def single(self, column: Column, value: Any) -> Any:
+        """One occurrence of a column, as :meth:`Layout.encode` takes it."""
         if column.children:
             if value is not None and not isinstance(value, Mapping):
                 raise _refused(column, value, f"a struct of {', '.join(child.name for child in column.children)}")
@@ -140,6 +142,7 @@ class RowEncoder:
         return value
 
     def null(self, field: Field) -> Any:
+        """What is encoded for a null."""
         options = self.options
         if (
             field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL)
