@@ -13,7 +13,7 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.segment_rows import Row, Segments, value_of, values_in
+from tdqsim.pipeline.segment_rows import Row, RowSegments, value_of, values_in
 from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
 __all__ = ["RowEncoder"]
@@ -35,7 +35,7 @@ class RowEncoder:
         groups = [group for each in layout.groups.values() for group in each if len(group) > 1]
         self.sharing = {field.path: group[0].path for group in groups for field in group}
         self.tables = [field for field in layout.walk() if field.depending_on and field.occurs]
-        self.segments = Segments(options, self.columns) if options.segment_map else None
+        self.segments = RowSegments(options, self.columns) if options.segment_map else None
 
     def encode(self, row: Row) -> bytes:
         """The record of a row."""

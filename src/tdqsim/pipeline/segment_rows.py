@@ -19,14 +19,14 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import fields_called
 from tdqsim.pipeline.shape import Column
 
-__all__ = ["Row", "Segments", "value_of", "values_in"]
+__all__ = ["Row", "RowSegments", "value_of", "values_in"]
 
 Path = tuple[str, ...]
 Row = Mapping[str, Any]
 """The values of a row by column; the value of a group is another such mapping."""
 
 
-class Segments:
+class RowSegments:
     """The segments of a layout, as the columns of rows.
 
     Raises:
