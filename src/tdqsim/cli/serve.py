@@ -59,6 +59,10 @@ def serve(
         ),
     ] = None,
     debug_port: DebugPort = None,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Take up changed definitions, handlers, COBOL sources and region.yaml."),
+    ] = False,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,
@@ -95,6 +99,7 @@ def serve(
         insecure=insecure,
         timeout=timeout,
         out=out,
+        watch=watch,
         started=_print_addresses,
     )
     raise typer.Exit(code)

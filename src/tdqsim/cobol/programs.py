@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
@@ -21,15 +21,27 @@ from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, polici
 from tdqsim.cobol.stubs import AnyStub
 from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
-from tdqsim.errors import UsageError
+from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["CobolPrograms", "Program"]
+__all__ = ["CobolPrograms", "NewVersions", "Program"]
 
 Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""
 
 _ASCII: Final = 819
 """The code page between terminals and these programs; the programs run in ASCII."""
+
+
+class NewVersions(NamedTuple):
+    """What :meth:`CobolPrograms.compile_again` has found.
+
+    Attributes:
+        modules: the new versions by program.
+        errors: by program, why there is no new version; the version that was compiled before remains.
+    """
+
+    modules: dict[str, Module]
+    errors: dict[str, str]
 
 
 class CobolPrograms:
@@ -208,6 +220,40 @@ class CobolPrograms:
             source = self._source(name)
             self._modules[name] = None if source is None else self._compiled(source)
         return self._modules[name]
+
+    def compile_again(self) -> NewVersions:
+        """Compile the programs that were used before and whose sources or copybooks have changed.
+
+        Any thread may call it; :meth:`take` lets tasks run the new versions.
+        """
+        found = NewVersions({}, {})
+        for name, old in tuple(self._modules.items()):
+            source = self._source(name)
+            if source is None:
+                if old is not None:
+                    found.errors[name] = "its source is gone; the version that was compiled before remains"
+                continue
+            try:
+                module = compile_program(source, self._options, self._cache)
+            except TdqError as error:
+                found.errors[name] = str(error)
+            else:
+                if module is not old:
+                    found.modules[name] = module
+        return found
+
+    def take(self, modules: Mapping[str, Module]) -> list[str]:
+        """Let the next tasks run these versions of programs; return their names. Running tasks keep their version."""
+        for name, module in modules.items():
+            old = self._modules.get(name)
+            self._modules[name] = module
+            self._paragraphs.pop(name, None)
+            for each in module.following:
+                self._behind[each.program] = each
+            run = None if old is None else self._runs.pop(old, None)
+            if run is not None and self._region.programs.find(name) is run:
+                self._region.programs.register(name, self._run_of(module))
+        return list(modules)
 
     def _source(self, name: str) -> Path | None:
         candidates = (

@@ -37,6 +37,7 @@ from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
+from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
 from tdqsim.testing.active import ActivePlan
@@ -178,6 +179,7 @@ class Host:
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
         abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
+        taken_up: what was done with the last changes of files, by the APPLIDs of the regions whose files are watched.
         dumps: the files of the dumps of the regions with a store, by APPLID.
         depths: the depths of queues over time, by APPLID.
         layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
@@ -207,6 +209,7 @@ class Host:
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self.abend_listeners: list[Callable[[Region, Dump], object]] = []
+        self.taken_up: dict[str, deque[TakenUp]] = {}
         self.dumps: dict[str, KeptDumps] = {}
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}

@@ -15,7 +15,7 @@ import secrets
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
@@ -28,7 +28,6 @@ from tdqsim.client.control import Address, announce, control_folder, withdraw
 from tdqsim.core.portable import alive
 from tdqsim.facts import table
 from tdqsim.server import tls
-from tdqsim.server.alerts import Alerts
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import ServeError
 from tdqsim.server.host import Host
@@ -105,6 +104,7 @@ class _Run:
     debugger: DebugServer | None = None
     links: dict[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
+    watched: dict[str, Path] = field(default_factory=dict)
 
 
 def serve(
@@ -115,6 +115,7 @@ def serve(
     timeout: float = 10.0,
     insecure: bool = False,
     out: Path | None = None,
+    watch: bool = False,
     request_seconds: float = _BOUNDS["request_seconds"],
     started: Callable[[Served], Any] | None = None,
 ) -> int:
@@ -127,6 +128,7 @@ def serve(
         timeout: the number of seconds in which tasks may end.
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
+        watch: whether to take up changed files of the regions (:mod:`tdqsim.server.watching`).
         request_seconds: the time limit for the head of a request, and for its body.
         started: called when everything listens.
 
@@ -162,6 +164,9 @@ def serve(
             add_console(app, host, gate)
             run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
             run.webhook = webhook
+            if watch:
+                served = zip(config.directories, host.served, strict=True)
+                run.watched = {name: Path(each.path) for each, (kind, name) in served if kind == "region"}
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
@@ -230,7 +235,11 @@ async def _live(run: _Run) -> None:
                 host_servers(run.host, run.config, run.certificate, run.connections)
             )
         if run.webhook is not None:
-            await cleanup.enter_async_context(_sending(run.webhook, run.app.state.alerts))
+            await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
+        if run.watched:
+            from tdqsim.server.watching import watch_regions  # noqa: PLC0415  (it imports the COBOL programs)
+
+            await cleanup.enter_async_context(_beside(watch_regions(run.host, run.watched), "watching files"))
         run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
         control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2
@@ -262,14 +271,20 @@ async def _live(run: _Run) -> None:
 
 
 @contextlib.asynccontextmanager
-async def _sending(webhook: Webhook, alerts: Alerts) -> AsyncIterator[None]:
-    """Send alerts as long as the server listens; at its end, those that were not sent are dropped."""
-    sending = asyncio.get_running_loop().create_task(webhook.run(alerts), name="webhook")
+async def _beside(work: Coroutine[Any, Any, None], name: str) -> AsyncIterator[None]:
+    """Do some work as long as the server listens; an error in it is logged and does not end the server."""
+    task = asyncio.get_running_loop().create_task(work, name=name)
+    task.add_done_callback(_log_failure)
     try:
         yield
     finally:
-        sending.cancel()
-        await asyncio.wait({sending})
+        task.cancel()
+        await asyncio.wait({task})
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        _log.error("ended_by_error", what=task.get_name(), reason=f"{type(error).__name__}: {error}")
 
 
 @contextlib.contextmanager

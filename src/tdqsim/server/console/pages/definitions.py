@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast
@@ -18,10 +19,12 @@ from tdqsim.errors import TdqError
 from tdqsim.facts import table
 from tdqsim.server.console.controls import Block, Button, Control, TextFile
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
+from tdqsim.server.console.pages.incidents import day_and_time
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.definition_text import Form, preview, read_definitions
 from tdqsim.server.operations import operation
+from tdqsim.server.taken_up import TakenUp
 
 __all__ = ["add"]
 
@@ -33,6 +36,9 @@ _IN_AREA: Final = 50_000
 _FORMS: Final = {"yaml": "a definition file (YAML)", "csd": "DFHCSDUP commands", "dct": "DFHDCT macros"}
 _SUFFIXES: Final = {".yaml": "yaml", ".yml": "yaml", ".csd": "csd", ".jcl": "csd", ".dct": "dct", ".asm": "dct"}
 _TONES: Final = {"new": "ok", "changed": "warn", "replaced": "warn", "refused": "bad"}
+_FILES: Final = (
+    column("time", "Time"), column("what", "What"), column("done", "Result"), column("why", "Details", wide=True),
+)  # fmt: skip
 _ORDER: Final = (*_TONES, "unchanged", "ignored")
 _CHANGES: Final = (
     column("kind", "Type"), column("name", "Name"), column("change", "Change"),
@@ -59,6 +65,7 @@ class _Definitions:
     changes: DataTable = field(init=False)
     summary: Block = field(init=False)
     reports: Block = field(init=False)
+    files: DataTable = field(init=False)
     whole: str = ""
     """The text of a file that is too long for the text area."""
 
@@ -85,12 +92,26 @@ class _Definitions:
             )
             self.changes = DataTable("Changes", _CHANGES, empty="Nothing.")
             self.reports = Block("p", "tdq-explain tdq-dim")
+        if self.region.applid in self.visit.console.host.taken_up:
+            with Block("section", "tdq-card", aria_label="Changed files"):
+                Block("h2", words="Changed files, the last change first")
+                self.files = DataTable("Changed files", _FILES, empty="No file has changed.")
+            self.visit.every(1.0, self.show_files)
+            await self.show_files()
         with Block("section", "tdq-card", aria_label="Installed definitions"):
             Block("h2", words="Installed definitions")
             Block("a", words="As JSON with a definition file", href=f"/api/v1/regions/{self.region.applid}/definitions")
             Block("span", words="; as a picture: ")
             Block("a", words="Topology", href=self.visit.href("regions", self.region.applid, "topology"))
         await self.visit.follow([self.region.applid], _nothing)
+
+    async def show_files(self) -> None:
+        """Show what was done with changed files."""
+        entries = list(enumerate(await self.visit.ask(lambda: list(self._taken_up()))))
+        self.files.show([_file_row(at, each) for at, each in reversed(entries)])
+
+    def _taken_up(self) -> Iterable[TakenUp]:
+        return self.visit.console.host.taken_up[self.region.applid]
 
     # -- the text ---------------------------------------------------------------------------------------------------
 
@@ -165,6 +186,12 @@ class _Definitions:
 
 async def _nothing() -> None:
     """Update nothing: this page changes only when a button is pressed."""
+
+
+def _file_row(at: int, entry: TakenUp) -> Row:
+    done: Cell = {"text": "refused", "tone": "bad"} if entry.refused else {"text": "taken up", "tone": "ok"}
+    lines: Cell = {"lines": entry.done.split("\n")}
+    return {"id": str(at), "cells": [day_and_time(entry.time_ns), entry.what, done, lines]}
 
 
 def _row(planned: PlannedInstall) -> Row:

@@ -1,0 +1,263 @@
+"""Take up changed files of a served region directory: ``tdq serve --watch``.
+
+====================================  ==============================================================================
+changed file                          is taken up
+====================================  ==============================================================================
+a definition file                     each new or changed definition is installed by itself, as CREATE would do it; a
+                                      queue keeps its records. What CREATE would refuse is refused. A definition that
+                                      was removed from the files remains installed.
+a Python module of the directory      all of its loaded modules are imported again, and ``register`` is called again
+a COBOL source or copybook            each program that it changes is compiled; the next task runs the new version
+``region.yaml``                       its definition files, handlers and layouts; other settings need a restart
+====================================  ==============================================================================
+
+A task that runs keeps the program with which it began. If a file has an error, everything that came from it before
+remains, and the next change of the file is the next try. Files are compared once a second by their time of change, size
+and number (inode), which costs little and works on every file system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from asyncio import to_thread
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+import structlog
+
+from tdqsim.cics import Region
+from tdqsim.cics.internals import core_of
+from tdqsim.cobol.handlers import COBOL
+from tdqsim.core.engine import EngineStopped
+from tdqsim.definitions import Resource
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile, load_region_file
+from tdqsim.errors import TdqError
+from tdqsim.job import importable
+from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.server.host import Host
+from tdqsim.server.taken_up import TakenUp
+
+__all__ = ["RegionWatch", "watch_regions"]
+
+LOOK_SECONDS: Final = 1.0
+"""The seconds between two looks at the files."""
+_KEPT: Final = 200
+"""The number of entries that are kept for the console."""
+_TAKEN_UP: Final = frozenset({"definitions", "handlers", "layouts", "directory"})
+"""The settings of region.yaml whose changes are taken up."""
+_Stamp = tuple[int, int, int]
+_log = structlog.get_logger("tdqsim.server")
+
+
+class RegionWatch:
+    """Watches the files of one region directory.
+
+    Args:
+        host: the served regions.
+        directory: the directory of the region.
+        region: the region, as it was made from the present files.
+
+    Raises:
+        DefinitionError: region.yaml has errors.
+    """
+
+    def __init__(self, host: Host, directory: Path, region: Region) -> None:
+        self._host, self._directory, self._region = host, directory, region
+        self._entries = host.taken_up[region.applid] = deque(maxlen=_KEPT)
+        self._count = 0
+        self._file = load_region_file(directory)
+        self._definitions = _by_name(self._file.load_definitions().resources)
+        self._stamps = self._stamped()
+
+    async def look(self) -> int:
+        """Look for changed files and take them up; return the number of new entries."""
+        stamps = await to_thread(self._stamped)
+        changed = {path for path in {*stamps, *self._stamps} if stamps.get(path) != self._stamps.get(path)}
+        self._stamps = stamps
+        if not changed:
+            return 0
+        count = self._count
+        if self._directory / REGION_FILE_NAME in changed:
+            await self._take_region_file()
+        if changed & {*self._definition_files(), self._directory / REGION_FILE_NAME}:
+            await self._take_definitions()
+        if any(path.suffix == ".py" for path in changed):
+            await self._host.ask(self._take_handlers)
+        if any(map(self._is_cobol, changed)):
+            await self._take_programs()
+        if changed & set(self._layout_files()):
+            await self._take_layouts()
+        return self._count - count
+
+    # -- the files ----------------------------------------------------------------------------------------------------
+
+    def _stamped(self) -> dict[Path, _Stamp]:
+        """The state of each watched file that exists."""
+        stamps = {}
+        for path in self._watched():
+            try:
+                state = path.stat()
+            except OSError:
+                continue
+            stamps[path] = state.st_mtime_ns, state.st_size, state.st_ino
+        return stamps
+
+    def _watched(self) -> Iterator[Path]:
+        yield self._directory / REGION_FILE_NAME
+        yield from self._definition_files()
+        yield from self._layout_files()
+        yield from self._directory.rglob("*.py")
+        yield from self._cobol_files()
+
+    def _definition_files(self) -> Iterator[Path]:
+        return (self._file.directory / path for path in self._file.definitions)
+
+    def _layout_files(self) -> Iterator[Path]:
+        return (self._file.directory / each.path for each in self._file.layouts.values() if each.path)
+
+    def _cobol_folders(self) -> list[Path]:
+        cobol = self._file.cobol
+        return [] if cobol is None else [self._file.directory / each for each in (*cobol.sources, *cobol.copybooks)]
+
+    def _cobol_files(self) -> Iterator[Path]:
+        return (path for folder in self._cobol_folders() for path in folder.rglob("*") if path.suffix != ".py")
+
+    def _is_cobol(self, path: Path) -> bool:
+        """Whether a file, which may have been deleted, is in a folder of COBOL sources or copybooks."""
+        return path.suffix != ".py" and any(folder in path.parents for folder in self._cobol_folders())
+
+    # -- taking up ----------------------------------------------------------------------------------------------------
+
+    def _note(self, what: str, done: str, *, refused: bool = False) -> None:
+        self._count += 1
+        self._entries.append(TakenUp(self._region.clock.time_ns(), what, done, refused))
+        log = _log.warning if refused else _log.info
+        log("change_refused" if refused else "change_taken_up", applid=self._region.applid, what=what, done=done)
+
+    async def _take_region_file(self) -> None:
+        try:
+            file = await to_thread(load_region_file, self._directory)
+        except TdqError as error:
+            self._note(REGION_FILE_NAME, str(error), refused=True)
+            return
+        before, self._file = self._file, file
+        names = [name for name in RegionFile.model_fields if getattr(before, name) != getattr(file, name)]
+        needs_restart = [name for name in names if name not in _TAKEN_UP]
+        if needs_restart:
+            done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
+            self._note(REGION_FILE_NAME, done, refused=True)
+        if before.layouts != file.layouts:
+            await self._take_layouts()
+        if before.handlers != file.handlers:
+            await self._host.ask(self._take_handlers)
+        self._stamps |= {path: stamp for path, stamp in self._stamped().items() if path not in self._stamps}
+
+    async def _take_layouts(self) -> None:
+        try:
+            self._host.layouts[self._region.applid] = await to_thread(queue_layouts, self._file)
+        except TdqError as error:
+            self._note("layouts", str(error), refused=True)
+        else:
+            self._note("layouts", "read again")
+
+    async def _take_definitions(self) -> None:
+        """Install each definition that is new or has changed since it was last installed."""
+        try:
+            new = _by_name((await to_thread(self._file.load_definitions)).resources)
+        except TdqError as error:
+            self._note("definitions", str(error), refused=True)
+            return
+        for name, resource in new.items():
+            old = self._definitions.get(name)
+            if old == resource:
+                continue
+            try:
+                await self._host.ask(partial(self._region.install, [resource]))
+            except TdqError as error:
+                self._note(resource.title, str(error), refused=True)
+            else:
+                self._definitions[name] = resource
+                self._note(resource.title, "installed" if old is None else "replaced")
+        for name in self._definitions.keys() - new.keys():
+            removed = self._definitions.pop(name)
+            self._note(removed.title, "is no longer in the files, and remains installed; DISCARD removes it")
+        self._host.engine.tell(partial(self._host.waits.all_changed, self._region))
+
+    def _take_handlers(self) -> None:
+        """Import the modules of the directory again; in the engine's thread."""
+        core, own = core_of(self._region), set(self._own_modules())
+        before = {name: sys.modules[name] for name in own}
+        handlers = {name: entry.handler for name, entry in core.transactions.items()}
+        with importable(self._directory):
+            for name, module in before.items():
+                _forget(name, module)
+            for name, entry in core.transactions.items():
+                if getattr(handlers[name], "__module__", None) in own:
+                    entry.handler = None
+            try:
+                self._region.load_handlers(*self._file.handlers)
+            except Exception as error:  # noqa: BLE001  (the register function of a module may raise anything)
+                for name in set(self._own_modules()) - before.keys():
+                    del sys.modules[name]
+                sys.modules.update(before)
+                for name, entry in core.transactions.items():
+                    entry.handler = handlers.get(name)
+                what = str(error) if isinstance(error, TdqError) else f"{type(error).__name__}: {error}"
+                self._note("handlers", what, refused=True)
+                return
+        lost = [name for name in handlers if handlers[name] is not None and core.transactions[name].handler is None]
+        without = f"; these transactions have no program now: {', '.join(lost)}" if lost else ""
+        self._note("handlers", f"imported again{without}")
+
+    def _own_modules(self) -> Iterator[str]:
+        """The names of the loaded modules whose files are in the directory."""
+        folder = self._directory.resolve()
+        for name, module in tuple(sys.modules.items()):
+            file = getattr(module, "__file__", None)
+            if file and folder in Path(file).resolve().parents:
+                yield name
+
+    async def _take_programs(self) -> None:
+        """Compile the changed COBOL programs in another thread, and let the next tasks run them."""
+        programs = COBOL.programs(self._region)
+        compiled = await to_thread(programs.compile_again)
+        for name, reason in compiled.errors.items():
+            self._note(f"program {name}", reason, refused=True)
+        for name in await self._host.ask(partial(programs.take, compiled.modules)):
+            self._note(f"program {name}", "the next task runs the new version")
+
+
+def _forget(name: str, module: ModuleType) -> None:
+    """Let the next import read the source of a module.
+
+    Its compiled file is deleted, because Python trusts one that is as old as the source to the second.
+    """
+    sys.modules.pop(name, None)
+    compiled = getattr(module, "__cached__", None)
+    if compiled:
+        with suppress(OSError):
+            Path(compiled).unlink(missing_ok=True)
+
+
+async def watch_regions(host: Host, regions: Mapping[str, Path]) -> None:
+    """Look for changed files of regions, by APPLID, until this is cancelled.
+
+    Raises:
+        DefinitionError: the files of a region have errors.
+    """
+    watches = [RegionWatch(host, directory, host.region(applid)) for applid, directory in regions.items()]
+    with suppress(EngineStopped):
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            for watch in watches:
+                await watch.look()
+
+
+def _by_name(resources: Iterable[Resource]) -> dict[tuple[str, str], Resource]:
+    return {(each.kind, each.resource_name): each for each in resources}
