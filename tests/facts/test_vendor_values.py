@@ -77,6 +77,7 @@ def test_what_a_region_has_when_nobody_says_otherwise():
 def test_defaults_of_options_and_of_a_terminal():
     assert {(row["command"], row["option"]): row["value"] for row in table("exec_defaults")} == {
         ("FORMATTIME", "DATESEP"): "/", ("FORMATTIME", "TIMESEP"): ":", ("SEND MAP", "CURSOR"): "-1",
+        **{("COLLECT STATISTICS", word): " " for word in ("TDQUEUE", "FILE", "PROGRAM", "TRANCLASS", "TRANSACTION")},
     }  # fmt: skip
     assert {(row["kind"], row["name"]): row["value"] for row in table("terminal")} == {
         ("assign", f"{which}SCRN{side}"): size
@@ -173,13 +174,46 @@ STATISTICS = {
         TQR_INSTALL_TIME A8 P8 installtime keep TQR_INSTALL_USERID B0 C8 installusrid keep TQRPNITM B8 F peak_items current
     """,
     "TQG": """
-        TQGLEN 00 H length keep TQGID 02 H 45 keep TQGDVERS 04 X 1 keep TQGACTGT 08 F ci_reads zero TQGACTPT 0C F ci_writes zero
-        TQGACTFT 10 F formatting_writes zero TQGACISZ 14 F ci_size keep TQGANCIS 18 F control_intervals keep
-        TQGANCIU 1C F cis_in_use keep TQGAMXCI 20 F peak_cis current TQGANOSP 24 F nospace zero TQGSNBFA 28 F buffers keep
-        TQGSTSTA 2C F strings keep TQGACTIO 30 F io_errors zero
+        TQGLEN 00 H length keep TQGID 02 H 45 keep TQGDVERS 04 X 1 keep TQGANBFA 08 F buffers keep TQGAMXIU 0C F 0 current
+        TQGATNAL 10 F 0 zero TQGAMXAL 14 F 0 current TQGATNWT 18 F 0 zero TQGAMXWT 1C F 0 current TQGACISZ 20 F ci_size keep
+        TQGANCIS 24 F control_intervals keep TQGAMXCI 28 F peak_cis current TQGANOSP 2C F nospace zero
+        TQGACTPT 30 F ci_writes zero TQGACTGT 34 F ci_reads zero TQGACTFT 38 F formatting_writes zero
+        TQGACTIO 3C F io_errors zero TQGSTSTA 40 F strings keep TQGSTNAL 44 F 0 zero TQGSMXAL 48 F 0 current
+        TQGSTNWT 4C F 0 zero TQGSMXWT 50 F 0 current TQGACNAL 54 F 0 keep TQGACNWT 58 F 0 keep TQGACNIU 5C F 0 keep
+        TQGSCNAL 60 F 0 keep TQGSCNWT 64 F 0 keep TQGACTCI 68 F cis_in_use keep
     """,
 }
 """Field, offset, kind, what it holds and what a reset does to it."""
+WITHOUT_OFFSETS = {
+    "XMG": "XMGID=10 XMGNUM=transactions XMGMXT=maxtasks XMGTAMXT=times_at_maxtasks XMGCAT=active XMGCQT=queued "
+    "XMGPAT=peak_active XMGPQT=peak_queued XMGTDT=delayed",
+    "XMR": "XMRID=11 XMRTI=name XMRPN=program XMRTCL=tranclass XMRPRTY=priority XMRRNAM=remotename XMRRSYS=remotesystem "
+    "XMRAC=attaches",
+    "XMC": "XMCID=12 XMCTCL=name XMCITD=transactions XMCMXT=maxactive XMCTH=purgethresh XMCTAT=attaches XMCAI=accepted "
+    "XMCPI=purged XMCTQ=delayed XMCPWQ=purged_waiting XMCCAT=active XMCPAT=peak_active XMCCQT=queued XMCPQT=peak_queued "
+    "XMCTAMA=times_at_maxactive XMCTAPT=times_at_purgethresh",
+    "TSG": "TSGID=48 TSGSTA5F=writes_main TSGNMG=reads_main TSGSTA7F=writes_auxiliary TSGNAG=reads_auxiliary "
+    "TSGQNUM=queues TSGQNUMH=peak_queues TSGQINH=longest TSGSTA3F=created",
+    "LDR": "LDRID=25 LDRPNAME=name LDRTU=uses",
+    "A17": "A17FNAM=name A17DSNAM=dsname A17DSRD=reads A17DSGU=update_reads A17DSBR=browses A17DSWRU=rewrites "
+    "A17DSWRA=adds A17DSDEL=deletes",
+    "DSG": "DSGCNT=tasks DSGPNT=peak_tasks DSGPRIAG=priority_aging",
+    "STG": "STGNC=intervals STGSMFW=writes STGINTR=interval_writes STGEODR=endofday_writes STGUSSR=unsolicited_writes "
+    "STGREQR=requested_writes STGRRTR=reset_writes",
+}
+
+
+@pytest.mark.parametrize("record", WITHOUT_OFFSETS)
+def test_fields_of_records_whose_layout_is_not_known(record):
+    rows = [row for row in table("statistics") if row["record"] == record]
+    assert " ".join(f"{row['field']}={row['origin']}" for row in rows) == WITHOUT_OFFSETS[record]
+    assert not any(row["offset"] for row in rows)
+
+
+def test_every_count_of_a_report_has_a_title():
+    titled = {row["field"] for row in table("statistics") if row["title"]}
+    counted = {row["field"] for row in table("statistics") if row["reset"] in ("zero", "current", "day")}
+    assert counted <= titled
 
 
 @pytest.mark.parametrize("record", STATISTICS)
@@ -222,7 +256,7 @@ def test_keywords_that_are_cvdas():
         "CREATE TDQUEUE": "LOG=LOGMESSAGE NOLOG=LOGMESSAGE", "SET UOW": "BACKOUT=UOWSTATE COMMIT=UOWSTATE FORCE=UOWSTATE",
         "SET TRANSACTION": "DISABLED=STATUS ENABLED=STATUS", "SET UOWLINK": "DELETE=ACTION",
         "SET TASK": "FORCEPURGE=PURGETYPE KILL=PURGETYPE PURGE=PURGETYPE",
-        "FORMATTIME": "RFC1123=STRINGFORMAT RFC3339=STRINGFORMAT",
+        "FORMATTIME": "RFC1123=STRINGFORMAT RFC3339=STRINGFORMAT", "SET STATISTICS": "ON=RECORDING OFF=RECORDING",
         "SET FILE": "OPEN=OPENSTATUS CLOSED=OPENSTATUS ENABLED=ENABLESTATUS DISABLED=ENABLESTATUS",
     }  # fmt: skip
     found: dict[str, list[str]] = {}

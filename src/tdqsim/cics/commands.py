@@ -20,8 +20,9 @@ from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
-from tdqsim.cics.spi import create, statistics
+from tdqsim.cics.spi import create
 from tdqsim.cics.spi import inquire_connection as connections
+from tdqsim.cics.spi import inquire_dispatcher as dispatcher
 from tdqsim.cics.spi import inquire_file as file_states
 from tdqsim.cics.spi import inquire_reqid as requests
 from tdqsim.cics.spi import inquire_system as system
@@ -33,6 +34,7 @@ from tdqsim.cics.spi import inquire_uow as units
 from tdqsim.cics.spi import inquire_uowenq as enqueues
 from tdqsim.cics.spi import inquire_uowlink as links
 from tdqsim.cics.spi import set as setting
+from tdqsim.cics.spi import statistics_commands as statistics
 from tdqsim.cics.terminal import commands as terminal
 from tdqsim.cics.terminal import conversation
 from tdqsim.cics.text import execute as text
@@ -150,10 +152,20 @@ class Task(TaskBase):
     discard_tdqueue = create.discard_tdqueue
     """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
     extract_statistics = statistics.extract_statistics
-    """Return the statistics of one queue, or the global statistics of transient data."""
+    """Return the statistics of one resource, or the global statistics of a type."""
+    collect_statistics = statistics.collect_statistics
+    """Return the statistics of one resource, or the global statistics of a type: EXTRACT STATISTICS in older words."""
     perform_statistics = statistics.perform_statistics
-    """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
+    """Write the statistics of some types now (PERFORM STATISTICS RECORD)."""
+    inquire_statistics = statistics.inquire_statistics
+    """Retrieve when statistics are written."""
+    set_statistics = statistics.set_statistics
+    """Change when statistics are written."""
 
+    inquire_dispatcher = dispatcher.inquire_dispatcher
+    """Retrieve information about the dispatcher."""
+    set_dispatcher = dispatcher.set_dispatcher
+    """Change how fast the priority of a ready task rises."""
     inquire_system = system.inquire_system
     """Retrieve information about the region."""
     set_system = system.set_system

@@ -120,9 +120,9 @@ class RegionCommands(RegionBase):
     discard_tdqueue = outside(Task.discard_tdqueue)
     """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
     extract_statistics = outside(Task.extract_statistics)
-    """Return the statistics of one queue, or the global statistics of transient data."""
+    """Return the statistics of one resource, or the global statistics of a type."""
     perform_statistics = outside(Task.perform_statistics)
-    """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE)."""
+    """Write the statistics of some types now (PERFORM STATISTICS RECORD)."""
     inquire_task = outside(Task.inquire_task)
     """Retrieve information about a task."""
     inquire_task_list = outside(Task.inquire_task_list)

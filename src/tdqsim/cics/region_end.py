@@ -86,6 +86,7 @@ def _end_tasks(region: RegionCore) -> None:
     for strand in region.survivors:
         region.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
     if not region.readonly:
+        region.statistics.end()
         restart.save_latches(region)
         region.ts.save()
         region.starts.save()
@@ -101,6 +102,7 @@ def let_go(region: RegionCore, *, clean: bool) -> None:
     """Release the store, the data sets and the threads, however far the region's start or end has come."""
     region.closed = True
     region.starts.stop_timers()
+    region.statistics.stop()
     mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
     region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
     try:

@@ -105,11 +105,14 @@ class Strand(Generic[T_co]):
         exception: the exception that ended it, or None.
         reported: whether the exception has been passed on: raised from :meth:`result`, or set by :meth:`cancel`.
         local: data that the owner keeps with the strand.
+        rank_ns: how much time before the moment at which it became ready the strand counts as ready; see
+            :meth:`Dispatcher.rank`.
 
     Only the dispatcher uses the other attributes:
         call: the function to run; None once it has begun.
         worker: the greenlet that runs it; None before it begins and after it ends.
         in_ready: whether it is in the dispatcher's queue of ready strands.
+        place_ns: the moment by which it is placed there; set only once strands have ranks.
         thrown: an exception to raise in the strand at its next turn, or None.
         value: the function's return value.
         since_ns: when its wait began.
@@ -118,7 +121,7 @@ class Strand(Generic[T_co]):
 
     __slots__ = (
         "_name", "abandon", "call", "deadline_ns", "dispatcher", "done", "end_queue", "exception", "in_ready", "local",
-        "number", "owner", "reported", "since_ns", "thrown", "value", "waiting_for", "worker",
+        "number", "owner", "place_ns", "rank_ns", "reported", "since_ns", "thrown", "value", "waiting_for", "worker",
     )  # fmt: skip
 
     def __init__(
@@ -141,12 +144,13 @@ class Strand(Generic[T_co]):
         self.exception: BaseException | None = None
         self.reported = False
         self.waiting_for: WaitQueue | None = None
-        self.since_ns = 0
+        self.since_ns = self.rank_ns = 0
         self.deadline_ns: int | None = None
         self.end_queue: WaitQueue | None = None
         self.value: Any = None
         self.worker: greenlet | None = None
         self.in_ready = False
+        self.place_ns: int
         self.thrown: BaseException | None = None
 
     def __repr__(self) -> str:

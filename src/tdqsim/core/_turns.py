@@ -7,8 +7,10 @@ their turns, one at a time, and end. The upper half adds waiting and time.
 from __future__ import annotations
 
 from _thread import get_ident
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable, Collection
+from operator import attrgetter
 from typing import Final
 
 from greenlet import GreenletExit, getcurrent, greenlet
@@ -21,6 +23,7 @@ from tdqsim.errors import WrongThread
 __all__ = ["Turns"]
 
 _IDLE_WORKERS_KEPT: Final = 64
+_PLACE: Final = attrgetter("place_ns")
 
 
 class Turns:
@@ -44,6 +47,7 @@ class Turns:
         self.ready: deque[Strand] = deque()
         self.chooser = None
         self._live: dict[int, Strand] = {}
+        self._ranked = False  # strands have ranks: the ready ones are kept in the order of their places
         self._agenda = agenda
         self.deadlines, self._rounds = agenda.deadlines, agenda.rounds
         self._idle_workers: list[greenlet] = []
@@ -80,8 +84,30 @@ class Turns:
         self.check_thread()
         if not strand.in_ready:
             if strand is not self.outside:
-                self.ready.append(strand)
+                self.add_ready(strand)
             strand.in_ready = True  # after the append: if interrupted between, it is appended twice, which is harmless
+
+    def add_ready(self, strand: Strand) -> None:
+        """Add a strand to the ready ones: behind the others, or at its place once strands have ranks."""
+        ready = self.ready
+        if self._ranked:
+            place = strand.place_ns = self._agenda.now() - strand.rank_ns
+            if ready and ready[-1].place_ns > place:
+                ready.insert(bisect_right(ready, place, key=_PLACE), strand)
+                return
+        ready.append(strand)
+
+    def rank(self, strand: Strand, rank_ns: int) -> None:
+        """Let a strand count as ready some time before it became ready; a negative time lets it count as ready later.
+
+        So a strand with a rank overtakes those that have become ready since. It does not change the order of those
+        ready already. The first call costs every later change to ready a little.
+        """
+        if not self._ranked:
+            self._ranked = True
+            for each in self.ready:
+                each.place_ns = self._agenda.now()
+        strand.rank_ns = rank_ns
 
     def _settle(self) -> None:
         """Run strands until none is ready, idle hooks included."""
@@ -228,7 +254,7 @@ class Turns:
         known = set(self.ready)
         for strand in self._live.values():
             if strand not in known and strand.worker not in running:
-                self.ready.append(strand)
+                self.add_ready(strand)
             strand.in_ready = strand.worker not in running or strand in known
         for strand in ended:
             if strand.abandon is not None:

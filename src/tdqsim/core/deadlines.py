@@ -46,6 +46,10 @@ class Agenda:
         """Add a strand or timer that is due at a moment, in nanoseconds since 1970 UTC."""
         heappush(self.deadlines, (deadline_ns, next(self._numbers), who))
 
+    def now(self) -> int:
+        """The present moment, in nanoseconds since 1970 UTC."""
+        return self._clock.time_ns()
+
     def next_ns(self) -> int | None:
         """The next moment at which something is due, or None."""
         self._drop_stale()

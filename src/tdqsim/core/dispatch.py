@@ -17,8 +17,9 @@ Switching between strands
     switches to the loop. :meth:`Dispatcher.step` and the ending of strands give single turns, without such switches.
 
 Order
-    Seed 0 runs strands in the order in which they became ready. Any other seed permutes the ready strands, and only
-    them. ``chooser`` replaces the seed by a decision from outside (schedule exploration).
+    Seed 0 runs strands in the order in which they became ready; a strand with a rank (:meth:`Dispatcher.rank`) counts
+    as ready earlier than it was. Any other seed permutes the ready strands, and only them, whatever their ranks.
+    ``chooser`` replaces the seed by a decision from outside (schedule exploration).
 
 Time
     Deadlines are moments on the shared clock. They are checked at every dispatch. When no strand is ready and one waits
@@ -134,7 +135,10 @@ class Dispatcher(Turns):
         try:
             strand.number = next(self._numbers)
             self._live[strand.number] = strand
-            self.ready.append(strand)
+            if self._ranked:
+                self.add_ready(strand)
+            else:
+                self.ready.append(strand)
             strand.in_ready = True
             return strand  # noqa: TRY300  (an interrupt may come at this line too)
         except BaseException as error:
@@ -271,7 +275,7 @@ class Dispatcher(Turns):
             self._guarded(self._settle)
         elif self.ready or self._rounds or always:
             if not strand.in_ready:
-                self.ready.append(strand)
+                self.add_ready(strand)
                 strand.in_ready = True
             self._switch_out(strand)
 

@@ -174,6 +174,8 @@ class TransactionAttributes(ResourceAttributes, total=False):
     """The action when the unit of work does not wait, or no longer: BACKOUT or COMMIT."""
     dtimout: int | Literal["NO", "no"]
     """The maximum wait of a task as mmss, or NO. See :attr:`dtimout_seconds`."""
+    spurge: Literal["YES", "yes", "NO", "no"]
+    """NO protects its tasks from DTIMOUT and from SET TASK PURGE."""
     restart: Literal["YES", "yes", "NO", "no"]
     """Whether DFHREST may restart the task after backout."""
     ressec: Literal["YES", "yes", "NO", "no"]
@@ -181,7 +183,7 @@ class TransactionAttributes(ResourceAttributes, total=False):
     cmdsec: Literal["YES", "yes", "NO", "no"]
     """Whether command security is checked; YES by default, as from CICS TS 6.2 on."""
     priority: int
-    """The priority, 0 to 255."""
+    """The priority, 0 to 255. Of two ready tasks the one with the higher priority runs first."""
     tranclass: str
     """The transaction class, which limits how many tasks run."""
     remotesystem: str
@@ -209,7 +211,6 @@ class TransactionAttributes(ResourceAttributes, total=False):
     rsl: str | int
     runaway: str | int
     shutdown: str | int
-    spurge: str | int
     storageclear: str | int
     subspace: str | int
     taskdatakey: str | int
@@ -244,6 +245,8 @@ class TerminalAttributes(ResourceAttributes, total=False):
     """The connection to the region that owns the terminal; empty for this region."""
     remotename: str
     """Its name in that region; by default its own name."""
+    termpriority: int
+    """Added to the priority of the transaction for tasks at this terminal, 0 to 255."""
     altprintcopy: str | int
     altprinter: str | int
     attachsec: str | int
@@ -266,7 +269,6 @@ class TerminalAttributes(ResourceAttributes, total=False):
     spoolprtrsl: str | int
     spoolprtto: str | int
     tasklimit: str | int
-    termpriority: str | int
     transaction: str | int
     typeterm: str | int
     usedfltuser: str | int

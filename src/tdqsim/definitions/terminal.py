@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar
 
-from tdqsim.definitions._fields import Name
+from tdqsim.definitions._fields import Name, Number
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
 __all__ = ["Terminal"]
@@ -19,6 +19,7 @@ class Terminal(Resource):
         userid: the user who is signed on by the definition itself (preset security); empty for the default user.
         remotesystem: the connection to the region that owns the terminal; empty for this region.
         remotename: its name in that region; by default its own name.
+        termpriority: added to the priority of the transaction for tasks at this terminal, 0 to 255.
     """
 
     kind: ClassVar[str] = "TERMINAL"
@@ -29,6 +30,7 @@ class Terminal(Resource):
     userid: Annotated[str, Name(8, "userid", blank=True)] = ""
     remotesystem: Annotated[str, Name(4, blank=True)] = ""
     remotename: Annotated[str, Name(4, "terminal", blank=True)] = ""
+    termpriority: Annotated[int, Number(0, 255)] = 0
 
     def conflicts(self) -> list[Conflict]:
         """REMOTENAME requires REMOTESYSTEM."""

@@ -35,7 +35,8 @@ class Transaction(Resource):
         restart: whether DFHREST may restart the task after backout.
         ressec: whether resource security is checked; YES by default, as from CICS TS 6.2 on.
         cmdsec: whether command security is checked; YES by default, as from CICS TS 6.2 on.
-        priority: the priority, 0 to 255.
+        priority: the priority, 0 to 255. Of two ready tasks the one with the higher priority runs first.
+        spurge: NO protects its tasks from DTIMOUT and from SET TASK PURGE.
         tranclass: the transaction class, which limits how many tasks run.
         remotesystem: the SYSID of the region that runs it; empty for this region.
         remotename: its name in that region.
@@ -51,6 +52,7 @@ class Transaction(Resource):
     waittime: Annotated[str, WaitTime()] = "00,00,00"
     action: Annotated[Literal["BACKOUT", "COMMIT"], Keyword()] = "BACKOUT"
     dtimout: Annotated[str, Dtimout()] = "NO"
+    spurge: YesNo = "YES"
     restart: YesNo = "NO"
     ressec: YesNo = "YES"
     cmdsec: YesNo = "YES"

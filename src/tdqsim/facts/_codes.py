@@ -252,6 +252,8 @@ class Cvda(IntEnum):
     UNENABLED = auto()
     RFC1123 = auto()
     RFC3339 = auto()
+    ON = auto()
+    OFF = auto()
     RUNNING = auto()
     DISPATCHABLE = auto()
     SUSPENDED = auto()

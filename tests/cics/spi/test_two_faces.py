@@ -119,7 +119,39 @@ CASES = [
     ("SET UOW", {"uow": b"\xff" * 16, "uowstate": "COMMIT"}, ()),
     ("EXTRACT STATISTICS", {"resid": "PAYQ", "tdqueue": True}, ("SET",)),
     ("EXTRACT STATISTICS", {"resid": "NOQ", "tdqueue": True}, ("SET",)),
+    *(
+        ("EXTRACT STATISTICS", {kind: True}, ("LASTRESET", "LASTRESETHRS", "LASTRESETMIN", "LASTRESETSEC"))
+        for kind in ("dispatcher", "stats", "transaction", "tsqueue")
+    ),
+    ("EXTRACT STATISTICS", {"resid": "PAYQ"}, ("LASTRESETABS",)),
+    ("EXTRACT STATISTICS", {"resid": "NOFILE", "file": True}, ("LASTRESETHRS",)),
+    ("EXTRACT STATISTICS", {"resid": "NOPROG", "program": True}, ("LASTRESETHRS",)),
+    ("EXTRACT STATISTICS", {"resid": "PAYCLASS", "tranclass": True}, ("LASTRESETABS",)),
+    ("COLLECT STATISTICS", {"tdqueue": "PAYQ"}, ("SET", "LASTRESET", "LASTRESETABS")),
+    ("COLLECT STATISTICS", {"tdqueue": "NOQ"}, ("SET",)),
+    ("COLLECT STATISTICS", {"transaction": "PAYP"}, ("LASTRESETHRS", "LASTRESETMIN", "LASTRESETSEC")),
+    ("COLLECT STATISTICS", {"tranclass": "PAYCLASS"}, ("LASTRESETHRS",)),
+    ("COLLECT STATISTICS", {"program": "NOPROG"}, ("LASTRESETHRS",)),
+    ("COLLECT STATISTICS", {"file": "NOFILE"}, ("LASTRESETHRS",)),
+    *(("COLLECT STATISTICS", {kind: True}, ("LASTRESETHRS",)) for kind in ("dispatcher", "stats", "tsqueue")),
     ("PERFORM STATISTICS", {"record": True, "tdqueue": True, "resetnow": True}, ()),
+    ("PERFORM STATISTICS", {"record": True, "all_": True}, ()),
+    *(
+        ("PERFORM STATISTICS", {"record": True, kind: True}, ())
+        for kind in ("dispatcher", "file", "program", "stats", "tranclass", "transaction", "tsqueue")
+    ),
+    ("INQUIRE STATISTICS", {}, tuple(INQUIRE_OPTIONS["STATISTICS"])),
+    (
+        "SET STATISTICS",
+        {"interval": 1500, "endofday": 170000, "recording": "ON", "recordnow": True, "resetnow": True},
+        (),
+    ),
+    ("SET STATISTICS", {"intervalhrs": 1, "intervalmins": 30, "intervalsecs": 5}, ()),
+    ("SET STATISTICS", {"endofdayhrs": 1, "endofdaymins": 30, "endofdaysecs": 5}, ()),
+    ("SET STATISTICS", {"interval": 20}, ()),
+    ("INQUIRE DISPATCHER", {}, ("PRTYAGING",)),
+    ("SET DISPATCHER", {"prtyaging": 500}, ()),
+    ("SET DISPATCHER", {"prtyaging": -1}, ()),
     ("SYNCPOINT", {}, ()),
     ("SYNCPOINT ROLLBACK", {}, ()),
     ("ENQ", {"resource": b"LOCK", "task": True, "nosuspend": True}, ()),

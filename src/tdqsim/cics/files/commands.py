@@ -109,6 +109,7 @@ def read_file(
     """
     wants_update = update or token is not None
     entry = _find(task, file, "UPDATE" if wants_update else "READ")
+    entry.requests["update_reads" if wants_update else "reads"] += 1
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
     place, key = find(entry, search)
     number = hold(task, entry, key, token=token is not None) if wants_update else 0
@@ -148,6 +149,7 @@ def write_file(
         Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
     """
     entry = _find(task, file, "ADD")
+    entry.requests["adds"] += 1
     return {"RIDFLD": add(task, entry, _cut(from_, length), ridfld)}
 
 
@@ -174,6 +176,7 @@ def rewrite_file(
         Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 30, 47, LENGERR 12, 14, DUPREC 150.
     """
     entry = _find(task, file, "UPDATE")
+    entry.requests["rewrites"] += 1
     replace(task, entry, _cut(from_, length), token)
 
 
@@ -208,6 +211,7 @@ def delete_file(
         Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ 20, 21, 22, 25, 26, 31, 42, 47, NOTFND 80.
     """
     entry = _find(task, file, "DELETE")
+    entry.requests["deletes"] += 1
     search = (
         None if ridfld is None else Search.of(entry, ridfld, keylength, generic=generic, gteq=False, numbers=rba or rrn)
     )
@@ -344,6 +348,7 @@ def readnext(
             with the record.
     """
     entry = _find(task, file, "BROWSE")
+    entry.requests["browses"] += 1
     place, key = move(entry, started(task, entry, reqid, 34), ridfld, forward=True)
     return fit(entry, place, key, length)
 
@@ -376,6 +381,7 @@ def readprev(
             with the record.
     """
     entry = _find(task, file, "BROWSE")
+    entry.requests["browses"] += 1
     browse = started(task, entry, reqid, 41)
     if browse.generic:
         raise Condition(Resp.INVREQ, 24, f"the browse of file {entry.name} began with a generic key")

@@ -48,10 +48,13 @@ class FileEntry:
         openstatus: OPEN or CLOSED; one that is CLOSED and ENABLED is opened by the first request.
         definition: the FILE definition whose data set has not been opened yet; until then ``data`` is an empty one.
         dsname: the name of its data set; empty if it is the name of the file.
+        requests: the requests since statistics were reset, by kind: reads, update_reads, browses, rewrites, adds and
+            deletes.
     """
 
     __slots__ = (
-        "data", "definition", "dsname", "enablestatus", "name", "openstatus", "operations", "recoverable", "view",
+        "data", "definition", "dsname", "enablestatus", "name", "openstatus", "operations", "recoverable", "requests",
+        "view",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +69,7 @@ class FileEntry:
         self.openstatus = "OPEN"
         self.definition: FileDefinition | None = None
         self.dsname = ""
+        self.requests = dict.fromkeys(("reads", "update_reads", "browses", "rewrites", "adds", "deletes"), 0)
 
 
 class Held(NamedTuple):

@@ -12,6 +12,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import check_subset
+from tdqsim.cics.kernel.priorities import task_priority
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
@@ -297,7 +298,7 @@ def _prinsysid(task: TaskBase) -> str:
 
 
 def _priority(task: TaskBase) -> int:
-    """PRIORITY of the transaction; those of terminal and user, which CICS adds for the task, are 0 here."""
+    """PRIORITY of the transaction."""
     entry = task._region.transactions.get(task.transid)
     return 1 if entry is None else int(entry.definition.priority)
 
@@ -328,7 +329,7 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "CWALENG": lambda _task: 0,
     "TWALENG": _twa_length,
     "TCTUALENG": _terminal(lambda _task: 0),
-    "TASKPRIORITY": _priority,
+    "TASKPRIORITY": task_priority,
     "TRANPRIORITY": _priority,
     **{word: _terminal(partial(_given, size)) for word, size in _SCREEN_SIZES.items()},
     **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},

@@ -38,7 +38,7 @@ from tdqsim.facts import LIMITS
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
-__all__ = ["Limits", "TransactionClass", "check_maxtasks", "define_class", "limits_of"]
+__all__ = ["ClassCounts", "Limits", "TransactionClass", "check_maxtasks", "define_class", "limits_of"]
 
 PURGED_BY_THRESHOLD: Final = "AKCC"
 _MXT_WAIT: Final = ("MXT", "XM_HELD")
@@ -73,6 +73,25 @@ class _Place:
         self.purged = False
 
 
+class ClassCounts:
+    """What statistics count of one transaction class, or of MXT, since the last reset.
+
+    Attributes:
+        attaches: the tasks that arrived.
+        delayed: those that were queued.
+        purged: those that ended with AKCC when they arrived.
+        purged_waiting: those that ended while they were queued.
+        times_full: how often the limit was reached.
+        peak_active, peak_queued: the most active and queued tasks.
+    """
+
+    __slots__ = ("attaches", "delayed", "peak_active", "peak_queued", "purged", "purged_waiting", "times_full")
+
+    def __init__(self, active: int = 0, queued: int = 0) -> None:
+        self.attaches = self.delayed = self.purged = self.purged_waiting = self.times_full = 0
+        self.peak_active, self.peak_queued = active, queued
+
+
 class TransactionClass:
     """A transaction class with its tasks; one without a name holds the tasks that have no class.
 
@@ -82,20 +101,26 @@ class TransactionClass:
         purgethresh: one more than the most queued tasks, 1 to 1000000; 0 for no limit.
         active: its active tasks.
         queued: the places of its queued tasks.
+        counts: what statistics count.
     """
 
-    __slots__ = ("_line", "active", "maxactive", "name", "purgethresh", "queued")
+    __slots__ = ("_line", "active", "counts", "maxactive", "name", "purgethresh", "queued")
 
     def __init__(self, name: str = "", maxactive: int | None = None, purgethresh: int = 0) -> None:
         self.name, self.maxactive, self.purgethresh = name, maxactive, purgethresh
         self.active: dict[TaskData, None] = {}
         self.queued: dict[TaskData, _Place] = {}
+        self.counts = ClassCounts()
         self._line: list[tuple[int, int, _Place]] = []  # may have places of tasks that are not queued any more
 
     def join(self, place: _Place) -> None:
         """Queue a task."""
         self.queued[place.task] = place
         heappush(self._line, (-place.priority, place.number, place))
+
+    def reset(self) -> None:
+        """Begin to count again."""
+        self.counts = ClassCounts(len(self.active), len(self.queued))
 
     def first(self) -> tuple[int, int, _Place] | None:
         """The place that is served first, after its order; None when the class is full or nobody waits."""
@@ -121,14 +146,18 @@ class Limits:
         maxtasks: MXT; 0 for no limit.
         active: the active tasks, each with its class.
         classes: the installed transaction classes by name.
+        held: the tasks that are queued because MXT was reached when they arrived.
+        counts: what statistics count of MXT.
     """
 
-    __slots__ = ("_no_class", "_numbers", "active", "classes", "maxtasks")
+    __slots__ = ("_no_class", "_numbers", "active", "classes", "counts", "held", "maxtasks")
 
     def __init__(self, region: RegionData, maxtasks: int = 0) -> None:
         self._no_class = TransactionClass()
         self._numbers = count()
         self.maxtasks = maxtasks
+        self.held: dict[TaskData, None] = {}
+        self.counts = ClassCounts()
         self.classes: dict[str, TransactionClass] = {}
         running = (task for task in region.tasks.values() if task._strand is not None)
         self.active: dict[TaskData, TransactionClass] = dict.fromkeys(running, self._no_class)
@@ -143,7 +172,8 @@ class Limits:
             self.admit()
             for place in known.surplus():
                 place.purged = True
-                known.queued.pop(place.task, None)
+                if known.queued.pop(place.task, None) is not None:
+                    known.counts.purged_waiting += 1
                 place.wakes.wake_one()
 
     def set_maxtasks(self, maxtasks: int) -> None:
@@ -154,6 +184,7 @@ class Limits:
     def arrive(self, task: TaskData, entry: TransactionEntry) -> None:
         """Admit a new task, or make it wait before its program begins."""
         of = self.classes.get(entry.definition.tranclass, self._no_class)
+        of.counts.attaches += 1
         full = of.maxactive is not None and len(of.active) >= of.maxactive
         if not full and (not self.maxtasks or len(self.active) < self.maxtasks):
             self._activate(task, of)
@@ -164,9 +195,20 @@ class Limits:
         assert work is not None, task
         if of.purgethresh and len(of.queued) >= of.purgethresh - 1:
             place.purged = True
+            of.counts.purged += 1
         else:
-            of.join(place)
+            self._queue(of, place, full=full)
         task._work = self._run_later, (of, place, (kind, name), *work)
+
+    def _queue(self, of: TransactionClass, place: _Place, *, full: bool) -> None:
+        of.join(place)
+        if full:
+            counts, queued = of.counts, len(of.queued)
+        else:
+            self.held[place.task] = None
+            counts, queued = self.counts, len(self.held)
+        counts.delayed += 1
+        counts.peak_queued = max(counts.peak_queued, queued)
 
     def _run_later(
         self,
@@ -211,13 +253,26 @@ class Limits:
     def _activate(self, task: TaskData, of: TransactionClass) -> None:
         of.active[task] = None
         self.active[task] = of
+        self.held.pop(task, None)
+        for counts, active, most in (
+            (of.counts, len(of.active), of.maxactive),
+            (self.counts, len(self.active), self.maxtasks),
+        ):
+            counts.peak_active = max(counts.peak_active, active)
+            counts.times_full += active == most
+
+    def reset(self) -> None:
+        """Begin to count tasks that MXT delays again."""
+        self.counts = ClassCounts(len(self.active), len(self.held))
 
     def left(self, task: TaskData) -> None:
         """Take a task that has ended, or could not begin, out of the lists, and admit others."""
         for of in (self._no_class, *self.classes.values()):
             of.active.pop(task, None)
-            of.queued.pop(task, None)
+            if of.queued.pop(task, None) is not None:
+                of.counts.purged_waiting += 1
         self.active.pop(task, None)
+        self.held.pop(task, None)
         self.admit()
 
 

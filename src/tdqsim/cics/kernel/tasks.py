@@ -14,6 +14,7 @@ from typing import Final, Generic, TypeVar
 
 from tdqsim.cics.kernel.authority import SYSTEM_TRANSID, is_attachable_by, is_supplied
 from tdqsim.cics.kernel.conditions import Abend
+from tdqsim.cics.kernel.priorities import task_priority, with_terminal
 from tdqsim.cics.kernel.security import check_user
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.handle import TaskHandle
@@ -22,10 +23,10 @@ from tdqsim.cics.model.queue import Latch
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
-from tdqsim.cics.model.transaction import TransactionEntry
+from tdqsim.cics.model.transaction import DEFAULT_PRIORITY, TransactionEntry
 from tdqsim.core.dispatch import Strand
 from tdqsim.errors import StoreError, UsageError
-from tdqsim.facts import table
+from tdqsim.facts import REGION_DEFAULTS, table
 
 __all__ = ["PURGED", "Tasks"]
 
@@ -36,6 +37,8 @@ PURGED: Final = "AEXY"
 
 _LAST: Final = next(int(row["value"]) for row in table("kernel") if row["name"] == "last_task_number")
 _OUTSIDE: Final = "TEST"
+_MS: Final = 1_000_000
+_NEVER_NS: Final = 2**80  # PRTYAGE 0: no task waits so long that its priority rises
 
 
 class Tasks(Generic[K]):
@@ -46,12 +49,16 @@ class Tasks(Generic[K]):
         unfinished: the tasks whose end an exception cut short. The next command outside a task, and the dispatcher when
             no task is ready, completes it; see :meth:`finish_ends`.
         spare: the task for the next command outside any task, if the last one has left nothing behind.
+        peak: the most tasks at a time since statistics were reset.
+        prtyaging: the milliseconds after which the priority of a ready task is one higher (PRTYAGE); 0 for never.
     """
 
     def __init__(self, region: RegionData, make: Callable[..., K]) -> None:
         self._region = region
         self._make = make
         self.known: dict[int, TaskData] = {}
+        self.peak = 0
+        self.prtyaging = int(REGION_DEFAULTS["prtyage"])
         self._last = 0
         self.spare: K | None = None
         self.unfinished: dict[TaskData, None] = {}
@@ -159,12 +166,15 @@ class Tasks(Generic[K]):
         task._strand = handle = TaskHandle(dispatcher, task, region, task._run, task, task.end)
         try:
             self.known[number] = task
+            entry.attaches += 1
+            if len(self.known) > self.peak:  # noqa: PLR1730  (max() costs a call)
+                self.peak = len(self.known)
+            if entry.ranks:
+                self._rank(handle, entry.priority)
             if region.limits is not None:
                 region.limits.arrive(task, entry)
             if facility is not None:
-                task._facility = facility
-                task.eib.eibtrmid = facility.name
-                facility.task = task
+                self._occupy(facility, task, handle, entry.priority)
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
             return dispatcher.begin(handle)
@@ -175,6 +185,28 @@ class Tasks(Generic[K]):
             if region.limits is not None:
                 region.limits.left(task)
             raise
+
+    def _occupy(self, facility: Facility, task: TaskData, strand: Strand, priority: int) -> None:
+        """Give a facility to a task, and the task the priority that the facility adds."""
+        task._facility = facility
+        task.eib.eibtrmid = facility.name
+        facility.task = task
+        together = with_terminal(self._region, priority, facility.name)
+        if together != priority:
+            self._rank(strand, together)
+
+    def _rank(self, strand: Strand, priority: int) -> None:
+        """Let the dispatcher prefer a task to those of lower priority that became ready less than PRTYAGE earlier."""
+        step = self.prtyaging * _MS if self.prtyaging else _NEVER_NS
+        self._region.dispatcher.rank(strand, (priority - DEFAULT_PRIORITY) * step)
+
+    def set_prtyaging(self, milliseconds: int) -> None:
+        """Change PRTYAGE; it applies to a task from the next time that it becomes ready."""
+        self.prtyaging = milliseconds
+        for task in self.known.values():
+            strand = task._strand
+            if strand is not None and strand.rank_ns:
+                self._rank(strand, task_priority(task))
 
     def purge(self, handle: Strand | TaskData, code: str = PURGED) -> bool:
         """End a task that waits, as an operator's purge does; False when it does not wait."""

@@ -10,7 +10,7 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.core.dispatch import Strand, TimedOut, WaitMark, WaitQueue
 from tdqsim.facts import Cvda
 
-__all__ = ["TIMED_OUT", "park", "wait"]
+__all__ = ["TIMED_OUT", "is_purgeable", "park", "wait"]
 
 T = TypeVar("T")
 
@@ -18,15 +18,24 @@ TIMED_OUT: Final = "AKCS"
 
 
 def wait(task: TaskData, attempt: Callable[[], T | WaitMark], queue: WaitQueue, kind: str, name: str) -> T:
-    """Wait inside a command, at most for DTIMOUT of the transaction; for the arguments see :func:`park`.
+    """Wait inside a command, for the arguments see :func:`park`; at most for DTIMOUT, if the task may be purged.
 
     Raises:
         Abend: AKCS: DTIMOUT is over; AEXY or the code of another purge: the task was purged.
     """
+    timeout_ns = task._dtimout_ns
+    if timeout_ns is not None and not is_purgeable(task):
+        timeout_ns = None
     try:
-        return park(task, attempt, queue, kind, name, task._dtimout_ns)
+        return park(task, attempt, queue, kind, name, timeout_ns)
     except TimedOut as error:
         raise Abend(TIMED_OUT, detail=f"{error}; DTIMOUT of transaction {task.transid} is over") from error
+
+
+def is_purgeable(task: TaskData) -> bool:
+    """Whether DTIMOUT and PURGE may end a task: its transaction does not have SPURGE(NO)."""
+    entry = task._region.transactions.get(task.transid)
+    return entry is None or entry.definition.spurge == "YES"
 
 
 def park(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Transaction
 
-__all__ = ["Handler", "ProgramTable", "TransactionEntry"]
+__all__ = ["DEFAULT_PRIORITY", "Handler", "ProgramTable", "TransactionEntry"]
+
+DEFAULT_PRIORITY: Final = 1
+"""PRIORITY of a transaction that does not say otherwise."""
 
 Handler = Callable[..., object]
 """A program: a function called with its task and further arguments."""
@@ -28,13 +31,16 @@ class TransactionEntry:
         definition: its definition; one with defaults if only a handler was registered.
         handler: the function registered for its id, or None.
         defined: whether a definition was installed.
-        name, remotesystem, enabled, program_name, dtimout_ns: copied from the definition, because each new task needs
-            them.
+        name, remotesystem, enabled, program_name, dtimout_ns, priority: copied from the definition, because each new
+            task needs them.
+        ranks: whether it has another priority than most transactions have.
+        attaches: how many of its tasks were attached since statistics were reset.
+        attaches_counted: those of them that the statistics of programs counted before their last reset.
     """
 
     __slots__ = (
-        "_programs", "defined", "definition", "dtimout_ns", "enabled", "handler", "name", "program_name",
-        "remotesystem",
+        "_programs", "attaches", "attaches_counted", "defined", "definition", "dtimout_ns", "enabled", "handler",
+        "name", "priority", "program_name", "ranks", "remotesystem",
     )  # fmt: skip
 
     def __init__(
@@ -47,6 +53,7 @@ class TransactionEntry:
     ) -> None:
         self._programs = programs
         self.handler = handler
+        self.attaches = self.attaches_counted = 0
         self.define(definition, defined=defined)
 
     def define(self, definition: Transaction, *, defined: bool = True) -> None:
@@ -56,6 +63,8 @@ class TransactionEntry:
         self.name, self.remotesystem = definition.name, definition.remotesystem
         self.program_name = definition.program
         self.enabled = definition.status == "ENABLED"
+        self.priority = definition.priority
+        self.ranks = self.priority != DEFAULT_PRIORITY
         seconds = definition.dtimout_seconds
         self.dtimout_ns = None if seconds is None else seconds * 10**9
 

@@ -40,6 +40,8 @@ def find_program(task: TaskBase, name: str) -> Program:
     if program is None:
         raise Condition(Resp.PGMIDERR, _NOT_DEFINED, f"program {name} is not defined")
     check_resource(task, XPPT, name, Access.READ)
+    known = name.rstrip(" \0").upper()
+    programs.uses[known] = programs.uses.get(known, 0) + 1
     return program
 
 

@@ -49,6 +49,7 @@ class Programs:
         finders: functions called in turn for a program that is not registered; each returns the program or None.
         definitions: the installed PROGRAM definitions by name; a program need not have one.
         exits: the programs at the exits of transient data, see :class:`~tdqsim.cics.queues.exits.Exits`.
+        uses: how often LINK, XCTL and HANDLE ABEND found each program since statistics were reset, by name.
     """
 
     def __init__(
@@ -63,6 +64,7 @@ class Programs:
         self.definitions: dict[str, InstalledProgram] = {}
         self._on_register = on_register
         self.exits = exits
+        self.uses: dict[str, int] = {}
 
     def register(self, name: str, program: Program) -> None:
         """Register a Python function as a program, for LINK, XCTL and transactions whose PROGRAM has this name.

@@ -28,6 +28,7 @@ from tdqsim.cics.spi.inquiry import (
     receivers,
 )
 from tdqsim.cics.spi.rows import FileInfo, FileOption
+from tdqsim.cics.spi.statistics_types import reset_file
 from tdqsim.facts import Cvda, Resp
 
 __all__ = [
@@ -155,6 +156,9 @@ def set_file(
     if openstatus == Cvda.OPEN and not task._region.files.open(entry):
         raise Condition(Resp.IOERR, 0, f"file {file}: data set {entry.dsname} is not known")
     if openstatus is not None:
+        if openstatus == Cvda.CLOSED and entry.openstatus == "OPEN":
+            task._region.statistics.unsolicited("FILE", entry.name)
+            reset_file(entry)
         entry.openstatus = Cvda(openstatus).name
         if entry.openstatus == "CLOSED" and entry.enablestatus == "ENABLED":
             entry.enablestatus = "UNENABLED"

@@ -18,6 +18,7 @@ from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.kernel.waiting import is_purgeable
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import facts_of
@@ -238,7 +239,7 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
 
     Raises:
         Condition: TASKIDERR 1; NOTAUTH 100; INVREQ 3: the CVDA is not allowed; INVREQ 5: the task belongs to the
-            calling Python program.
+            calling Python program, or PURGE is asked for and its transaction has SPURGE(NO).
     """
     region = issuer._region
     check_command(issuer, "TASK", Access.UPDATE)
@@ -247,6 +248,8 @@ def set_task(issuer: TaskBase, task: Fullword, *, purgetype: Purgetype, nohandle
         raise refusal(_SET, "not found", f"there is no task {task}")
     if to_cvda(purgetype) not in _PURGES:
         raise refusal(_SET, "bad cvda", f"PURGETYPE must be PURGE, FORCEPURGE or KILL, not {purgetype!r}")
+    if to_cvda(purgetype) is Cvda.PURGE and not is_purgeable(target):
+        raise refusal(_SET, "not purgeable", f"transaction {target.transid} of task {task} has SPURGE(NO)")
     strand = _purgeable(target, region)
     if not region.task_manager.purge(strand):
         _purge_later(region, strand)

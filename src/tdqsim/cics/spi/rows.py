@@ -10,12 +10,16 @@ from tdqsim.facts import Cvda
 __all__ = [
     "ConnectionInfo",
     "ConnectionOption",
+    "DispatcherInfo",
+    "DispatcherOption",
     "FileInfo",
     "FileOption",
     "ProgramInfo",
     "ProgramOption",
     "ReqidInfo",
     "ReqidOption",
+    "StatisticsInfo",
+    "StatisticsOption",
     "SystemInfo",
     "SystemOption",
     "TaskInfo",
@@ -105,6 +109,15 @@ SystemOption = Literal[
 ]  # fmt: skip
 TranclassOption = Literal[
     "ACTIVE", "active", "MAXACTIVE", "maxactive", "PURGETHRESH", "purgethresh", "QUEUED", "queued",
+]  # fmt: skip
+StatisticsOption = Literal[
+    "ENDOFDAY", "endofday", "ENDOFDAYHRS", "endofdayhrs", "ENDOFDAYMINS", "endofdaymins", "ENDOFDAYSECS",
+    "endofdaysecs", "INTERVAL", "interval", "INTERVALHRS", "intervalhrs", "INTERVALMINS", "intervalmins",
+    "INTERVALSECS", "intervalsecs", "NEXTTIME", "nexttime", "NEXTTIMEHRS", "nexttimehrs", "NEXTTIMEMINS",
+    "nexttimemins", "NEXTTIMESECS", "nexttimesecs", "RECORDING", "recording",
+]  # fmt: skip
+DispatcherOption = Literal[
+    "PRTYAGING", "prtyaging",
 ]  # fmt: skip
 
 
@@ -419,3 +432,39 @@ class TranclassInfo(Info):
     maxactive: int
     purgethresh: int
     queued: int
+
+
+class StatisticsInfo(Info):
+    """The result of one INQUIRE STATISTICS; its attributes are the requested options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["STATISTICS"]`` describes the options. ``as_dict()`` returns those
+    requested. The result is empty after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    endofday: int
+    endofdayhrs: int
+    endofdaymins: int
+    endofdaysecs: int
+    interval: int
+    intervalhrs: int
+    intervalmins: int
+    intervalsecs: int
+    nexttime: int
+    nexttimehrs: int
+    nexttimemins: int
+    nexttimesecs: int
+    recording: Literal[Cvda.OFF, Cvda.ON, Cvda.NOTAPPLIC]
+
+
+class DispatcherInfo(Info):
+    """The result of one INQUIRE DISPATCHER; its attributes are the requested options in lower case.
+
+    ``tdqsim.facts.INQUIRE_OPTIONS["DISPATCHER"]`` describes the options. ``as_dict()`` returns those
+    requested. The result is empty after a condition that was not raised (NOHANDLE).
+    """
+
+    __slots__ = ()
+
+    prtyaging: int

@@ -1,149 +1,84 @@
-"""Statistics of transient data: collecting, writing and resetting them.
+"""The statistics of a region: collecting, writing and resetting them.
 
-The commands count in plain attributes of the queues; this module reads them. At the end of an interval and at RESETNOW
-every count becomes 0 and every peak the current value; current values and definitions do not change. For a queue that
-is discarded, its counts are written as unsolicited statistics. Source: Transient data: resource statistics, global
-statistics (IBM Docs); the general reset rule.
+Statistics are written for five reasons, and reset by three of them:
+
+===============  =====================================================  ==========================
+reason           when                                                   counts are reset
+===============  =====================================================  ==========================
+INTERVAL         at the end of an interval, while RECORDING is ON       yes
+ENDOFDAY         at the end-of-day time; at a normal end of the region  yes, those of the day too
+REQUEST          PERFORM STATISTICS RECORD                              no
+REQUESTRESET     the same with RESETNOW                                 yes
+UNSOLICITED      a queue is discarded, a file is closed                 those of the resource
+===============  =====================================================  ==========================
+
+Intervals and the day pass with the clock of the region: no task waits for their ends, and the simulated clock does not
+jump there. After SET STATISTICS the intervals are counted from the end-of-day time, so that one ends with the day; the
+statistics of the day replace those of an interval that ends with it. After :meth:`Statistics.every` they are counted
+from that call, and the day does not end. A region to which neither has happened writes ENDOFDAY at its end only: a
+timer would make each of its commands slower.
+
+Source: Introduction to CICS statistics; Reset characteristics of statistics counters; SET STATISTICS (IBM Docs).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection as Group
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.authority import check_command, check_resource
-from tdqsim.cics.kernel.command import Flag, Name4OrNone, Opt, command
-from tdqsim.cics.kernel.security import XDCT, Access
-from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.queue import ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
+from tdqsim.cics.model.queue import TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.requests import queue_name, refusal
-from tdqsim.cics.spi.tdqueue_options import split_dsname
+from tdqsim.cics.spi.statistics_types import TYPES, queue_record, record_of, records_of, total_of
 from tdqsim.core.dispatch import Timer
 from tdqsim.errors import UsageError
-from tdqsim.facts import REGION_DEFAULTS, Cvda
+from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord
 
-__all__ = ["Collection", "Statistics", "extract_statistics", "global_record", "perform_statistics", "queue_record"]
+__all__ = ["Collection", "Reason", "Statistics"]
+
+Reason = Literal["INTERVAL", "ENDOFDAY", "REQUEST", "REQUESTRESET", "UNSOLICITED"]
 
 _COLLECTIONS_KEPT: Final = 256
 _NS: Final = 1_000_000_000
-
-_NOTHING: Final[dict[str, Any]] = {
-    "triggerlevel": 0, "recovery": "", "facility_type": "", "facility": "", "wait": "", "waitaction": "", "transid": "",
-    "triggers": 0, "cis_in_use": 0, "peak_cis": 0, "items": 0, "peak_items": 0, "remotesystem": "", "remotename": "",
-    "indirectname": "", "iotype": "", "ddname": "", "dsname": "", "member": "",
-}  # fmt: skip
-
-
-def _intra_values(queue: IntraTdQueue) -> dict[str, Any]:
-    return {
-        "triggerlevel": queue.triggerlevel,
-        "recovery": queue.recovstatus,
-        "facility_type": queue.atifacility,
-        "facility": "" if queue.atifacility == "FILE" else queue.facilityid,
-        "wait": queue.wait,
-        "waitaction": queue.waitaction if queue.wait == "YES" else "",
-        "transid": queue.transid,
-        "triggers": queue.triggers,
-        "cis_in_use": queue.cis,
-        "peak_cis": max(queue.peak_cis, queue.cis),
-        "items": queue.numitems,
-        "peak_items": queue.peak_items,
-    }
-
-
-def _extra_values(queue: ExtraTdQueue) -> dict[str, Any]:
-    definition = queue.definition
-    dsname, member = split_dsname(definition.dsname)
-    return {"iotype": definition.typefile, "ddname": definition.dd, "dsname": dsname, "member": member}
-
-
-def _type_values(queue: TdQueue) -> dict[str, Any]:
-    if isinstance(queue, IntraTdQueue):
-        return _intra_values(queue)
-    if isinstance(queue, ExtraTdQueue):
-        return _extra_values(queue)
-    if isinstance(queue, IndirectTdQueue):
-        return {"indirectname": queue.indirectname}
-    assert isinstance(queue, RemoteTdQueue)
-    return {"remotesystem": queue.remotesystem, "remotename": queue.remotename}
-
-
-def _record(record: str, values: dict[str, Any]) -> StatisticsRecord:
-    from tdqsim.cics.spi.statistics_records import StatisticsRecord  # noqa: PLC0415  (rarely needed)
-
-    return StatisticsRecord(record, values)
-
-
-def queue_record(queue: TdQueue) -> StatisticsRecord:
-    """The statistics of one queue (DFHTQRDS)."""
-    values: dict[str, Any] = {
-        "name": queue.name, "type": queue.type, "writes": queue.writes, "reads": queue.reads, "deletes": queue.deletes,
-    }  # fmt: skip
-    return _record("TQR", values | _NOTHING | _type_values(queue) | queue.signature._asdict())
-
-
-def global_record(region: RegionData) -> StatisticsRecord:
-    """The statistics of all queues (DFHTQGDS).
-
-    The simulator has no buffered data set, so the reads and writes of control intervals are always 0.
-    """
-    space = region.intra
-    values = {
-        "ci_reads": 0,
-        "ci_writes": 0,
-        "formatting_writes": space.formatted,
-        "ci_size": space.ci_size,
-        "control_intervals": space.control_intervals,
-        "cis_in_use": space.count(),
-        "peak_cis": space.peak,
-        "nospace": space.nospace,
-        "buffers": int(REGION_DEFAULTS["td_buffers"]),
-        "strings": int(REGION_DEFAULTS["td_strings"]),
-        "io_errors": 0,
-    }
-    return _record("TQG", values)
-
-
-def _reset(queue: TdQueue) -> None:
-    queue.writes = queue.reads = queue.deletes = 0
-    if isinstance(queue, IntraTdQueue):
-        queue.triggers = 0
-        queue.peak = queue.numitems
-        queue.peak_cis = queue.cis
+_MS: Final = 1_000_000
+_DAY_MS: Final = 86_400_000
+_RESETS: Final = ("INTERVAL", "ENDOFDAY", "REQUESTRESET")
 
 
 class Collection(NamedTuple):
     """The statistics written at one time, which CICS writes to SMF.
 
     Attributes:
-        reason: INTERVAL, REQUEST (PERFORM STATISTICS RECORD) or UNSOLICITED (a queue was discarded).
+        reason: see the module.
         abstime: the time, as an ABSTIME.
         queues: one record for each queue concerned.
-        total: the global record; None for UNSOLICITED.
+        total: the global record of queues; None if queues were not asked for.
+        records: the records of the other types, the global record of a type before those of its resources.
     """
 
-    reason: Literal["INTERVAL", "REQUEST", "UNSOLICITED"]
+    reason: Reason
     abstime: int
     queues: tuple[StatisticsRecord, ...]
     total: StatisticsRecord | None
+    records: tuple[StatisticsRecord, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """The statistics as values for JSON, with CVDAs by name."""
+        """The statistics as values for JSON, with CVDAs by name; ``record`` names the record of another type."""
         return {
             "reason": self.reason,
             "abstime": self.abstime,
-            "queues": [_plain(record) for record in self.queues],
-            "total": None if self.total is None else _plain(self.total),
+            "queues": [record.plain() for record in self.queues],
+            "total": None if self.total is None else self.total.plain(),
+            "records": [{"record": record.record, **record.plain()} for record in self.records],
         }
 
-
-def _plain(record: StatisticsRecord) -> dict[str, Any]:
-    return {name: value.name if isinstance(value, Cvda) else value for name, value in record.values.items()}
+    def of(self, record: str) -> tuple[StatisticsRecord, ...]:
+        """The records of another type by the letters of the record, such as ``XMR``."""
+        return tuple(each for each in self.records if each.record == record)
 
 
 class Statistics:
@@ -152,45 +87,95 @@ class Statistics:
     Attributes:
         collections: the statistics written, oldest first; the last 256 are kept.
         abends: how many tasks abended, by code.
+        recording: whether statistics are written at the end of each interval.
+        interval: the length of an interval, in seconds.
+        endofday: the end-of-day time, in seconds after midnight of the region's time zone.
+        reset_abstime: when counts were last reset, as an ABSTIME.
     """
 
     def __init__(self, region: RegionData) -> None:
         self._region = region
         self.collections: deque[Collection] = deque(maxlen=_COLLECTIONS_KEPT)
         self.abends: dict[str, int] = {}
-        self._interval_ns = 0
+        self.recording = REGION_DEFAULTS["statrcd"] == "ON"
+        self.interval: float = int(REGION_DEFAULTS["statint_seconds"])
+        self.endofday = int(REGION_DEFAULTS["stateod_seconds"])
+        self.reset_abstime = self._now()
+        self._written: dict[str, int] = {}
+        self._intervals = 0
+        self._begun_ns: int | None = None  # intervals are counted from here; None: from the end of the day
         self._timer: Timer | None = None
+
+    def _now(self) -> int:
+        return abstime(self._region.clock.time_ns(), self._region.zone)
+
+    # -- reading --------------------------------------------------------------------------------------------------
 
     def now(self) -> Collection:
         """The present statistics; nothing is written or reset."""
-        return self._collect("REQUEST")
+        return self._collect("REQUEST", TYPES)
 
-    def _collect(self, reason: Literal["INTERVAL", "REQUEST"]) -> Collection:
+    def _collect(self, reason: Reason, types: Group[str]) -> Collection:
         region = self._region
-        records = tuple(queue_record(queue) for queue in region.tdqueues.values())
-        return Collection(reason, abstime(region.clock.time_ns(), region.zone), records, global_record(region))
+        asked = "TDQUEUE" in types
+        queues = tuple(queue_record(queue) for queue in region.tdqueues.values() if asked)
+        total = total_of(region, "TDQUEUE") if asked else None
+        others = tuple(records_of(region, (kind for kind in TYPES if kind in types and kind != "TDQUEUE")))
+        return Collection(reason, self._now(), queues, total, others)
 
-    def record(self, reason: Literal["INTERVAL", "REQUEST"] = "REQUEST") -> Collection:
-        """Write the statistics of all queues."""
-        collection = self._collect(reason)
-        self.collections.append(collection)
+    def counts(self) -> dict[str, int]:
+        """The values of the statistics about statistics (DFHSTGDS)."""
+        written = self._written.get
+        return {
+            "intervals": self._intervals,
+            "writes": sum(self._written.values()),
+            "interval_writes": written("INTERVAL", 0),
+            "endofday_writes": written("ENDOFDAY", 0),
+            "unsolicited_writes": written("UNSOLICITED", 0),
+            "requested_writes": written("REQUEST", 0),
+            "reset_writes": written("REQUESTRESET", 0),
+        }
+
+    # -- writing and resetting ------------------------------------------------------------------------------------
+
+    def record(self, reason: Reason = "REQUEST", types: Group[str] = TYPES.keys()) -> Collection:
+        """Write the statistics of some types, and reset their counts if the reason says so."""
+        collection = self._collect(reason, types)
+        if reason in _RESETS:
+            self.reset(types)
+        if reason == "ENDOFDAY":
+            self._intervals = 0
+        self._intervals += reason == "INTERVAL"
+        self.written(collection)
         return collection
 
-    def reset(self) -> None:
-        """Set counts to 0 and peaks to the current value (RESETNOW)."""
-        for queue in self._region.tdqueues.values():
-            _reset(queue)
-        self._region.intra.reset()
+    def reset(self, types: Group[str] = TYPES.keys()) -> None:
+        """Set the counts of some types to 0 and their peaks to the current value (RESETNOW)."""
+        for kind in types:
+            TYPES[kind].reset(self._region)
+        self.reset_abstime = self._now()
+
+    def uncount(self) -> None:
+        """Begin to count the written statistics again."""
+        self._written.clear()
 
     def of_discarded(self, queue: TdQueue) -> Collection:
         """The unsolicited statistics of a queue that is about to be discarded; they are not written yet."""
-        region = self._region
-        return Collection("UNSOLICITED", abstime(region.clock.time_ns(), region.zone), (queue_record(queue),), None)
+        return Collection("UNSOLICITED", self._now(), (queue_record(queue),), None)
+
+    def unsolicited(self, kind: str, name: str) -> None:
+        """Write the statistics of one resource, because it is closed."""
+        record = record_of(self._region, kind, name)
+        if record is not None:
+            self.written(Collection("UNSOLICITED", self._now(), (), None, (record,)))
 
     def written(self, collection: Collection) -> None:
         """Write statistics, unless they were the last ones written."""
         if not self.collections or self.collections[-1] is not collection:
             self.collections.append(collection)
+            self._written[collection.reason] = self._written.get(collection.reason, 0) + 1
+
+    # -- time -----------------------------------------------------------------------------------------------------
 
     def every(self, seconds: float) -> None:
         """From now on write and reset statistics at intervals of the region's clock (STATRCD=ON, STATINT); 0 stops it.
@@ -202,76 +187,59 @@ class Statistics:
         """
         if seconds < 0:
             raise UsageError(f"a statistics interval of {seconds} seconds: allowed is 0 (none) or more")
+        self.stop()
+        self.recording = seconds > 0
+        if self.recording:
+            self.interval, self._begun_ns = seconds, self._region.clock.time_ns()
+            self._set_timer()
+
+    def keep(self, *, recording: bool, interval: int, endofday: int) -> None:
+        """Write statistics at the end of the day and, if they are recorded, at intervals counted from there.
+
+        Args:
+            recording: whether statistics are written at the end of each interval.
+            interval: the length of an interval, in seconds.
+            endofday: the end-of-day time, in seconds after midnight.
+        """
+        self.stop()
+        self.recording, self.interval, self.endofday, self._begun_ns = recording, interval, endofday, None
+        self._set_timer()
+
+    def stop(self) -> None:
+        """Stop the timer, without which nothing is written by itself."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        self._interval_ns = round(seconds * _NS)
-        if self._interval_ns:
-            self._set_timer(self._region.clock.time_ns() + self._interval_ns)
 
-    def _set_timer(self, moment_ns: int) -> None:
-        self._timer = self._region.dispatcher.call_at(moment_ns, lambda: self._end_interval(moment_ns), passive=True)
+    def next_ns(self) -> int:
+        """When statistics are next written and reset, in nanoseconds since 1970."""
+        day = self._end_of_day()
+        if self._begun_ns is not None:
+            return self._end_of_interval(self._begun_ns)
+        return min(day, self._end_of_interval(day)) if self.recording else day
 
-    def _end_interval(self, moment_ns: int) -> None:
-        self.record("INTERVAL")
-        self.reset()
-        behind = self._region.clock.time_ns() - moment_ns
-        passed = max(behind // self._interval_ns, 0) + 1  # a long jump of the clock ends one interval, not many
-        self._set_timer(moment_ns + passed * self._interval_ns)
+    def _end_of_day(self) -> int:
+        """The next moment at which the day ends."""
+        now = self._region.clock.time_ns()
+        passed = (abstime(now, self._region.zone) - self.endofday * 1000) % _DAY_MS
+        return (now // _MS + _DAY_MS - passed) * _MS
 
+    def _end_of_interval(self, begun: int) -> int:
+        """The next moment at which an interval ends; they are counted from ``begun``."""
+        now, length = self._region.clock.time_ns(), round(self.interval * _NS)
+        return begun + ((now - begun) // length + 1) * length
 
-@command("EXTRACT STATISTICS", "NOTAUTH NOTFND", {"SET": Opt("pointer", 0)}, resource="resid")
-def extract_statistics(
-    task: TaskBase,
-    resid: Name4OrNone = None,
-    *,
-    tdqueue: Flag = True,
-    nohandle: bool = False,
-) -> StatisticsRecord | None:
-    """Return the statistics of one queue, or the global statistics of transient data.
+    def _set_timer(self) -> None:
+        day = self._end_of_day()
+        self._timer = self._region.dispatcher.call_at(self.next_ns(), lambda: self._due(day), passive=True)
 
-    Args:
-        resid: the queue; None for the global record.
-        tdqueue: the resource type; TDQUEUE is the only one.
-        nohandle: return with the response in the EIB instead of raising.
+    def _due(self, day: int) -> None:
+        """Called at the end of an interval or day. A long jump of the clock ends one of them, not many."""
+        is_day = self._begun_ns is None and day <= self._region.clock.time_ns()
+        self.record("ENDOFDAY" if is_day else "INTERVAL")
+        self._set_timer()
 
-    Returns:
-        The record; its ``image`` returns the bytes that SET points to. None after a condition that was not raised.
-
-    Raises:
-        Condition: NOTFND 1: there is no such queue; NOTAUTH 100, 101.
-    """
-    if not tdqueue:
-        raise UsageError("EXTRACT STATISTICS: TDQUEUE is the only resource type that is simulated")
-    name = "" if resid is None else queue_name(resid)
-    check_command(task, "STATISTICS", Access.READ)
-    if not name:
-        return global_record(task._region)
-    queue = task._region.tdqueues.get(name)
-    if queue is None:
-        raise refusal("EXTRACT STATISTICS", "not found", f"there is no queue {name}")
-    check_resource(task, XDCT, name, Access.READ)
-    return queue_record(queue)
-
-
-@command("PERFORM STATISTICS", "NOTAUTH")
-def perform_statistics(
-    task: TaskBase, *, record: Flag = True, tdqueue: Flag = True, resetnow: Flag = False, nohandle: bool = False
-) -> None:
-    """Write the statistics of all queues now (PERFORM STATISTICS RECORD TDQUEUE).
-
-    Args:
-        record: the RECORD keyword.
-        tdqueue: the resource type; TDQUEUE is the only one.
-        resetnow: reset counts and peaks as well.
-        nohandle: return with the response in the EIB instead of raising.
-
-    Raises:
-        Condition: NOTAUTH 100.
-    """
-    if not (record and tdqueue):
-        raise UsageError("PERFORM STATISTICS: only RECORD and TDQUEUE are simulated, and both are required")
-    check_command(task, "STATISTICS", Access.UPDATE)
-    task._region.statistics.record()
-    if resetnow:
-        task._region.statistics.reset()
+    def end(self) -> None:
+        """Write the statistics of the day at a normal end of the region; the counts stay, for those who look later."""
+        self.stop()
+        self.written(self._collect("ENDOFDAY", TYPES))

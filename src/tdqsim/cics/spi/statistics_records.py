@@ -1,7 +1,8 @@
-"""The records of EXTRACT STATISTICS: named fields, and the bytes that a program maps.
+"""The records of statistics: named fields, and the bytes that a program maps.
 
-The layouts DFHTQRDS (one queue) and DFHTQGDS (all of them) are the table ``facts/statistics.tsv``. Values are plain
-Python; text is turned into bytes by the region's code page only when the bytes are asked for.
+The fields are in the table ``facts/statistics.tsv``. Those of one queue (DFHTQRDS) and of all queues (DFHTQGDS) have
+offsets, so these records have bytes; the layouts of the other records are not known. Values are plain Python; text is
+turned into bytes by the region's code page only when the bytes are asked for.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import pack_abstime
 from tdqsim.core.codepage import CodePage
-from tdqsim.facts import table
+from tdqsim.errors import UsageError
+from tdqsim.facts import Cvda, table
 
-__all__ = ["StatisticsRecord", "statistics_code"]
+__all__ = ["StatisticsRecord", "report_columns", "statistics_code"]
 
 _FULLWORD_MAXIMUM: Final = 2**31 - 1
 _BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}
@@ -23,10 +25,10 @@ _BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}
 
 class _RecordField(NamedTuple):
     name: str
-    offset: int
+    offset: int | None
     kind: str
     origin: str
-    reset: str
+    title: str
 
     @property
     def length(self) -> int:
@@ -36,7 +38,9 @@ class _RecordField(NamedTuple):
 @cache
 def _layout(record: str) -> tuple[_RecordField, ...]:
     return tuple(
-        _RecordField(row["field"], int(row["offset"], 16), row["kind"], row["origin"], row["reset"])
+        _RecordField(
+            row["field"], int(row["offset"], 16) if row["offset"] else None, row["kind"], row["origin"], row["title"]
+        )
         for row in table("statistics")
         if row["record"] == record
     )
@@ -52,8 +56,19 @@ def statistics_code(field: str, value: str) -> int:
     return _codes()[field, value]
 
 
+@cache
+def report_columns(record: str) -> Mapping[str, str]:
+    """The titles of the fields of a record in reports, by the plain name of the value."""
+    return {field.origin: field.title for field in _layout(record) if field.title and not field.origin.isdigit()}
+
+
+@cache
 def _record_length(record: str) -> int:
-    return max(field.offset + field.length for field in _layout(record))
+    ends = [field.offset + field.length for field in _layout(record) if field.offset is not None]
+    if not ends:
+        name = _layout(record)[0].name[:3]
+        raise UsageError(f"the layout of the statistics record {name} is not known: it has no bytes, only values")
+    return max(ends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +76,9 @@ class StatisticsRecord:
     """One statistics record.
 
     Attributes:
-        record: ``TQR`` for one queue, ``TQG`` for all.
-        values: the value of each field by its plain name: writes, reads, deletes, triggers, items, peak_items,
-            cis_in_use, peak_cis and the queue's attributes; in the global record ci_size, nospace and others.
+        record: the first letters of its fields: ``TQR`` for one queue, ``TQG`` for all, and those of the table.
+        values: the value of each field by its plain name: in TQR writes, reads, deletes, triggers, items, peak_items,
+            cis_in_use, peak_cis and the queue's attributes; in TQG ci_size, nospace and others.
     """
 
     record: str
@@ -91,16 +106,24 @@ class StatisticsRecord:
             yield field.name, self._value(field)
 
     def as_dict(self) -> dict[str, Any]:
-        """The values by plain name, for JSON."""
+        """The values by plain name, and what a command has added to them."""
         return dict(self.values)
+
+    def plain(self) -> dict[str, Any]:
+        """The values by plain name for JSON, with CVDAs by name."""
+        return {name: value.name if isinstance(value, Cvda) else value for name, value in self.values.items()}
 
     def image(self, page: CodePage) -> bytes:
         """The record as bytes: numbers in big-endian binary, text in the code page, padded with blanks.
 
         A count that exceeds a fullword is stored as the highest fullword.
+
+        Raises:
+            UsageError: the layout of this record is not known.
         """
         data = bytearray(_record_length(self.record))
         for field in _layout(self.record):
+            assert field.offset is not None, field
             data[field.offset : field.offset + field.length] = _bytes(field, self._value(field), page)
         return bytes(data)
 

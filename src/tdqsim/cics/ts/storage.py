@@ -153,9 +153,12 @@ class TemporaryStorage:
         models: the models by prefix, the longest prefix first.
         installed: the models of TSMODEL definitions, by the names of the definitions.
         waiting: the tasks that wait for a queue that another unit of work has changed.
+        written, gotten: the items written and read since statistics were reset: auxiliary, main.
+        created, peak: the queues created since then, and the most at a time.
     """
 
     def __init__(self, region: KeptRegion) -> None:
+        self.uncount()
         self._region = region
         self.queues: dict[str, TsQueue] = {}
         self.models: list[TsModel] = []
@@ -332,6 +335,26 @@ class TemporaryStorage:
         for key, _item in () if clean else metas(_WRITTEN_OUT):
             self._region.hardening.note(key, None)
 
+    # -- statistics ---------------------------------------------------------------------------------------------------
+
+    def uncount(self) -> None:
+        """Begin to count again."""
+        self.written, self.gotten = [0, 0], [0, 0]
+        self.created, self.peak = 0, 0
+
+    def counts(self) -> dict[str, int]:
+        """The values of the statistics of temporary storage (DFHTSGDS)."""
+        return {
+            "writes_main": self.written[True],
+            "reads_main": self.gotten[True],
+            "writes_auxiliary": self.written[False],
+            "reads_auxiliary": self.gotten[False],
+            "queues": len(self.queues),
+            "peak_queues": max(self.peak, len(self.queues)),
+            "longest": max((len(queue.items) for queue in self.queues.values()), default=0),
+            "created": self.created,
+        }
+
     # -- the commands -------------------------------------------------------------------------------------------------
 
     def write(self, name: str, data: bytes, *, main: bool = False) -> int:
@@ -357,8 +380,11 @@ class TemporaryStorage:
             queue = TsQueue(name, main=in_main, recoverable=model is not None and model.recovery)
             queue.items.append(data)
             self.queues[name] = queue
+            self.created += 1
+            self.peak = max(self.peak, len(self.queues))
         else:
             queue.items.append(data)
+        self.written[queue.main] += 1
         return len(queue.items)
 
     def rewrite(self, name: str, data: bytes, item: int) -> int:
@@ -375,6 +401,7 @@ class TemporaryStorage:
             if item <= change.count:
                 change.before.setdefault(item, queue.items[item - 1])
         queue.items[item - 1] = data
+        self.written[queue.main] += 1
         return item
 
     def read(self, name: str, item: int | None = None) -> tuple[bytes, int]:
@@ -390,6 +417,7 @@ class TemporaryStorage:
         number = queue.position + 1 if item is None else item
         self._check_item(queue, number)
         queue.position = number
+        self.gotten[queue.main] += 1
         return queue.items[number - 1], len(queue.items)
 
     def delete(self, name: str) -> None:
