@@ -118,6 +118,18 @@ def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path)
     found = json.loads(tdq("stats", "--store", pay / "store", "--json", "--all").out)
     assert found["total"]["ci_size"] == 4096
     assert len(found["queues"]) > 60
+    assert "applid" not in found
+
+
+def test_a_report_of_statistics(tdq: Tdq, pay: Path) -> None:
+    now = tdq("stats", pay, "--report").out.splitlines()
+    assert now[0].startswith("Requested Statistics Report  Collection Date-Time ")
+    assert now[0].endswith("Applid TDQREGN")
+    tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
+    kept = tdq("stats", "--store", pay / "store", "--report").out.splitlines()
+    assert kept[0].endswith("Applid TDQREGN")
+    queues = kept[kept.index("Transient data queue") :]
+    assert [line.split()[:3] for line in queues if line.startswith("  PAYQ ")] == [["PAYQ", "2", "2"]]
 
 
 def test_explain_says_why_a_trigger_does_not_fire(tdq: Tdq, pay: Path) -> None:

@@ -129,6 +129,15 @@ def test_looking_is_no_command(host, ask):
     assert dict(host.counts) == counted
 
 
+def test_statistics_of_all_types(ask):
+    ask("", "POST", "/queues/PAYQ/records", json={"text": "10.00"})
+    found = ask("", "GET", "/statistics")[1]
+    assert [queue["writes"] for queue in found["queues"] if queue["name"] == "PAYQ"] == [1]
+    records = {record["record"]: record for record in found["records"] if "name" not in record}
+    assert records["DSG"]["priority_aging"] == 1000
+    assert set(records) == {"STG", "XMG", "DSG", "TSG"}
+
+
 def test_the_policy_of_region_yaml_decides_what_a_user_sees_and_does(ask):
     assert ask("", "POST", "/queues/HIDE/records", json={"text": "secret"})[0] == 201
 

@@ -160,22 +160,30 @@ def ceci(
 def stats(
     place: Place,
     everything: Annotated[bool, typer.Option("--all", help="Also queues without any counts.")] = False,
+    report: Annotated[bool, typer.Option("--report", help="Show all types, as a report like that of DFHSTUP.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the statistics that the last `tdq run` on the store wrote at its end; otherwise the current ones."""
     statistics = None
+    applid = ""
     with place.served() as served:
         if served is not None:
-            statistics = cast("dict[str, Any]", served.statistics())
+            statistics, applid = cast("dict[str, Any]", served.statistics()), served.applid
     if statistics is None and place.store is not None:
         statistics = statistics_file.read(place.store)
+        applid = "" if statistics is None else statistics.pop("applid", "")
     if statistics is None:
         with looking_here(place) as looked:
-            statistics = looked.statistics.now().as_dict()
+            statistics, applid = looked.statistics.now().as_dict(), looked.applid
             say_unknown(unknown_outside(place, looked) - supplied(looked))
     queues = [queue for queue in statistics["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
         emit_json({**statistics, "queues": queues})
+        return
+    if report:
+        from tdqsim.cics.spi.statistics_report import statistics_report  # noqa: PLC0415  (needed with --report only)
+
+        emit(statistics_report({**statistics, "queues": queues}, applid).rstrip("\n"))
         return
     emit_table(("field", "value"), statistics["total"].items())
     emit_table(("name", "type", *_COUNTED), ([queue[name] for name in ("name", "type", *_COUNTED)] for queue in queues))

@@ -18,7 +18,7 @@ _NAME: Final = "statistics.json"
 
 def write(store: Path, region: Region) -> None:
     """Write the current statistics of the region."""
-    text = json.dumps(region.statistics.now().as_dict(), indent=1)
+    text = json.dumps({"applid": region.applid, **region.statistics.now().as_dict()}, indent=1)
     descriptor, temporary = mkstemp(
         prefix=f"{_NAME}.", dir=store
     )  # a random name, so that no other user can have put a link there

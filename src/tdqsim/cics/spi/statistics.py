@@ -76,6 +76,16 @@ class Collection(NamedTuple):
             "records": [{"record": record.record, **record.plain()} for record in self.records],
         }
 
+    def report(self, applid: str) -> str:
+        """The statistics as text, with the titles of DFHSTUP's reports.
+
+        Args:
+            applid: the APPLID of the region, for the heading.
+        """
+        from tdqsim.cics.spi.statistics_report import statistics_report  # noqa: PLC0415  (rarely needed)
+
+        return statistics_report(self.as_dict(), applid)
+
     def of(self, record: str) -> tuple[StatisticsRecord, ...]:
         """The records of another type by the letters of the record, such as ``XMR``."""
         return tuple(each for each in self.records if each.record == record)

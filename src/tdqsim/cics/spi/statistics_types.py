@@ -136,7 +136,7 @@ def _reset_queues(region: RegionData) -> None:
 
 
 def _tasks(region: RegionData) -> dict[str, Any]:
-    """All transactions. Without MXT the active tasks are those that INQUIRE TASK lists, with it those that it counts."""
+    """All transactions. With limits, those tasks are active that they count; else those that INQUIRE TASK lists."""
     limits: Limits | None = region.limits
     counts = ClassCounts() if limits is None else limits.counts
     active = len(region.tasks) if limits is None else len(limits.active)
