@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.definitions import define_tranclass
 from tdqsim.testing import StillClock
@@ -34,7 +36,7 @@ def section(lines, title):
 def test_the_sections_and_their_order():
     lines = report()
     assert lines[0] == "Requested Statistics Report  Collection Date-Time 01/01/2026-12:00:00  Applid PAYREGN"
-    titles = [before for before, line in zip(lines, lines[1:], strict=False) if line and not line.strip("_")]
+    titles = [before for before, line in pairwise(lines) if line and not line.strip("_")]
     assert titles == [
         "Statistics domain", "Transaction manager", "Transaction class", "Dispatcher", "Temporary storage",
         "Transient data", "Transaction", "Program", "Transient data queue",
