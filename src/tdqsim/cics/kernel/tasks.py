@@ -169,12 +169,10 @@ class Tasks(Generic[K]):
             entry.attaches += 1
             if len(self.known) > self.peak:  # noqa: PLR1730  (max() costs a call)
                 self.peak = len(self.known)
-            if entry.ranks:
-                self._rank(handle, entry.priority)
             if region.limits is not None:
                 region.limits.arrive(task, entry)
-            if facility is not None:
-                self._occupy(facility, task, handle, entry.priority)
+            if entry.ranks or facility is not None:
+                self._prefer(task, handle, entry.priority, facility)
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
             return dispatcher.begin(handle)
@@ -186,14 +184,15 @@ class Tasks(Generic[K]):
                 region.limits.left(task)
             raise
 
-    def _occupy(self, facility: Facility, task: TaskData, strand: Strand, priority: int) -> None:
-        """Give a facility to a task, and the task the priority that the facility adds."""
-        task._facility = facility
-        task.eib.eibtrmid = facility.name
-        facility.task = task
-        together = with_terminal(self._region, priority, facility.name)
-        if together != priority:
-            self._rank(strand, together)
+    def _prefer(self, task: TaskData, strand: Strand, priority: int, facility: Facility | None) -> None:
+        """Give a task its priority and its facility, which may add to the priority."""
+        if facility is not None:
+            task._facility = facility
+            task.eib.eibtrmid = facility.name
+            facility.task = task
+            priority = with_terminal(self._region, priority, facility.name)
+        if priority != DEFAULT_PRIORITY:
+            self._rank(strand, priority)
 
     def _rank(self, strand: Strand, priority: int) -> None:
         """Let the dispatcher prefer a task to those of lower priority that became ready less than PRTYAGE earlier."""
