@@ -38,6 +38,7 @@ UNNAMED = bytes(8)
 LONG = f"X'{'00' * 40}'"
 """A literal that is longer than a line."""
 ROOM = 40
+SIZED = ("LENGTH", "FLENGTH")
 EIB = (("EIBFN", 2), ("EIBRCODE", 6), ("EIBRSRCE", 8), ("EIBRESP", 4), ("EIBRESP2", 4))
 HEAD = 4 + 24 + 8
 PAGE = "latin-1"
@@ -57,13 +58,15 @@ class Receiver:
 
     @property
     def first(self) -> bytes:
-        """What it holds before the command."""
-        return ROOM.to_bytes(self.size, "big") if self.word in ("LENGTH", "FLENGTH") else bytes(self.size)
+        """What it holds before the command; a packed zero has a sign."""
+        if self.kind == "abstime":
+            return bytes([*bytes(self.size - 1), 0x0C])
+        return ROOM.to_bytes(self.size, "big") if self.word in SIZED else bytes(self.size)
 
     @property
     def declared(self) -> str:
         picture = PICTURES.get(self.kind, f"PIC X({self.size})")
-        value = "" if self.kind == "pointer" else f" VALUE {ROOM if any(self.first) else self.nothing}"
+        value = "" if self.kind == "pointer" else f" VALUE {ROOM if self.word in SIZED else self.nothing}"
         return f"          03 {self.name} {picture}{value}."
 
     @property

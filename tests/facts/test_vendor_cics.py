@@ -433,7 +433,7 @@ def test_where_messages_of_cics_go():
     for row in table("kernel_messages"):
         found.setdefault(row["destination"], set()).add(row["id"])
     assert found == {
-        "CSCS": {"DFHXS1111"},
+        "CSCS": {"DFHXS1111", "DFHXS1201", "DFHXS1206"},
         "CSMT": {
             "DFHAC2003", "DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016",
             "DFHCR4300", "DFHCR4301", "DFHCR4310",
@@ -452,13 +452,15 @@ def test_where_messages_of_cics_go():
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
         "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
         "DFHAC2014": {"transid", "sysid"}, "DFHCR4300": of_a_request, "DFHCR4301": of_a_request, "DFHCR4310": of_a_request,
-        "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2033": {"transid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},
+        "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2033": {"transid"},
+        "DFHXS1201": {"transid", "userid"}, "DFHXS1206": {"transid", "userid", "invalid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},
         "DFHTD1278": {"queue", "userid"}, "DFHTD0401": of_a_queue, "DFHTD0402": of_a_queue, "DFHTD0403": of_a_queue,
     }  # fmt: skip
     says = {"DFHTD0401": "deleted", "DFHTD0402": "added", "DFHTD0403": "replaced", "DFHTD1278": "not installed",
             "DFHTD0340": "remote", "DFHTD0183": "trigger level", "DFHAC2001": "not recognized", "DFHAC2008": "disabled",
             "DFHAC2232": "committed", "DFHAC2233": "backed out", "DFHAC2231": "shunted", "DFHAC2236": "backed out",
             "DFHAC2003": "Security violation", "DFHXS1111": "Security violation by user",
+            "DFHAC2033": "not authorized", "DFHXS1201": "invalid", "DFHXS1206": "verified",
             "DFHTD0240": "No space", "DFHAC2016": "not available"}  # fmt: skip
     assert {name: word for name, word in says.items() if word in texts[name]} == says
     for name, code in (("DFHAC2231", "ASP1"), ("DFHAC2232", "ASPO"), ("DFHAC2233", "ASPP")):

@@ -21,6 +21,8 @@ from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.spi import create
+from tdqsim.cics.security import query
+from tdqsim.cics.security import signon as passwords
 from tdqsim.cics.spi import inquire_connection as connections
 from tdqsim.cics.spi import inquire_dispatcher as dispatcher
 from tdqsim.cics.spi import inquire_file as file_states
@@ -166,6 +168,17 @@ class Task(TaskBase):
     """Retrieve information about the dispatcher."""
     set_dispatcher = dispatcher.set_dispatcher
     """Change how fast the priority of a ready task rises."""
+    query_security = query.query_security
+    """Ask which access a user has to a resource."""
+    verify_password = passwords.verify_password
+    """Check that a password is that of a user."""
+    verify_phrase = passwords.verify_phrase
+    """Check that a password phrase is that of a user; one of up to 8 characters is checked as a password."""
+    signon = passwords.signon
+    """Sign a user on at the terminal of the task."""
+    signoff = passwords.signoff
+    """Sign off the user of the task's terminal; further tasks there have the default user."""
+
     inquire_system = system.inquire_system
     """Retrieve information about the region."""
     set_system = system.set_system

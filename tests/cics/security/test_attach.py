@@ -170,3 +170,20 @@ def test_a_routed_transaction_is_checked_in_the_region_that_runs_it(tmp_path):
         here.screens.type("T002", "PAY1")
         here.run()
     assert ran == ["ANN"]
+
+
+@pytest.mark.rule("SIGNOFF-ROUTED")
+def test_a_routed_task_cannot_change_the_user_of_its_terminal(tmp_path):
+    near = [
+        define_terminal(name="T001"),
+        define_transaction(name="PAY1", remotesystem="CICB"),
+        define_connection(name="CICB", netname="B"),
+    ]
+    far = [*LOGS, define_transaction(name="PAY1"), define_connection(name="CICA", netname="A", attachsec="IDENTIFY")]
+    with Sysplex() as plex:
+        here = plex.region(near, applid="A", sysid="CICA", supplied_queues=False)
+        other = plex.region(far, applid="B", sysid="CICB", supplied_queues=False)
+        other.register("PAY1", lambda task: expect_rule("SIGNOFF-ROUTED", task.signoff))
+        handle = here.screens.type("T001", "PAY1")
+        here.run()
+        handle.result()

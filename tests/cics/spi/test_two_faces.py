@@ -36,6 +36,8 @@ NEEDS_TERMINAL = frozenset(
     """.split()  # noqa: SIM905  (a list of words to be read as one)
 )
 
+VERIFIED = ("CHANGETIME", "DAYSLEFT", "ESMREASON", "ESMRESP", "EXPIRYTIME", "INVALIDCOUNT", "LASTUSETIME")
+
 # (command, what is given by parameter, words of receivers)
 CASES = [
     ("WRITEQ TD", {"queue": "PAYQ", "from_": b"abc", "length": 2}, ()),
@@ -79,6 +81,17 @@ CASES = [
             (f"INQUIRE {resource} END", {}, ()),
         )
     ),
+    (
+        "QUERY SECURITY",
+        {"resid": "PAYQ", "restype": "TDQUEUE", "logmessage": "NOLOG", "userid": "BOB"},
+        ("READ", "UPDATE", "CONTROL", "ALTER"),
+    ),
+    ("QUERY SECURITY", {"resid": "PAYQ", "resclass": "DCICSDCT", "residlength": 4}, ("READ",)),
+    ("QUERY SECURITY", {"resid": "NONE", "restype": "FILE", "logmessage": "LOG"}, ("READ",)),
+    ("VERIFY PASSWORD", {"password": "SECRET", "userid": "BOB"}, VERIFIED),
+    ("VERIFY PHRASE", {"phrase": "A LONG PHRASE", "phraselen": 13, "userid": "BOB"}, VERIFIED),
+    ("SIGNON", {"userid": "BOB", "password": "SECRET"}, ("ESMREASON", "ESMRESP")),
+    ("SIGNOFF", {}, ()),
     ("INQUIRE SYSTEM", {}, ("MAXTASKS",)),
     ("SET SYSTEM", {"maxtasks": 20}, ()),
     ("SET SYSTEM", {"maxtasks": 5}, ()),
