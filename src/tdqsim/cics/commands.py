@@ -20,9 +20,9 @@ from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs import commands as programs
 from tdqsim.cics.programs import containers, diagnostics
 from tdqsim.cics.queues import td, td_bulk
-from tdqsim.cics.spi import create
 from tdqsim.cics.security import query
 from tdqsim.cics.security import signon as passwords
+from tdqsim.cics.spi import create
 from tdqsim.cics.spi import inquire_connection as connections
 from tdqsim.cics.spi import inquire_dispatcher as dispatcher
 from tdqsim.cics.spi import inquire_file as file_states
