@@ -1,6 +1,8 @@
-"""One side of the race against Cobrix: a session of its own, warm rounds, then the medians of three, as JSON.
+"""The race against Cobrix: each side is a process with a session of its own, and both take turns.
 
-``python -m tests.bench._race cobrix|qsam FOLDER`` where FOLDER has what :func:`prepare` made. With ``cobrix`` the jar is that of TDQ_COBRIX_JAR.
+``python -m tests.bench._race FOLDER [WORK ...]`` runs the works named (all of them by default) on the files that
+:func:`prepare` made in FOLDER, or makes them first, and prints both sides' processor seconds. The jar of Cobrix is that
+of TDQ_COBRIX_JAR.
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.layouts import parse_copybook
 from tests.bench._tree import cpu_seconds
 
-WARM, MEASURED = 3, 3
+WARM, MEASURED = 4, 5
 TEN = """
        01  R.
            05  ID        PIC 9(8).
@@ -197,30 +199,85 @@ def work(side: str, spark: Any, folder: Path) -> dict[str, Callable[[], object]]
     }
 
 
-def race(side: str, folder: Path, warm: int = WARM) -> dict[str, Any]:
-    """What the side makes of the files, and the medians of each work: processor seconds of the whole tree, and seconds."""
+def serve(side: str, folder: Path) -> None:
+    """Be one side: do each work that a line of the input names, and print its processor seconds as JSON.
+
+    The first line printed has the names of all works, and what this side makes of the files.
+    """
     if side == "cobrix":
         from pyspark.sql import SparkSession
 
         builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        builder = builder.config("spark.ui.showConsoleProgress", "false")
         spark = builder.config("spark.jars", os.environ["TDQ_COBRIX_JAR"]).getOrCreate()
+        spark.sparkContext.setLogLevel("ERROR")
     else:
         from tdqsim.pipeline.session import session
 
         spark = session(master="local[2]")
-    found: dict[str, Any] = {"answers": answers(reader(side, spark, folder))}
-    for name, act in work(side, spark, folder).items():
-        took = []
-        for _ in range(warm + MEASURED):
-            cpu, begun = cpu_seconds(os.getpid()), time.perf_counter()
-            act()
-            took.append((cpu_seconds(os.getpid()) - cpu, time.perf_counter() - begun))
-        cpu, seconds = (statistics.median(each) for each in zip(*took[warm:], strict=True))
-        found[name] = {"cpu": cpu, "seconds": seconds}
-        print(name, found[name], file=sys.stderr, flush=True)
+    works = work(side, spark, folder)
+    print(json.dumps({"answers": answers(reader(side, spark, folder)), "works": list(works)}), flush=True)
+    for line in sys.stdin:
+        before = cpu_seconds(os.getpid())
+        works[line.strip()]()
+        print(json.dumps(cpu_seconds(os.getpid()) - before), flush=True)
     spark.stop()
+
+
+class Side:
+    """A process that is one side of the race."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        command = [sys.executable, "-m", "tests.bench._race", "--serve", name, str(folder)]
+        root = Path(__file__).resolve().parents[2]
+        self.process = subprocess.Popen(
+            command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+        )
+        first = json.loads(self._line())
+        self.answers: dict[str, list[str]] = first["answers"]
+        self.works: list[str] = first["works"]
+
+    def _line(self) -> str:
+        assert self.process.stdout is not None
+        return next(line for line in self.process.stdout if line.startswith(("{", "[")) or line[0].isdigit())
+
+    def seconds(self, name: str) -> float:
+        """Do a work; the processor seconds of the process and all that it started."""
+        assert self.process.stdin is not None
+        print(name, file=self.process.stdin, flush=True)
+        return float(self._line())
+
+    def close(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def race(folder: Path, names: Sequence[str] = (), *, warm: int = WARM) -> dict[str, tuple[float, float]]:
+    """The processor seconds of Cobrix and of ours for each work: medians of rounds in which both took turns."""
+    sides = [Side("cobrix", folder), Side("qsam", folder)]
+    try:
+        assert sides[0].answers == sides[1].answers
+        found = {}
+        for name in names or sides[1].works:
+            rounds = []
+            for number in range(warm + MEASURED):
+                order = sides if number % 2 else sides[::-1]
+                took = {id(side): side.seconds(name) for side in order}
+                rounds.append([took[id(side)] for side in sides])
+            theirs, ours = (statistics.median(each) for each in zip(*rounds[warm:], strict=True))
+            found[name] = theirs, ours
+            print(f"{name:<28} {theirs:6.2f} {ours:6.2f} {theirs / ours:6.2f}", file=sys.stderr, flush=True)
+    finally:
+        for side in sides:
+            side.close()
     return found
 
 
 if __name__ == "__main__":
-    print(json.dumps(race(sys.argv[1], Path(sys.argv[2]))))
+    if sys.argv[1] == "--serve":
+        serve(sys.argv[2], Path(sys.argv[3]))
+    else:
+        if not (Path(sys.argv[1]) / "corrupt.ps").exists():
+            prepare(Path(sys.argv[1]), 200)
+        race(Path(sys.argv[1]), sys.argv[2:])

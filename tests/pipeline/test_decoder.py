@@ -16,7 +16,6 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import parse_copybook
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.redefines import SegmentedDecoder
 from tdqsim.pipeline.shape import Shape
 from tests.layouts.strategies import copybooks
 
@@ -279,13 +278,9 @@ def test_segments_with_tables_are_decoded_apart():
     layout = layout_of(MOVING[0])
     records = [record.encode("cp037") for record in ("12aabb123", "2198742", "10789", "2212345607")]
     lengths = np.array([len(record) for record in records], np.int64)
-    segments = {("A",): "1".__eq__, ("B",): "2".__eq__}
-    decoder = SegmentedDecoder(layout, Shape(), None, "null", segments)
-    batch = decoder.decode(
-        np.frombuffer(b"".join(records), np.uint8),
-        np.cumsum(lengths) - lengths,
-        lengths,
-        np.array(list("1212"), object),
+    first = np.array([True, False, True, False])
+    batch = RecordDecoder(layout).decode(
+        b"".join(records), np.cumsum(lengths) - lengths, lengths, {("A",): first, ("B",): ~first}
     )
     assert batch.to_pylist() == [
         {"K": 1, "A": {"N": 2, "T": ["aa", "bb"], "X": 123}, "B": None},

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -35,49 +36,126 @@ from tdqsim.pipeline._corrupt import Corrupt
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
-__all__ = ["Pass", "TableLevel", "counter_key", "counts_in", "digits_text", "windows"]
+__all__ = ["Pass", "Path", "TableLevel", "counter_key", "counts_in", "digits_text", "gathered"]
 
 INT64 = np.iinfo(np.int64)
-WORDS = (2, 4, 8)
 LOW_WORD = 0xFFFFFFFFFFFFFFFF
-CounterKey = tuple[tuple[str, ...], tuple[int, int], tuple[tuple[str, int], ...]]
+Path = tuple[str, ...]
+CounterKey = tuple[Path, tuple[int, int], tuple[tuple[str, int], ...]]
 
 
-@dataclass(slots=True)
 class TableLevel:
-    """Rows of bytes: the records, or the occurrences of a table in the records.
+    """Rows of bytes: records, some of them, or the occurrences of a table in them.
 
     Attributes:
-        data: the bytes, one row for each record or occurrence; only the leading bytes of a row when text is read from
+        data: the bytes, one row for each record or occurrence; only the leading bytes of a row if there is a
             ``source``.
         start: offset in the layout of the first byte of each row.
         lengths: number of valid bytes in each row, or None when all bytes are valid.
-        source: the whole data of the file, when ``data`` holds only the leading bytes of each row.
-        places: where each row begins in ``source``, in ascending order.
-        records: record number of each row, or None at the top level.
-        offsets: offset in its record of each row, or None at the top level.
-        indexes: occurrence numbers of each row, outermost table first.
+        source, places: the bytes in which the records are, and where each begins in them, in ascending order; None if
+            ``data`` has all bytes.
+        above: the level that these rows are taken from; None for the records of a batch.
+        item: the table whose occurrences the rows are, or None.
         counts: occurrences of tables that depend on a field outside this level, by :func:`counter_key`, one for each
             row.
     """
 
-    data: Bytes
-    start: int
-    lengths: Ints | None
-    source: Bytes | None = None
-    places: Ints | None = None
-    records: Ints | None = None
-    offsets: Ints | None = None
-    indexes: tuple[Ints, ...] = ()
-    counts: dict[CounterKey, Ints] = field(default_factory=dict)
-    shortest: int = field(init=False)
+    def __init__(self, data: Bytes, start: int = 0, lengths: Ints | None = None) -> None:
+        self.data, self.start, self.lengths = data, start, lengths
+        self.source: Bytes | None = None
+        self.places: Ints | None = None
+        self.above: TableLevel | None = None
+        self.item: Field | None = None
+        self.counts: dict[CounterKey, Ints] = {}
+        self._origin: Callable[[], tuple[Ints, Ints]] | None = None
 
-    def __post_init__(self) -> None:
-        self.shortest = int(self.lengths.min()) if self.lengths is not None and len(self.lengths) else 0
+    @classmethod
+    def of_records(cls, data: Bytes, places: Ints, lengths: Ints | None, width: int, wanted: int) -> TableLevel:
+        """Records that begin at ``places``: a view if they are evenly spaced, else a copy of their leading bytes.
+
+        Only bytes that all records have are copied together; fields after them are read one by one.
+
+        Args:
+            data: the bytes in which the records are; ``width`` bytes follow each place.
+            places: where they begin.
+            lengths: how many of these bytes belong to each record; None for all.
+            width: bytes of the layout.
+            wanted: number of the leading bytes that are usually read.
+        """
+        count = len(places)
+        step = int(places[1] - places[0]) if count > 1 else width
+        if not count or (int(places[-1] - places[0]) == step * (count - 1) and _even(places, step)):
+            first = data[int(places[0]) if count else 0 :]
+            return cls(np.lib.stride_tricks.as_strided(first, (count, width), (step, 1), writeable=False), 0, lengths)
+        common = min(wanted, width) if lengths is None else min(wanted, int(lengths.min()))
+        level = cls(gathered(data, places, common), 0, lengths)
+        level.source, level.places = data, places
+        return level
+
+    def some(self, rows: Ints, item: Field, width: int) -> TableLevel:
+        """Some rows of this level, of which one field is wanted; ``width`` bytes has a record of the layout."""
+        lengths = None if self.lengths is None else self.lengths[rows]
+        if self.source is not None and self.places is not None:
+            level = self.of_records(self.source, self.places[rows], lengths, width, item.offset + item.size)
+        else:
+            level = TableLevel(_rows_of(self.data, rows), self.start, lengths)
+        level.counts = {key: each[rows] for key, each in self.counts.items()}
+        level.above, level._origin = self, lambda: (rows, rows)
+        return level
+
+    def occurrences(self, item: Field, counts: Ints | None, carried: Mapping[CounterKey, Ints]) -> TableLevel:
+        """The occurrences of a table; ``counts`` says how many of them each row has, None that it has all."""
+        cut, size, length = self.cut(item, item.size), item.count, item.length
+        table = cut.data[:, cut.at : cut.at + cut.width]
+        kept = up_to(size, np.full(self.rows, size) if counts is None else counts)
+        if counts is None or not length:
+            data = np.ascontiguousarray(table).reshape(self.rows * size, length)[kept.ravel()]
+        else:
+            data = table.view(f"V{length}")[kept].view(np.uint8).reshape(-1, length)
+        level = TableLevel(data, item.offset)
+        level.above, level.item, level._origin = self, item, lambda: np.nonzero(kept)
+        at = item.offset - self.start
+        if self.lengths is not None and (self.lengths < at + length * (size if counts is None else counts)).any():
+            level.lengths = np.clip(self.lengths[level.rows_above] - at - level.index * length, -1, length)
+        level.counts = {key: each[level.rows_above] for key, each in carried.items()}
+        return level
 
     @property
     def rows(self) -> int:
         return len(self.data)
+
+    @cached_property
+    def shortest(self) -> int:
+        """The number of bytes that all rows have, if ``lengths`` are given."""
+        return int(self.lengths.min()) if self.lengths is not None and len(self.lengths) else 0
+
+    @cached_property
+    def origin(self) -> tuple[Ints, Ints]:
+        """For each row the row of the level above that it belongs to, and its number in a table."""
+        assert self._origin is not None
+        return self._origin()
+
+    @property
+    def rows_above(self) -> Ints:
+        return self.origin[0]
+
+    @property
+    def index(self) -> Ints:
+        return self.origin[1]
+
+    def levels(self, rows: Ints) -> Iterator[tuple[TableLevel, Ints]]:
+        """This level and those above it, each with the rows that belong to some rows of this level."""
+        level: TableLevel | None = self
+        while level is not None:
+            yield level, rows
+            if level.above is not None:
+                rows = level.rows_above[rows]
+            level = level.above
+
+    def records(self, rows: Ints) -> Ints:
+        """The record numbers of some rows."""
+        *_, (_, records) = self.levels(rows)
+        return records
 
     def cut(self, item: Field, size: int | None = None) -> Cut:
         """The bytes of one field, or of a table of ``size`` bytes."""
@@ -86,35 +164,15 @@ class TableLevel:
             return Cut(self.data, at, width)
         assert self.source is not None
         assert self.places is not None
-        return Cut(windows(self.source, width)[self.places + at], 0, width)
+        return Cut(gathered(self.source, self.places + at, width), 0, width)
 
-    def apart(self, item: Field) -> Bytes:
-        """The bytes of one field as an array that shares nothing with the records, one row each."""
-        cut = self.cut(item)
-        if cut.width not in WORDS:
-            return cut.bytes()
-        words = cut.words(cut.at, f"u{cut.width}")  # numpy copies words several times as fast as rows of a few bytes
-        return np.ascontiguousarray(words).view(np.uint8).reshape(-1, cut.width)
-
-    def first(self, item: Field) -> Bytes:
-        """The first byte of a field in each row."""
-        at = item.offset - self.start
-        if at < self.data.shape[1] or self.source is None or self.places is None:
-            return self.data[:, at]
-        return self.source[self.places + at]
-
-    def text(self, item: Field, have: Ints | None) -> pa.Array:
-        """The bytes of a field as text, for rows that lie apart or have only some of its bytes."""
-        at = item.offset - self.start
-        if self.source is not None and self.places is not None:
-            if have is None or self.lengths is None:
-                begins = self.places + at
-            else:
-                begins = self.places + np.minimum(at, self.lengths)
-            return pieces(self.source, begins, begins + (item.length if have is None else have), pa.string())
+    def text(self, item: Field, have: Ints) -> pa.Array:
+        """The bytes of a field as text, for rows that have only some of them."""
+        if self.source is not None and self.places is not None and self.lengths is not None:
+            begins = self.places + np.minimum(item.offset - self.start, self.lengths)
+            return pieces(self.source, begins, begins + have, pa.string())
         begins = np.arange(self.rows, dtype=np.int64) * item.length
-        ends = begins + (item.length if have is None else have)
-        return pieces(self.cut(item).bytes().reshape(-1), begins, ends, pa.string())
+        return pieces(self.cut(item).bytes().reshape(-1), begins, begins + have, pa.string())
 
     def available(self, item: Field) -> Ints | None:
         """How many bytes of the field each row has; None when every row has all of them."""
@@ -124,17 +182,40 @@ class TableLevel:
         return np.clip(self.lengths - (end - item.length), 0, item.length)
 
 
-def windows(data: Bytes, width: int) -> Bytes:
-    """All slices of ``width`` bytes of ``data``, one for each place where a slice can begin, without a copy."""
-    return np.lib.stride_tricks.as_strided(data, (len(data) - width + 1, width), (1, 1), writeable=False)
+def _even(places: Ints, step: int) -> bool:
+    return step > 0 and bool((np.diff(places) == step).all())
+
+
+def gathered(data: Bytes, places: Ints, width: int) -> Bytes:
+    """The ``width`` bytes from each place on, a row each."""
+    if not width:
+        return np.zeros((len(places), 0), np.uint8)
+    # As items of a type without a meaning, numpy copies each row at once.
+    every = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
+    return every[places].view(np.uint8).reshape(-1, width)
+
+
+def _rows_of(data: Bytes, rows: Ints) -> Bytes:
+    """Some rows of bytes."""
+    width = data.shape[1]
+    return data.view(f"V{width}")[rows].view(np.uint8).reshape(-1, width) if width else data[rows]
 
 
 class Pass:
-    """Decodes a batch of records whose fields have fixed offsets; adds corrupt fields to ``corrupt``, if given."""
+    """Decodes a batch of records whose fields have fixed offsets.
 
-    def __init__(self, layout: Layout, shape: Shape, corrupt: list[Corrupt] | None) -> None:
-        self.rules = layout.rules
-        self.shape = shape
+    Args:
+        layout: the layout.
+        shape: types and trimming of the columns.
+        corrupt: a list to which corrupt fields are added, or None.
+        present: for fields that only some records have, which records; they are null in the others.
+    """
+
+    def __init__(
+        self, layout: Layout, shape: Shape, corrupt: list[Corrupt] | None, present: Mapping[Path, Mask] | None = None
+    ) -> None:
+        self.rules, self.width = layout.rules, layout.length
+        self.shape, self.present = shape, present or {}
         self.counters: Mapping[tuple[str, ...], Field] = {
             path: layout.field(".".join(path)) for path in layout.counters
         }
@@ -144,9 +225,19 @@ class Pass:
         return [self._column(column, level) for column in columns]
 
     def _column(self, column: Column, level: TableLevel) -> pa.Array:
-        if column.field.occurs is None:
-            return self._single(column, level)
-        return self._table(column, level)
+        make = self._single if column.field.occurs is None else self._table
+        has = self.present.get(column.field.path)
+        if has is None:
+            return make(column, level)
+        if level.above is not None:
+            has = has[level.records(np.arange(level.rows))]
+        rows = np.flatnonzero(has)
+        if len(rows) == level.rows:
+            return make(column, level)
+        if not len(rows):
+            return pa.nulls(level.rows, column.arrow.type)
+        array = make(column, level.some(rows, column.field, self.width))
+        return array.take(pa.array(np.cumsum(has) - 1, mask=~has))
 
     def _single(self, column: Column, level: TableLevel) -> pa.Array:
         if not column.children:
@@ -156,13 +247,10 @@ class Pass:
 
     def _table(self, column: Column, level: TableLevel) -> pa.Array:
         item = column.field
-        size, rows = item.count, level.rows
-        data = level.cut(item, size * item.length).bytes().reshape(rows * size, item.length)
         counts = None if item.depending_on is None else self._counted(item, level)
-        keep = None if counts is None else (np.arange(size) < counts[:, None]).ravel()
-        inner = _occurrences(level, item, data, keep, self._carried(item, level))
+        inner = level.occurrences(item, counts, self._carried(item, level))
         values = self._single(replace(column, field=replace(item, occurs=None)), inner)
-        sizes = np.full(rows, size, np.int64) if counts is None else counts
+        sizes = np.full(level.rows, item.count, np.int64) if counts is None else counts
         offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
         return pa.ListArray.from_arrays(pa.array(offsets), values, type=column.arrow.type)
 
@@ -264,11 +352,13 @@ class Pass:
     def _note(self, item: Field, level: TableLevel, rows: Ints, raw: pa.Array) -> None:
         """Record the places where a field is corrupt, with its bytes."""
         if self.corrupt is not None:
-            records = rows if level.records is None else level.records[rows]
-            offsets = np.full(len(rows), item.offset, np.int64)
-            if level.offsets is not None:
-                offsets += level.offsets[rows] - level.start
-            self.corrupt.append(Corrupt(item.path, records, offsets, _names(item, level, rows), raw))
+            offsets, indexes, some = np.full(len(rows), item.offset, np.int64), list[Ints](), rows
+            for each, some in level.levels(rows):
+                if each.item is not None:
+                    index = each.index[some]
+                    offsets += index * each.item.length
+                    indexes.insert(0, index)
+            self.corrupt.append(Corrupt(item.path, some, offsets, _names(item, indexes, len(rows)), raw))
 
     def _digits(self, item: Field, level: TableLevel, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
@@ -319,12 +409,13 @@ class Pass:
     def _text(self, item: Field, level: TableLevel, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
             return trimmed(self._national(item, level, have), self.shape.string_trimming_policy)
-        column = level.apart(item) if level.places is None and have is None else None
-        nulls = self._nulls(item, level, have, level.first(item) if column is None else column[:, 0])
+        column = level.cut(item).bytes() if have is None else None
+        first = level.cut(item, 1).byte(0) if column is None else column[:, 0]
+        nulls = self._nulls(item, level, have, first)
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
         charset = charset_of(item, self.rules, self.shape)
         blanks = blank_bytes(page)
-        raw = whole = level.text(item, have) if column is None else ascii_strings(column, None, None)
+        raw = whole = level.text(item, have) if have is not None else ascii_strings(column, None, None)
         if column is None or _padded(column, blanks):
             raw = trimmed(raw, policy, blanks)
         array = translated(raw, GRAPHICS if charset else ascii_table(page), nulls)
@@ -379,7 +470,7 @@ class Pass:
         column = level.cut(item).bytes()
         units = column.view(order).astype(np.uint32)
         lengths = np.full(level.rows, item.length // 2, np.int64) if have is None else have // 2
-        nulls = self._nulls(item, level, have, level.first(item))
+        nulls = self._nulls(item, level, have, column[:, 0])
         surrogates = ((units & 0xF800) == 0xD800).any(axis=1)
         if not surrogates.any():
             return strings(units, lengths if nulls is None else np.where(nulls, 0, lengths), nulls)
@@ -398,35 +489,11 @@ class Pass:
         return pa.array(texts, pa.string())
 
 
-def _occurrences(
-    level: TableLevel, item: Field, data: Bytes, keep: Mask | None, carried: dict[CounterKey, Ints]
-) -> TableLevel:
-    """The level of a table's occurrences, restricted to those in the mask ``keep``."""
-    size, rows = item.count, level.rows
-    index = np.tile(np.arange(size), rows)
-    at = item.offset - level.start + index * item.length
-    above = np.repeat(np.arange(rows), size)
-    if keep is not None:
-        data, index, at, above = data[keep], index[keep], at[keep], above[keep]
-    return TableLevel(
-        data,
-        item.offset,
-        None if level.lengths is None else np.clip(level.lengths[above] - at, -1, item.length),
-        None,
-        None,
-        above if level.records is None else level.records[above],
-        at if level.offsets is None else level.offsets[above] + at,
-        (*(outer[above] for outer in level.indexes), index),
-        {path: counts[above] for path, counts in carried.items()},
-    )
-
-
-def _names(item: Field, level: TableLevel, rows: Ints) -> pa.Array:
-    """The path of a field, with its occurrence numbers, for some rows of a level."""
+def _names(item: Field, indexes: list[Ints], count: int) -> pa.Array:
+    """The path of a field with its occurrence numbers, outermost table first, for each of ``count`` places."""
     name = ".".join(item.path)
-    if not level.indexes:
-        return pa.repeat(name, len(rows))
-    indexes = [index[rows] for index in level.indexes]
+    if not indexes:
+        return pa.repeat(name, count)
     occurrence = np.ravel_multi_index(indexes, tuple(int(index.max()) + 1 for index in indexes))
     _, first, which = np.unique(occurrence, return_index=True, return_inverse=True)
     names = [f"{name}({','.join(str(index[row] + 1) for index in indexes)})" for row in first]

@@ -1,10 +1,12 @@
 """Decode records to Arrow, a batch at a time, with exactly the results of :mod:`tdqsim.layouts`.
 
 The columns of a batch are read from one matrix of bytes (a row is a record) and converted with numpy. If all records
-have the same length, the matrix is a view of the file's bytes; otherwise only the leading bytes, up to the last number,
-are copied into a matrix, and text is copied from where it is. Whatever is not clearly well-formed (blanks in a number,
-unusual signs, text that is not valid UTF-16) goes to the plain decoder, each different byte pattern once. So both agree
-by construction, and the fast path handles only the usual case.
+have the same length, the matrix is a view of the file's bytes; otherwise the leading bytes that all records have are
+copied into a matrix, and each field after them is read from where it is. Whatever is not clearly well-formed (blanks in
+a number, unusual signs, text that is not valid UTF-16) goes to the plain decoder, each different byte pattern once. So
+both agree by construction, and the fast path handles only the usual case.
+
+A redefinition that only some records have is decoded for these records alone, and is null in the others.
 
 A table is decoded as a separate matrix, with a row for each occurrence. If the tables of records take only the room of
 their occurrences, the records are first expanded as if each table had its maximum, so that every field has a fixed
@@ -16,22 +18,20 @@ contains no redefinition: everything is read by the fields that redefine nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
-from tdqsim.layouts import Field, FieldType, Layout
-from tdqsim.pipeline._batch import Pass, TableLevel, counts_in, windows
+from tdqsim.layouts import Field, Layout
+from tdqsim.pipeline._batch import Pass, Path, TableLevel, counts_in, gathered
 from tdqsim.pipeline._corrupt import CORRUPT_TYPE, Corrupt, corrupt_array, refuse_first
-from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
 __all__ = ["Expansion", "RecordDecoder", "grafted", "view_of", "views"]
-
-Path = tuple[str, ...]
 
 
 class RecordDecoder:
@@ -73,7 +73,7 @@ class RecordDecoder:
         self.schema = pa.schema(fields)
         self._moving = layout.variable_size_occurs == "shift_record" and bool(layout.counters)
         self._views = views(layout) if self._moving else ()
-        self._numbers_end = _numbers_end(column.field for column in self.columns)
+        self._wanted = max((column.field.offset + column.field.size for column in self.columns), default=0)
 
     def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
         """Decode consecutive records of one length.
@@ -87,33 +87,43 @@ class RecordDecoder:
         starts = np.arange(0, len(data), record_length, dtype=np.int64)
         return self.decode(data, starts, np.full(len(starts), record_length, np.int64))
 
-    def decode(self, data: bytes | memoryview | Bytes, starts: Ints, lengths: Ints) -> pa.RecordBatch:
-        """Decode records that start at ``starts`` in ``data``, in ascending order, and have the given ``lengths``.
+    def decode(
+        self,
+        data: bytes | memoryview | Bytes,
+        starts: Ints,
+        lengths: Ints,
+        present: Mapping[Path, Mask] | None = None,
+    ) -> pa.RecordBatch:
+        """Decode records of a file.
+
+        Args:
+            data: the bytes in which the records are.
+            starts: where each record begins in them, in ascending order.
+            lengths: number of bytes of each record.
+            present: for redefinitions that only some records have, which records these are.
 
         Raises:
             ConversionError: a field is corrupt under ``raise``; it names record, field and offset.
         """
-        width = self.layout.length
+        width, present = self.layout.length, present or {}
         buffer = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
         if not width or not len(starts):
             starts, lengths, buffer = starts * 0, lengths * 0, np.zeros(width, np.uint8)
         first, end = (int(starts[0]), int(starts[-1]) + width) if len(starts) else (0, width)
-        short = bool(len(starts)) and int(lengths.min()) < width
         if end <= len(buffer):
             buffer = buffer[first:end]
         else:
             buffer = np.concatenate((buffer[first:], np.zeros(end - len(buffer), np.uint8)))
-        rows = _Rows(buffer, starts - first if first else starts, np.minimum(lengths, width) if short else None)
-        return self._rows(rows)
-
-    def _rows(self, rows: _Rows) -> pa.RecordBatch:
+        places = starts - first if first else starts
         corrupt: list[Corrupt] = []
         if self._moving:
-            arrays = self._expanded(rows, corrupt)
+            arrays = self._expanded(buffer, places, np.minimum(lengths, width), corrupt, present)
         else:
-            level = rows.level(self.layout, self._numbers_end)
-            arrays = Pass(self.layout, self.shape, self._kept(corrupt)).columns(self.columns, level)
-        return self._finish(arrays, corrupt, len(rows.places))
+            short = bool(len(starts)) and int(lengths.min()) < width
+            have = np.minimum(lengths, width) if short else None
+            level = TableLevel.of_records(buffer, places, have, width, self._wanted)
+            arrays = Pass(self.layout, self.shape, self._kept(corrupt), present).columns(self.columns, level)
+        return self._finish(arrays, corrupt, len(places))
 
     def _kept(self, corrupt: list[Corrupt]) -> list[Corrupt] | None:
         """Where corrupt fields are collected; None if nothing uses them."""
@@ -130,7 +140,9 @@ class RecordDecoder:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
-    def _expanded(self, rows: _Rows, corrupt: list[Corrupt]) -> list[pa.Array]:
+    def _expanded(
+        self, data: Bytes, places: Ints, lengths: Ints, corrupt: list[Corrupt], present: Mapping[Path, Mask]
+    ) -> list[pa.Array]:
         """Decode records in which fields move, after moving them; each redefinition with tables has a separate view."""
         layout = replace(self.layout, variable_size_occurs="max_size")
         arrays: list[pa.Array | None] = [None] * len(self.columns)
@@ -141,8 +153,8 @@ class RecordDecoder:
             if not wanted:
                 continue
             mine: list[Corrupt] = []
-            made = Expansion(layout, *rows.copied(layout.length), view)
-            here = Pass(layout, self.shape, self._kept(mine)).columns(
+            made = Expansion(layout, gathered(data, places, layout.length), lengths.copy(), view, present)
+            here = Pass(layout, self.shape, self._kept(mine), present).columns(
                 [self.columns[index] for index in wanted], made.level
             )
             for index, array in zip(wanted, here, strict=True):
@@ -153,45 +165,6 @@ class RecordDecoder:
 
 
 # helpers --------------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """Records in the data of a file; ``lengths`` are the bytes that belong to each (None: all of the layout)."""
-
-    data: Bytes
-    places: Ints
-    lengths: Ints | None
-
-    def level(self, layout: Layout, end: int) -> TableLevel:
-        """The records as rows: a view where they are evenly spaced, else their first ``end`` bytes in one matrix."""
-        count, width = len(self.places), layout.length
-        step = int(self.places[1] - self.places[0]) if count > 1 else width
-        if not count or (int(self.places[-1] - self.places[0]) == step * (count - 1) and _even(self.places, step)):
-            data = self.data[int(self.places[0]) if count else 0 :]
-            rows = np.lib.stride_tricks.as_strided(data, (count, width), (step, 1), writeable=False)
-            return TableLevel(rows, 0, self.lengths)
-        return TableLevel(windows(self.data, end)[self.places], 0, self.lengths, self.data, self.places)
-
-    def copied(self, width: int) -> tuple[Bytes, Ints]:
-        """A row of ``width`` bytes for each record, and how many of these bytes belong to the record."""
-        lengths = np.full(len(self.places), width, np.int64) if self.lengths is None else self.lengths.copy()
-        return windows(self.data, width)[self.places], lengths
-
-
-def _even(places: Ints, step: int) -> bool:
-    return step > 0 and bool((np.diff(places) == step).all())
-
-
-def _numbers_end(fields: Iterable[Field]) -> int:
-    """Where the last field ends that is not text outside tables; the bytes before it are copied into the matrix."""
-    end = 0
-    for item in fields:
-        if item.type is FieldType.GROUP and item.occurs is None:
-            end = max(end, _numbers_end(item.children))
-        elif item.occurs is not None or item.type is not FieldType.TEXT:
-            end = max(end, item.offset + item.size)
-    return end
 
 
 def _is_read_in(path: Path, view: Path, known: tuple[Path, ...]) -> bool:
@@ -265,15 +238,18 @@ class Expansion:
     Args:
         layout: the layout.
         matrix: the records' bytes, a row each, as many as the layout's longest record has; the expansion changes it.
-        lengths: how many of these bytes belong to the record.
+        lengths: how many of these bytes belong to the record; the expansion changes them.
         view: a redefinition, or the empty path.
+        present: for redefinitions that only some records have, which records these are.
 
     Attributes:
         level: the records with every table at its maximum.
     """
 
-    def __init__(self, layout: Layout, matrix: Bytes, lengths: Ints, view: Path) -> None:
-        self._layout, self._rules = layout, layout.rules
+    def __init__(
+        self, layout: Layout, matrix: Bytes, lengths: Ints, view: Path, present: Mapping[Path, Mask] | None = None
+    ) -> None:
+        self._layout, self._rules, self._present = layout, layout.rules, present or {}
         self._around = {view[:end] for end in range(1, len(view) + 1)}
         self._counters = {path: layout.field(".".join(path)) for path in layout.counters}
         self._telling = {
@@ -282,11 +258,12 @@ class Expansion:
             if any(inner.depending_on or inner.path in layout.counters for inner in item.walk())
         }
         self._shifts: dict[Path, int] = {}
-        self._gaps: list[tuple[int, Ints]] = []
+        self._gaps: list[tuple[int, Ints, Ints]] = []
         self._holes = np.zeros((2, len(matrix)), np.int64)
         self._matrix, self._lengths = matrix, lengths
         self._fields((), 0, np.arange(len(matrix)))
-        self.level = TableLevel(matrix, 0, lengths)
+        width = matrix.shape[1]
+        self.level = TableLevel(matrix, 0, lengths if len(lengths) and int(lengths.min()) < width else None)
 
     def _fields(self, group: Path, shift: int, rows: Ints) -> None:
         """Expand the fields of a group; this occurrence of it begins ``shift`` bytes after the first."""
@@ -294,7 +271,8 @@ class Expansion:
             chosen = [item for item in sharing if item.path in self._around]
             for item in chosen or [item for item in sharing if item.redefines is None]:
                 if item.path in self._telling:
-                    self._field(item, shift, rows)
+                    has = self._present.get(item.path)
+                    self._field(item, shift, rows if has is None else rows[has[rows]])
 
     def _field(self, item: Field, shift: int, rows: Ints) -> None:
         self._shifts[item.path] = shift
@@ -302,8 +280,8 @@ class Expansion:
         if item.depending_on is not None and item.occurs is not None:
             counter = self._counters[item.depending_on]
             placed = replace(counter, offset=counter.offset + self._shifts.get(counter.path, 0))
-            level = TableLevel(self._matrix[rows], 0, self._lengths[rows])
-            counts = counts_in(placed, level, self._rules, item.occurs)
+            some = slice(None) if len(rows) == len(self._matrix) else rows
+            counts = counts_in(placed, TableLevel(self._matrix[some], 0, self._lengths[some]), self._rules, item.occurs)
         if any(child.path in self._telling for child in item.children):
             for index in range(item.count):
                 here = rows if counts is None else rows[counts > index]
@@ -315,37 +293,33 @@ class Expansion:
 
     def _open(self, place: int, missing: Ints, rows: Ints) -> None:
         """Move the bytes that follow a table to ``place``; each of the rows lacks ``missing`` bytes there."""
-        gap = np.zeros(len(self._matrix), np.int64)
-        gap[rows] = missing
-        self._gaps.append((place, gap))
-        for size in np.unique(missing[missing > 0]).tolist():
+        self._gaps.append((place, rows, missing))
+        width = self._matrix.shape[1]
+        for size in np.unique(missing[missing > 0]).tolist() if place < width else ():
             some = rows[missing == size]
-            self._matrix[some, place:] = self._matrix[some, place - size : self._matrix.shape[1] - size]
-            own = self._lengths[some]
-            self._blank(some, own, place - size, place)
-            self._lengths[some] = np.where(own > place - size, np.minimum(own + size, self._matrix.shape[1]), own)
-
-    def _blank(self, rows: Ints, own: Ints, start: int, place: int) -> None:
-        """Clear the gap in which a record ends: a redefinition that is longer than the gap would read foreign bytes."""
-        inside = (own > start) & (own < place)
+            self._matrix[some, place:] = self._matrix[some, place - size : width - size]
+        own, start = self._lengths[rows], place - missing
+        # A record that ends in its gap: a redefinition that is longer than the gap would read bytes of the next record.
+        inside = np.flatnonzero((own > start) & (own < place))
         for row, end in zip(rows[inside].tolist(), own[inside].tolist(), strict=True):
             self._matrix[row, end:place] = 0
             self._holes[:, row] = end, place
+        self._lengths[rows] = np.where(own > start, np.minimum(own + missing, width), own)
 
     def in_records(self, bad: Corrupt) -> Corrupt:
         """Corrupt fields with their offsets in the original records, without those after the end of a record."""
         end, place = self._holes[:, bad.rows]
         bad = bad.some((bad.offsets < end) | (bad.offsets >= place))
-        return bad.moved(
-            sum((np.where(place <= bad.offsets, gap[bad.rows], 0) for place, gap in self._gaps), 0 * bad.rows)
-        )
+        shift = 0 * bad.rows
+        for place, rows, missing in self._gaps:
+            gap = np.zeros(len(self._matrix), np.int64)
+            gap[rows] = missing
+            shift += np.where(place <= bad.offsets, gap[bad.rows], 0)
+        return bad.moved(shift)
 
 
 def grafted(column: Column, array: pa.Array, other: pa.Array, path: Path) -> pa.Array:
     """An array of a column, with the field of a path taken from another array of the same column."""
-    if pa.types.is_list(array.type):
-        values = grafted(replace(column, field=replace(column.field, occurs=None)), array.values, other.values, path)
-        return pa.ListArray.from_arrays(array.offsets, values, type=array.type)
     if column.field.path == path or not pa.types.is_struct(array.type):
         return other
     children = [
@@ -354,4 +328,4 @@ def grafted(column: Column, array: pa.Array, other: pa.Array, path: Path) -> pa.
         else array.field(index)
         for index, child in enumerate(column.children)
     ]
-    return pa.StructArray.from_arrays(children, fields=list(array.type))
+    return pa.StructArray.from_arrays(children, fields=list(array.type), mask=array.is_null())

@@ -148,24 +148,27 @@ def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Int
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths in these words."""
     said, other = halves_anywhere(data, options)
+    more = options.rdw_adjustment + DESCRIPTOR
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
-    steps: list[tuple[Ints, Ints]] = []
+    runs: list[tuple[Ints, list[Ints]]] = [(blocks, [])]
     while len(blocks):
-        if (limit - position).min() < DESCRIPTOR:
-            at = int(position[(limit - position < DESCRIPTOR).argmax()])
-            raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
-        after = position + said(position)
-        after += options.rdw_adjustment + DESCRIPTOR
-        wrong = (after > limit) | (after < position + DESCRIPTOR + options.cobrix)
-        if wrong.any():
-            _refuse_descriptor(data, int(position[wrong.argmax()]), int(limit[wrong.argmax()]))
-        steps.append((blocks, position))
-        live = after < limit
+        if int(position[-1]) + DESCRIPTOR > len(data):  # the last of them, because blocks are in file order
+            _refuse_step(data, position, limit, options)
+        size = said(position)
+        after = position + size
+        after += more
+        left = limit - after
+        least = int(left.min())
+        if least < 0 or int(size.min()) + more < DESCRIPTOR + options.cobrix:
+            _refuse_step(data, position, limit, options)
+        runs[-1][1].append(position)
         position = after
-        if not live.all():
-            blocks, position, limit = blocks[live], after[live], limit[live]
-    heads = _in_order(steps, len(starts))
+        if not least:
+            going = left > 0
+            blocks, position, limit = blocks[going], after[going], limit[going]
+            runs.append((blocks, []))
+    heads = _in_order(runs, len(starts))
     if not options.cobrix and len(heads):
         odd = other[heads]
         if options.recfm.spanned:
@@ -199,22 +202,38 @@ def _refuse_other_half(data: Bytes, at: int) -> NoReturn:
     )
 
 
-def _refuse_descriptor(data: Bytes, at: int, limit: int) -> NoReturn:
+def _refuse_step(data: Bytes, position: Ints, limit: Ints, options: QsamOptions) -> NoReturn:
+    """Refuse the first of some descriptor words that does not lead on within its block, which ends at its limit."""
+    short = limit - position < DESCRIPTOR
+    if short.any():
+        at = int(position[short.argmax()])
+        raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
+    said, _ = halves_anywhere(data, options)
+    after = position + said(position) + (options.rdw_adjustment + DESCRIPTOR)
+    first = ((after > limit) | (after < position + DESCRIPTOR + options.cobrix)).argmax()
+    at, left = int(position[first]), int(limit[first] - position[first])
     word = data[at : at + DESCRIPTOR].tobytes().hex().upper()
     raise FramingError(
-        f"the record descriptor word X'{word}' does not fit the {limit - at} bytes left in its block; {LIES_HINT}", at
+        f"the record descriptor word X'{word}' does not fit the {left} bytes left in its block; {LIES_HINT}", at
     )
 
 
-def _in_order(steps: list[tuple[Ints, Ints]], blocks: int) -> Ints:
-    """Put the results of the steps into block order without sorting: the place of each block's n-th record is known."""
+def _in_order(runs: list[tuple[Ints, list[Ints]]], blocks: int) -> Ints:
+    """The places of records, block by block.
+
+    Args:
+        runs: some blocks, and for each step the place of a record in each of them.
+        blocks: the number of all blocks.
+    """
     counts = np.zeros(blocks, np.int64)
-    for members, _ in steps:
-        counts[members] += 1
-    first = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-    heads = np.empty(int(first[-1]), np.int64)
-    for number, (members, position) in enumerate(steps):
-        heads[first[members] + number] = position
+    for members, steps in runs:
+        counts[members] += len(steps)
+    after = np.cumsum(counts) - counts  # where the next record of each block belongs
+    heads = np.empty(int(counts.sum()), np.int64)
+    for members, steps in runs:
+        if steps:
+            heads[after[members][:, None] + np.arange(len(steps))] = np.array(steps).T
+            after[members] += len(steps)
     return heads
 
 

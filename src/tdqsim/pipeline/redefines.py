@@ -1,25 +1,22 @@
-"""Decode redefinitions of which each record has one: the others are null and are not decoded."""
+"""Redefinitions of which each record has one: which records have which, by their segments or by rules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline._batch import Path
+from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
-from tdqsim.pipeline.shape import Column, Shape, column_name
+from tdqsim.pipeline.shape import Shape, column_name
 
-__all__ = ["MARKS", "RedefineRules", "SegmentedDecoder", "fields_called", "pruned"]
-
-Path = tuple[str, ...]
-MARKS = "\0"  # separates the segment of a record from the marks of its rules
+__all__ = ["RedefineRules", "Segments", "fields_called", "pruned", "segments_of"]
 
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
@@ -39,84 +36,41 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
     return [item.path for item in fields]
 
 
-class SegmentedDecoder:
-    """Decodes records that each have only some of the redefinitions.
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """The segment of each record.
 
-    Args:
-        layout: the layout.
-        shape: names and types of the columns.
-        columns: the columns wanted; None for all.
-        corrupt: as for :class:`RecordDecoder`.
-        segments: path of each such redefinition, and a function that says from a record's segment whether it has it.
+    Attributes:
+        codes: for each record an index of ``names``.
+        names: the names of segments; None stands for a null segment field.
     """
 
-    def __init__(
-        self,
-        layout: Layout,
-        shape: Shape,
-        columns: Sequence[str] | None,
-        corrupt: str,
-        segments: Mapping[Path, Callable[[str], bool]],
-    ) -> None:
-        self.layout, self.shape, self.corrupt = layout, shape, corrupt
-        self.segments = segments
-        whole = RecordDecoder(layout, shape, columns=columns, corrupt=corrupt)
-        self.schema, self.columns = whole.schema, whole.columns
-        self._known = {} if shape.flat else {column.name: column for column in whole.columns}
-        self._decoders: dict[frozenset[Path], RecordDecoder] = {}
-        # Fields that all records have are decoded for all records at once, unless corrupt fields are collected.
-        common = [] if shape.flat or corrupt == "column" else [c.name for c in self.columns if not self._differs(c)]
-        self._common = RecordDecoder(layout, shape, columns=common, corrupt=corrupt) if common else None
-        self._different = pa.schema([field for field in self.schema if field.name not in common])
+    codes: Ints
+    names: tuple[str | None, ...]
 
-    def _differs(self, column: Column) -> bool:
-        """Whether a column is a redefinition that not every record has, or contains one."""
-        path = column.field.path
-        return any(other[: len(path)] == path for other in self.segments)
+    def among(self, names: Container[str]) -> Mask:
+        """Which records are of one of some segments."""
+        return np.array([name is not None and name in names for name in self.names], np.bool_)[self.codes]
 
-    def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]) -> pa.RecordBatch:
-        """Decode records by place, each with its segment."""
-        special = self._by_segment(data, starts, lengths, segments)
-        if self._common is None:
-            return special
-        common = self._common.decode(data, starts, lengths)
-        arrays = {name: made.column(name) for made in (common, special) for name in made.schema.names}
-        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+    def some(self, mask: Mask) -> Segments:
+        """Those of the records in a mask."""
+        return Segments(self.codes[mask], self.names)
 
-    def _by_segment(
-        self, data: Bytes, starts: Ints, lengths: Ints, segments: npt.NDArray[np.object_]
-    ) -> pa.RecordBatch:
-        encoded = pa.array(segments, pa.string()).fill_null("").dictionary_encode()
-        names, kinds = encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
-        absent = [frozenset(path for path, has in self.segments.items() if not has(name)) for name in names]
-        parts, order = [], []
-        for without in dict.fromkeys(absent):
-            rows = np.flatnonzero(np.isin(kinds, [index for index, kind in enumerate(absent) if kind == without]))
-            parts.append(self._part(data, starts[rows], lengths[rows], without))
-            order.append(rows)
-        if not parts:
-            return self._part(data, starts, lengths, frozenset())
-        if len(parts) == 1:
-            return parts[0]
-        back = pa.array(np.argsort(np.concatenate(order)))
-        return pa.Table.from_batches(parts).combine_chunks().to_batches()[0].take(back)
+    def to_list(self) -> list[str | None]:
+        """A name for each record."""
+        return [self.names[code] for code in self.codes.tolist()]
 
-    def _part(self, data: Bytes, starts: Ints, lengths: Ints, without: frozenset[Path]) -> pa.RecordBatch:
-        decoder = self._decoders.get(without)
-        if decoder is None:
-            layout = pruned(self.layout, without)
-            left = {name.lower() for name in RecordDecoder(layout, self.shape).schema.names}
-            columns = [name for name in self._different.names if name.lower() in left]
-            wanted = None if self.shape.flat else columns
-            decoder = RecordDecoder(layout, self.shape, columns=wanted, corrupt=self.corrupt)
-            self._decoders[without] = decoder
-        batch = decoder.decode(data, starts, lengths)
-        arrays = {name: batch.column(name) for name in batch.schema.names}
-        made = [
-            _grown(arrays.get(field.name), field.type, self._known.get(field.name), without, batch.num_rows)
-            for field in self._different
-        ]
-        return pa.RecordBatch.from_arrays(made, schema=self._different)
+
+def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> Segments:
+    """The segments of records, by a decoder of the segment field."""
+    codes, values = _encoded(decoder.decode(data, starts, lengths).column(0))
+    return Segments(codes, tuple(None if value is None else str(value) for value in values))
+
+
+def _encoded(array: pa.Array) -> tuple[Ints, list[object]]:
+    """For each row an index of the different values, null among them, and these values."""
+    encoded = array.dictionary_encode(null_encoding="encode")
+    return np.asarray(encoded.indices).astype(np.int64), encoded.dictionary.to_pylist()
 
 
 class RedefineRules:
@@ -126,9 +80,6 @@ class RedefineRules:
         layout: the layout.
         shape: how its columns are read.
         rules: each redefinition, and the expression that is true for a record that has it.
-
-    Attributes:
-        has: path of each redefinition, and a function that says from a record's :meth:`marks` whether it has it.
 
     Raises:
         DatasetError: an expression is invalid, or a field does not exist.
@@ -146,24 +97,31 @@ class RedefineRules:
         plain = replace(shape, debug="", flat=False, drop_value_fillers=False, strict_integral_precision=False)
         single = [Layout(layout.name, (item,), layout.rules) for item in fields]
         self._values = {name: RecordDecoder(one, plain) for name, one in zip(names, single, strict=True)}
-        self.has = {
-            path: _mark_at(index) for index, name in enumerate(self._rules) for path in fields_called(layout, name)
-        }
+        self.paths = {name: fields_called(layout, name) for name in rules}
 
-    def marks(self, data: Bytes, starts: Ints, lengths: Ints) -> npt.NDArray[np.object_]:
-        """For each record a text with a mark for each rule: 1 where the rule is true, else 0.
+    def present(self, data: Bytes, starts: Ints, lengths: Ints) -> dict[Path, Mask]:
+        """For the path of each redefinition, which records have it.
 
         Raises:
             DatasetError: a rule has no value for a record.
         """
-        columns = [decoder.decode(data, starts, lengths).column(0).to_pylist() for decoder in self._values.values()]
-        rows = list(zip(*columns, strict=True)) if columns else [()] * len(starts)
-        known = {row: self._marks(row) for row in dict.fromkeys(rows)}
-        return np.array([known[row] for row in rows], object)
+        columns = [_encoded(decoder.decode(data, starts, lengths).column(0)) for decoder in self._values.values()]
+        shape = tuple(max(len(values), 1) for _, values in columns)
+        rows = np.zeros(len(starts), np.int64)
+        if columns:
+            rows = np.ravel_multi_index([codes for codes, _ in columns], shape)
+        different, which = np.unique(rows, return_inverse=True)
+        places = np.array(np.unravel_index(different, shape)).T if columns else np.zeros((len(different), 0), np.int64)
+        known = [self._holding([columns[at][1][code] for at, code in enumerate(row)]) for row in places.tolist()]
+        found = {}
+        for index, name in enumerate(self._rules):
+            mask = np.array([holding[index] for holding in known], np.bool_)[which]
+            found |= dict.fromkeys(self.paths[name], mask)
+        return found
 
-    def _marks(self, row: tuple[object, ...]) -> str:
-        values = dict(zip(self._values, row, strict=True))
-        marks = []
+    def _holding(self, row: list[object]) -> list[bool]:
+        """For each rule whether it is true for the values of the fields."""
+        values, holding = dict(zip(self._values, row, strict=True)), []
         for name, rule in self._rules.items():
             try:
                 value = rule.value(values)
@@ -171,12 +129,8 @@ class RedefineRules:
                 raise DatasetError(f"redefine_rule of {name}: {error}") from None
             if not isinstance(value, bool):
                 raise DatasetError(f"redefine_rule of {name}: {rule.text[:60]!r} is neither true nor false")
-            marks.append(str(int(value)))
-        return "".join(marks)
-
-
-def _mark_at(index: int) -> Callable[[str], bool]:
-    return lambda mark: mark.rpartition(MARKS)[2][index : index + 1] == "1"
+            holding.append(value)
+        return holding
 
 
 def pruned(layout: Layout, without: frozenset[Path]) -> Layout:
@@ -186,21 +140,3 @@ def pruned(layout: Layout, without: frozenset[Path]) -> Layout:
 
 def _pruned(fields: tuple[Field, ...], without: frozenset[Path]) -> tuple[Field, ...]:
     return tuple(replace(item, children=_pruned(item.children, without)) for item in fields if item.path not in without)
-
-
-def _grown(
-    array: pa.Array | None, kind: pa.DataType, column: Column | None, without: frozenset[Path], rows: int
-) -> pa.Array:
-    """The array with null members added where it lacks them; ``column`` is its column, None if it is no struct."""
-    if array is not None and array.type == kind:
-        return array
-    if column is None or column.field.path in without or (array is None and pa.types.is_list(kind)):
-        return pa.nulls(rows, kind)
-    if array is not None and pa.types.is_list(kind):
-        values = _grown(array.values, kind.value_type, column, without, len(array.values))
-        return pa.ListArray.from_arrays(array.offsets, values, type=kind)
-    if not column.children:
-        return pa.nulls(rows, kind)
-    have = {} if array is None else {field.name: array.field(index) for index, field in enumerate(array.type)}
-    children = [_grown(have.get(child.name), child.arrow.type, child, without, rows) for child in column.children]
-    return pa.StructArray.from_arrays(children, fields=list(kind))

@@ -17,16 +17,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
+from tdqsim.pipeline._batch import Path
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import OTHERS, QsamOptions
-from tdqsim.pipeline.redefines import fields_called, pruned
+from tdqsim.pipeline.redefines import Segments, fields_called, pruned, segments_of
 from tdqsim.pipeline.shape import Column, Shape, list_of
 
 __all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_states", "whole_families"]
@@ -117,16 +117,12 @@ def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamO
             numbers = np.arange(first, first + len(frames.starts))
             first += len(frames.starts)
             starts, lengths = frames.starts + options.record_start_offset, frames.lengths - options.record_start_offset
-            column = decoder.decode(frames.data, starts, lengths - options.record_end_offset).column(0)
-            ids.pass_over((None if v is None else str(v) for v in column.to_pylist()), numbers.tolist())
+            segments = segments_of(decoder, frames.data, starts, lengths - options.record_end_offset)
+            ids.pass_over(segments.to_list(), numbers.tolist())
     return states
 
 
 # roots with their children --------------------------------------------------------------------------------------------
-
-
-Segments = npt.NDArray[np.object_]
-Path = tuple[str, ...]
 
 
 class Family:
@@ -150,7 +146,7 @@ class Family:
         self._base = self._decoder([name for name in names if name not in self.roots], None)
         self._decoders = {name: self._decoder([other for other in names if other != name], name) for name in below}
         empty = np.zeros(0, np.int64)
-        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, np.zeros(0, object)).schema
+        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, Segments(empty, ())).schema
 
     def _decoder(self, without: Iterable[str], wanted: str | None) -> RecordDecoder:
         layout = pruned(self.layout, frozenset(self.paths[name] for name in without))
@@ -166,7 +162,7 @@ class Family:
     def roots_in(self, segments: Segments) -> Ints:
         """Which records are roots."""
         ids = [value for name in self.roots for value in self.ids[name]]
-        return np.flatnonzero(np.isin(segments, ids))
+        return np.flatnonzero(segments.among(ids))
 
     def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> pa.RecordBatch:
         """The roots among records, located by place and segment, with everything below them."""
@@ -191,7 +187,7 @@ class _Batch:
 
     def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: Segments) -> None:
         self.family, self.data, self.starts, self.lengths = family, data, starts, lengths
-        self.rows = {name: np.flatnonzero(np.isin(segments, list(ids))) for name, ids in family.ids.items()}
+        self.rows = {name: np.flatnonzero(segments.among(ids)) for name, ids in family.ids.items()}
         self.roots = {family.paths[name]: name for name in family.roots}
 
     def rebuilt(self, column: Column, array: pa.Array, rows: Ints) -> pa.Array:

@@ -7,22 +7,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
+from tdqsim.pipeline._batch import Path
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
 from tdqsim.pipeline._corrupt import corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import MARKS, RedefineRules, SegmentedDecoder, fields_called
+from tdqsim.pipeline.redefines import RedefineRules, Segments, fields_called, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import (
@@ -154,7 +154,8 @@ class SplitReader:
         options, layout = self.options, self.options.layout
         self._segment: RecordDecoder | None = None
         self._rules: RedefineRules | None = None
-        self._decoder: RecordDecoder | SegmentedDecoder | None = None
+        self._decoder: RecordDecoder | None = None
+        self._segment_of: dict[Path, tuple[str, ...]] = {}
         self._values = 1
         if layout is None:
             if options.segment_field or options.redefine_rules:
@@ -164,23 +165,16 @@ class SplitReader:
             self._segment = segment_decoder(layout, options.segment_field)
         if self._family is not None:
             return
-        has = {path: _one_of(ids) for name, ids in options.segment_map.items() for path in fields_called(layout, name)}
+        self._segment_of = {
+            path: tuple(ids) for name, ids in options.segment_map.items() for path in fields_called(layout, name)
+        }
         if options.redefine_rules:
             self._rules = RedefineRules(layout, options.shape, options.redefine_rules)
-            has |= self._rules.has
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        self._decoder = self._made_for(None if options.shape.flat else wanted, has)
-        self._values = max(sum(_values_in(column.field) for column in self._decoder.columns), 1)
-
-    def _made_for(
-        self, columns: list[str] | None, has: Mapping[tuple[str, ...], Callable[[str], bool]]
-    ) -> RecordDecoder | SegmentedDecoder:
-        options = self.options
-        assert options.layout is not None
         collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
-        if has:
-            return SegmentedDecoder(options.layout, options.shape, columns, collect, has)
-        return RecordDecoder(options.layout, options.shape, columns=columns, corrupt=collect)
+        columns = None if options.shape.flat else wanted
+        self._decoder = RecordDecoder(layout, options.shape, columns=columns, corrupt=collect)
+        self._values = max(sum(_values_in(column.field) for column in self._decoder.columns), 1)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The record batches of one part.
@@ -246,19 +240,17 @@ class SplitReader:
             if self._family is not None:
                 return self._families(self._family, batch, split, segments)
             if ids is not None:
-                batch.ids = ids.arrays(segments.tolist(), batch.numbers.tolist(), split.file_id)
+                batch.ids = ids.arrays(segments.to_list(), batch.numbers.tolist(), split.file_id)
                 below = np.asarray(batch.ids[0].is_valid())
                 batch.keep(below)
-                segments = segments[below]
+                segments = segments.some(below)
             if options.segment_filter:
-                mask = np.isin(segments, list(options.segment_filter))
+                mask = segments.among(options.segment_filter)
                 batch.keep(mask)
-                segments = segments[mask]
+                segments = segments.some(mask)
         return self._made(batch, split, segments) if len(batch) else None
 
-    def _families(
-        self, family: Family, batch: _Batch, split: Split, segments: npt.NDArray[np.object_]
-    ) -> pa.RecordBatch | None:
+    def _families(self, family: Family, batch: _Batch, split: Split, segments: Segments) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
@@ -270,18 +262,16 @@ class SplitReader:
         self._generate(batch, split, arrays, roots)
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
-    def _segments(self, batch: _Batch) -> npt.NDArray[np.object_]:
+    def _segments(self, batch: _Batch) -> Segments:
         assert self._segment is not None
-        encoded = self._segment.decode(batch.data, batch.starts, batch.lengths).column(0).dictionary_encode()
-        names = [None if value is None else str(value) for value in encoded.dictionary.to_pylist()]
-        segments: npt.NDArray[np.object_] = np.array([*names, None], object)[np.asarray(encoded.indices.fill_null(-1))]
-        return segments
+        return segments_of(self._segment, batch.data, batch.starts, batch.lengths)
 
-    def _made(self, batch: _Batch, split: Split, segments: npt.NDArray[np.object_] | None) -> pa.RecordBatch | None:
+    def _made(self, batch: _Batch, split: Split, segments: Segments | None) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
         if self._decoder is not None:
-            decoded = self._decoded(self._decoder, batch, segments)
+            present = self._present(batch, segments)
+            decoded = self._decoder.decode(batch.data, batch.starts, batch.lengths, present)
             arrays = {name: decoded.column(name) for name in decoded.schema.names}
             entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt == "column" else None
         mask = self._checked(entries, batch) if entries is not None else None
@@ -296,16 +286,14 @@ class SplitReader:
         made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
         return made if mask is None else made.filter(mask)
 
-    def _decoded(
-        self, decoder: RecordDecoder | SegmentedDecoder, batch: _Batch, segments: npt.NDArray[np.object_] | None
-    ) -> pa.RecordBatch:
-        if not isinstance(decoder, SegmentedDecoder):
-            return decoder.decode(batch.data, batch.starts, batch.lengths)
-        ids = np.full(len(batch), "", object) if segments is None else segments
+    def _present(self, batch: _Batch, segments: Segments | None) -> dict[Path, Mask]:
+        """For each redefinition that not every record has, which records have it."""
+        present = {}
+        for path, ids in self._segment_of.items():
+            present[path] = np.zeros(len(batch), np.bool_) if segments is None else segments.among(ids)
         if self._rules is not None:
-            marks = self._rules.marks(batch.data, batch.starts, batch.lengths)
-            ids = np.array([f"{one or ''}{MARKS}{other}" for one, other in zip(ids, marks, strict=True)], object)
-        return decoder.decode(batch.data, batch.starts, batch.lengths, ids)
+            present |= self._rules.present(batch.data, batch.starts, batch.lengths)
+        return present
 
     def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
         """The records to keep under ``dropmalformed``; under ``failfast`` a corrupt field raises an error."""
@@ -385,7 +373,3 @@ def _corrupt_column(entries: pa.Array, names: Mapping[str, tuple[str, bool]], ki
 def _values_in(item: Field) -> int:
     """How many values a field has in a record, counting all its occurrences."""
     return item.count * max(sum(map(_values_in, item.children)), 1)
-
-
-def _one_of(ids: Sequence[str]) -> Callable[[str], bool]:
-    return lambda mark: mark.partition(MARKS)[0] in ids
