@@ -111,7 +111,7 @@ class Layout:
         except ConversionError as error:
             raise LayoutError(f"layout {self.name}: {error}") from None
 
-    @property
+    @cached_property
     def length(self) -> int:
         """Bytes of the longest record."""
         return max((item.offset + item.size for item in self.fields), default=0)

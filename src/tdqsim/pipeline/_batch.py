@@ -33,7 +33,7 @@ from tdqsim.pipeline._columns import (
     up_to,
 )
 from tdqsim.pipeline._corrupt import Corrupt
-from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
+from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask, copied
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
 __all__ = ["Pass", "Path", "TableLevel", "counter_key", "counts_in", "digits_text", "gathered"]
@@ -98,7 +98,7 @@ class TableLevel:
         if self.source is not None and self.places is not None:
             level = self.of_records(self.source, self.places[rows], lengths, width, item.offset + item.size)
         else:
-            level = TableLevel(_rows_of(self.data, rows), self.start, lengths)
+            level = TableLevel(copied(self.data, rows), self.start, lengths)
         level.counts = {key: each[rows] for key, each in self.counts.items()}
         level.above, level._origin = self, lambda: (rows, rows)
         return level
@@ -108,12 +108,9 @@ class TableLevel:
         cut, size, length = self.cut(item, item.size), item.count, item.length
         table = cut.data[:, cut.at : cut.at + cut.width]
         kept = up_to(size, np.full(self.rows, size) if counts is None else counts)
-        if counts is None or not length:
-            data = np.ascontiguousarray(table).reshape(self.rows * size, length)[kept.ravel()]
-        else:
-            data = table.view(f"V{length}")[kept].view(np.uint8).reshape(-1, length)
-        level = TableLevel(data, item.offset)
-        level.above, level.item, level._origin = self, item, lambda: np.nonzero(kept)
+        data = copied(table) if counts is None else table.view(f"V{length}")[kept].view(np.uint8)
+        level = TableLevel(data.reshape(-1, length), item.offset)
+        level.above, level.item, level._origin = self, item, lambda: np.divmod(np.flatnonzero(kept), size)
         at = item.offset - self.start
         if self.lengths is not None and (self.lengths < at + length * (size if counts is None else counts)).any():
             level.lengths = np.clip(self.lengths[level.rows_above] - at - level.index * length, -1, length)
@@ -188,17 +185,8 @@ def _even(places: Ints, step: int) -> bool:
 
 def gathered(data: Bytes, places: Ints, width: int) -> Bytes:
     """The ``width`` bytes from each place on, a row each."""
-    if not width:
-        return np.zeros((len(places), 0), np.uint8)
-    # As items of a type without a meaning, numpy copies each row at once.
-    every = np.ndarray((len(data) - width + 1,), f"V{width}", data, strides=(1,))
-    return every[places].view(np.uint8).reshape(-1, width)
-
-
-def _rows_of(data: Bytes, rows: Ints) -> Bytes:
-    """Some rows of bytes."""
-    width = data.shape[1]
-    return data.view(f"V{width}")[rows].view(np.uint8).reshape(-1, width) if width else data[rows]
+    rows = len(data) - width + 1
+    return copied(np.lib.stride_tricks.as_strided(data, (rows, width), (1, 1), writeable=False), places)
 
 
 class Pass:
@@ -351,7 +339,7 @@ class Pass:
 
     def _note(self, item: Field, level: TableLevel, rows: Ints, raw: pa.Array) -> None:
         """Record the places where a field is corrupt, with its bytes."""
-        if self.corrupt is not None:
+        if self.corrupt is not None and len(rows):
             offsets, indexes, some = np.full(len(rows), item.offset, np.int64), list[Ints](), rows
             for each, some in level.levels(rows):
                 if each.item is not None:
@@ -409,14 +397,17 @@ class Pass:
     def _text(self, item: Field, level: TableLevel, have: Ints | None) -> pa.Array:
         if item.type is FieldType.NATIONAL:
             return trimmed(self._national(item, level, have), self.shape.string_trimming_policy)
-        column = level.cut(item).bytes() if have is None else None
-        first = level.cut(item, 1).byte(0) if column is None else column[:, 0]
-        nulls = self._nulls(item, level, have, first)
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
-        charset = charset_of(item, self.rules, self.shape)
-        blanks = blank_bytes(page)
-        raw = whole = level.text(item, have) if have is not None else ascii_strings(column, None, None)
-        if column is None or _padded(column, blanks):
+        blanks, charset = blank_bytes(page), charset_of(item, self.rules, self.shape)
+        if have is None:
+            column = level.cut(item).bytes()
+            raw = whole = ascii_strings(column, None, None)
+            first, padded = column[:, 0], _padded(column, blanks)
+        else:
+            raw = whole = level.text(item, have)
+            first, padded = level.cut(item, 1).byte(0), True
+        nulls = self._nulls(item, level, have, first)
+        if padded:
             raw = trimmed(raw, policy, blanks)
         array = translated(raw, GRAPHICS if charset else ascii_table(page), nulls)
         if array is not None:

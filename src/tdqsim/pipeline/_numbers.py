@@ -9,11 +9,12 @@ to the plain decoder.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Bytes", "Cut", "Integers", "Ints", "Mask", "binary", "packed", "sign_mark", "sign_marks", "zoned"]
+__all__ = ["Bytes", "Cut", "Integers", "Ints", "Mask", "binary", "copied", "packed", "sign_mark", "sign_marks", "zoned"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -38,7 +39,7 @@ class Cut:
 
     def bytes(self) -> Bytes:
         """A copy of the column."""
-        return np.ascontiguousarray(self.data[:, self.at : self.at + self.width])
+        return copied(self.data[:, self.at : self.at + self.width])
 
     def byte(self, index: int) -> Bytes:
         """One byte of each row; a negative index counts from the end."""
@@ -63,6 +64,18 @@ class Integers:
     good: Mask
 
 
+def copied(rows: Bytes, which: Ints | Mask | slice = slice(None)) -> Bytes:
+    """A copy of some rows of bytes, without gaps between them.
+
+    As items of a type without a meaning, rows are copied at once, several times as fast as byte by byte.
+    """
+    width = rows.shape[1]
+    if not width:
+        return np.zeros((len(rows[which]), 0), np.uint8)
+    return np.ascontiguousarray(rows.view(f"V{width}")[:, 0][which]).view(np.uint8).reshape(-1, width)
+
+
+@cache
 def _u(value: int) -> np.uint64:
     return np.uint64(value)
 

@@ -113,7 +113,7 @@ class RedefineRules:
         different, which = np.unique(rows, return_inverse=True)
         places = np.array(np.unravel_index(different, shape)).T if columns else np.zeros((len(different), 0), np.int64)
         known = [self._holding([columns[at][1][code] for at, code in enumerate(row)]) for row in places.tolist()]
-        found = {}
+        found = dict[Path, Mask]()
         for index, name in enumerate(self._rules):
             mask = np.array([holding[index] for holding in known], np.bool_)[which]
             found |= dict.fromkeys(self.paths[name], mask)

@@ -190,7 +190,7 @@ class SplitReader:
         end = EXACT
         try:
             start, end = part_bounds(opened, split, self.options)
-            walk = walk_part(opened, start, end, self.options)
+            walk = walk_part(opened, start, end, self.options, rows=self._rows)
             if self._family is not None:
                 walk = whole_families(walk, self._roots_in)
             for base, frames in walk:
@@ -218,13 +218,16 @@ class SplitReader:
         batch = _Batch(frames, 0, 0, slice(0, len(frames.starts)), self.options)
         return self._family.roots_in(self._segments(batch))
 
-    def _slices(self, frames: Frames) -> Iterator[slice]:
-        if self._family is not None:
-            yield slice(0, len(frames.starts))
-            return
+    @cached_property
+    def _rows(self) -> int:
+        """How many records a batch has, at most."""
         width = self.options.layout.length if self.options.layout else 1
-        rows = max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // self._values), 1)
-        for low in range(0, len(frames.starts), rows):
+        return max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // self._values), 1)
+
+    def _slices(self, frames: Frames) -> Iterator[slice]:
+        count = len(frames.starts)
+        rows = count if self._family is not None else self._rows
+        for low in range(0, count, max(rows, 1)):
             yield slice(low, low + rows)
 
     def _batch(self, batch: _Batch, split: Split, ids: SegmentIds | None) -> pa.RecordBatch | None:

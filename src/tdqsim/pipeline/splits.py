@@ -552,11 +552,11 @@ def _in_block(data: bytes, options: QsamOptions) -> int:
 
 
 def walk_part(
-    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
+    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True, rows: int = BATCH_ROWS
 ) -> Iterator[tuple[int, Frames]]:
     """The records of a part in frames of some megabytes, each with the file offset of its bytes.
 
-    Unless ``whole``, the part may end inside a record.
+    Frames of fixed records have ``rows`` records at most. Unless ``whole``, the part may end inside a record.
 
     Raises:
         FramingError: a descriptor word is wrong; the offset in the error is that in the file.
@@ -564,19 +564,19 @@ def walk_part(
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
         return
-    for position, _, frames in _walked(opened, start, end, options, whole=whole):
+    for position, _, frames in _walked(opened, start, end, options, whole=whole, rows=rows):
         if len(frames.starts) or not whole:
             yield position, frames
 
 
 def _walked(
-    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True
+    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True, rows: int = BATCH_ROWS
 ) -> Iterator[tuple[int, Bytes, Frames]]:
     """As :func:`walk_part`, with the bytes that were walked."""
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
-        usual = min(CHUNK, BATCH_ROWS * options.length)  # one batch: decoded while it is in the cache
+        usual = min(CHUNK, rows * options.length)  # one batch: decoded while it is in the cache
     size, position = usual, start
     while position < end:
         data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
