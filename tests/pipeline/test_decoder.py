@@ -290,6 +290,44 @@ def test_segments_with_tables_are_decoded_apart():
     ]
 
 
+def test_the_tables_of_a_redefinition_that_a_record_lacks_move_nothing():
+    layout = layout_of(
+        "01 R. 05 K PIC 9. 05 A. 10 N PIC 9. 10 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 B REDEFINES A PIC X(4)."
+        " 05 C PIC X."
+    )
+    records = [record.encode("cp037") for record in ("11xc", "21bcde")]
+    lengths = np.array([len(record) for record in records], np.int64)
+    first = np.array([True, False])
+    batch = RecordDecoder(layout).decode(
+        b"".join(records), np.cumsum(lengths) - lengths, lengths, {("A",): first, ("B",): ~first}
+    )
+    assert batch.to_pylist() == [
+        {"K": 1, "A": {"N": 1, "T": ["x"]}, "B": None, "C": "c"},
+        {"K": 2, "A": None, "B": "1bcd", "C": "e"},
+    ]
+
+
+def test_a_redefinition_in_a_table_is_decoded_for_the_records_that_have_it():
+    layout = layout_of(
+        "01 R. 05 K PIC X. 05 G OCCURS 2. 10 A PIC 9(2). 10 B REDEFINES A. 15 C PIC 9 OCCURS 2.",
+        variable_size_occurs="max_size",
+    )
+    data = "11234".encode("cp037") + "21?34".encode("cp037")
+    first = np.array([True, False])
+    batch = RecordDecoder(layout, corrupt="column").decode(
+        data, np.array([0, 5]), np.array([5, 5]), {("G", "A"): first, ("G", "B"): ~first}
+    )
+    bad = {"field_name": "G.B.C(1,2)", "raw_value": b"\x6f", "offset": 2}
+    assert batch.to_pylist() == [
+        {"K": "1", "G": [{"A": 12, "B": None}, {"A": 34, "B": None}], "_corrupt_fields": []},
+        {
+            "K": "2",
+            "G": [{"A": None, "B": {"C": [1, None]}}, {"A": None, "B": {"C": [3, 4]}}],
+            "_corrupt_fields": [bad],
+        },
+    ]
+
+
 def test_a_table_of_variable_length_in_a_redefinition_in_a_table_is_refused():
     text = "01 R. 05 G OCCURS 2. 10 A PIC X(3). 10 B REDEFINES A. 15 M PIC 9. 15 U PIC 9 OCCURS 0 TO 2 DEPENDING ON M."
     with pytest.raises(LayoutError, match=r"G\.B is in a table, redefines .* max_size"):

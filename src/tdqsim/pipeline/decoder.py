@@ -26,8 +26,9 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._batch import Pass, Path, TableLevel, counts_in, gathered
+from tdqsim.pipeline._batch import Pass, counts_in
 from tdqsim.pipeline._corrupt import CORRUPT_TYPE, Corrupt, corrupt_array, refuse_first
+from tdqsim.pipeline._levels import Path, TableLevel, gathered
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 

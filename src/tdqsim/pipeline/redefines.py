@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._batch import Path
+from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Shape, column_name
 
-__all__ = ["RedefineRules", "Segments", "fields_called", "pruned", "segments_of"]
+__all__ = ["RecordSegments", "RedefineRules", "fields_called", "pruned", "segments_of"]
 
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
@@ -37,7 +37,7 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Segments:
+class RecordSegments:
     """The segment of each record.
 
     Attributes:
@@ -52,19 +52,19 @@ class Segments:
         """Which records are of one of some segments."""
         return np.array([name is not None and name in names for name in self.names], np.bool_)[self.codes]
 
-    def some(self, mask: Mask) -> Segments:
+    def some(self, mask: Mask) -> RecordSegments:
         """Those of the records in a mask."""
-        return Segments(self.codes[mask], self.names)
+        return RecordSegments(self.codes[mask], self.names)
 
     def to_list(self) -> list[str | None]:
         """A name for each record."""
         return [self.names[code] for code in self.codes.tolist()]
 
 
-def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> Segments:
+def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> RecordSegments:
     """The segments of records, by a decoder of the segment field."""
     codes, values = _encoded(decoder.decode(data, starts, lengths).column(0))
-    return Segments(codes, tuple(None if value is None else str(value) for value in values))
+    return RecordSegments(codes, tuple(None if value is None else str(value) for value in values))
 
 
 def _encoded(array: pa.Array) -> tuple[Ints, list[object]]:

@@ -15,14 +15,14 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
-from tdqsim.pipeline._batch import Path
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
 from tdqsim.pipeline._corrupt import corrupt_type
+from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import RedefineRules, Segments, fields_called, segments_of
+from tdqsim.pipeline.redefines import RecordSegments, RedefineRules, fields_called, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import (
@@ -253,7 +253,7 @@ class SplitReader:
                 segments = segments.some(mask)
         return self._made(batch, split, segments) if len(batch) else None
 
-    def _families(self, family: Family, batch: _Batch, split: Split, segments: Segments) -> pa.RecordBatch | None:
+    def _families(self, family: Family, batch: _Batch, split: Split, segments: RecordSegments) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
@@ -265,11 +265,11 @@ class SplitReader:
         self._generate(batch, split, arrays, roots)
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
-    def _segments(self, batch: _Batch) -> Segments:
+    def _segments(self, batch: _Batch) -> RecordSegments:
         assert self._segment is not None
         return segments_of(self._segment, batch.data, batch.starts, batch.lengths)
 
-    def _made(self, batch: _Batch, split: Split, segments: Segments | None) -> pa.RecordBatch | None:
+    def _made(self, batch: _Batch, split: Split, segments: RecordSegments | None) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
         if self._decoder is not None:
@@ -289,7 +289,7 @@ class SplitReader:
         made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
         return made if mask is None else made.filter(mask)
 
-    def _present(self, batch: _Batch, segments: Segments | None) -> dict[Path, Mask]:
+    def _present(self, batch: _Batch, segments: RecordSegments | None) -> dict[Path, Mask]:
         """For each redefinition that not every record has, which records have it."""
         present = {}
         for path, ids in self._segment_of.items():
