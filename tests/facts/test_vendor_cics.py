@@ -450,7 +450,7 @@ def test_where_messages_of_cics_go():
     assert inserts == {
         "DFHAC2236": {*of_a_program, "abcode"}, "DFHAC2231": of_a_program, "DFHAC2232": of_a_program,
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
-        "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue"},
+        "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue", "ddname"},
         "DFHAC2014": {"transid", "sysid"}, "DFHCR4300": of_a_request, "DFHCR4301": of_a_request, "DFHCR4310": of_a_request,
         "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2033": {"transid"},
         "DFHXS1201": {"transid", "userid"}, "DFHXS1206": {"transid", "userid", "invalid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},

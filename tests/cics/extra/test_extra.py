@@ -229,7 +229,9 @@ def test_a_full_data_set(make, tmp_path):
     assert region.inquire_tdqueue("OUTQ", "EMPTYSTATUS").emptystatus is Cvda.FULL
     assert region.peek("OUTQ") == records("1", "2", "3", "4")
     assert region.peek("CSMT") + region.peek("CSSL") == []
-    assert any(line.startswith(rule("EX-NOSPACE-FULL").message) for line in region.diagnostics.operator)
+    [line] = [line for line in region.diagnostics.operator if line.startswith(rule("EX-NOSPACE-FULL").message)]
+    assert line.split()[1] == region.applid
+    assert "queue OUTQ (DD name OUT)" in line
 
 
 @pytest.mark.rule("EX-CLOSE-X37", "EX-CLOSE-X37-SECOND")

@@ -254,7 +254,7 @@ class DataSet:
                 if opened is not None:
                     opened.close()
         except DatasetFault as error:
-            self._report(_X37, {"queue": queue.name, "reason": str(error)})
+            self._report(_X37, {"queue": queue.name, "ddname": queue.definition.dd, "reason": str(error)})
             raise Condition(Resp.IOERR, detail=str(error)) from error
         set_openstatus(queue, Cvda.CLOSED)
         queue.emptystatus = Cvda.NOTAPPLIC
@@ -339,7 +339,8 @@ class DataSet:
             return self._length_error(str(error))
         if isinstance(error, SpaceExhausted):
             self._queue.emptystatus = Cvda.FULL
-            self._report(_X37, {"queue": self._queue.name, "reason": str(error)})
+            definition = self._queue.definition
+            self._report(_X37, {"queue": self._queue.name, "ddname": definition.dd, "reason": str(error)})
             return Condition(Resp.NOSPACE, detail=str(error))
         if isinstance(error, BlockError) and self._reader is not None:
             if self._queue.definition.erroroption == "IGNORE":

@@ -27,6 +27,11 @@ _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))
 
 
+class _Inserts(dict[str, object]):
+    def __missing__(self, key: str) -> str:
+        return "????"
+
+
 class _NotWritten(TdqError):
     """A message cannot be written to its queue now."""
 
@@ -46,7 +51,7 @@ class Messages:
         self._busy = False
 
     def write(self, message: str, **inserts: object) -> None:
-        """Write a message by its ID, such as DFHAC2236; empty inserts are shown as ????."""
+        """Write a message by its ID, such as DFHAC2236, with its inserts."""
         self.text(_ROWS[message]["destination"], self.compose(message, **inserts))
 
     def compose(self, message: str, **inserts: object) -> str:
@@ -55,13 +60,21 @@ class Messages:
         row = _ROWS[message]
         for listener in self.listeners:
             listener(message, inserts)
-        shown = {name: value if value != "" else "????" for name, value in inserts.items()}
-        text = row["text"].format_map(shown)
+        text = self.shown(message, inserts)
         region.log.info("message", id=message, destination=row["destination"], text=text)
         now = local_time(abstime(region.clock.time_ns(), region.zone))
+        from_region = {"date": f"{now:%m/%d/%Y}", "time": f"{now:%H:%M:%S}", "applid": region.applid}
         if region.machine is not None:
             message = region.machine.messages.get(message, message)
-        return f"{message} {now:%m/%d/%Y %H:%M:%S} {region.applid} {text}"
+        return " ".join((message, *(from_region[name] for name in row["head"].split()), text))
+
+    @staticmethod
+    def shown(message: str, inserts: Mapping[str, object]) -> str:
+        """The text of a message, without what comes from the region; empty and missing inserts are shown as ????."""
+        row = _ROWS[message]
+        shown = _Inserts({name: value for name, value in inserts.items() if value != ""})
+        shown |= dict.fromkeys(set(row["without"].split()) - shown.keys(), "")
+        return row["text"].format_map(shown).lstrip()
 
     def text(self, destination: str, text: str, prefix: str = "") -> bool:
         """Write a line of text to the console or to a queue, in pieces if it is longer than the queue's records.

@@ -16,7 +16,7 @@ from tdqsim.facts import table
 
 __all__ = ["MessageLog", "OperatorMessage"]
 
-_ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
+_DESTINATIONS: Final = {row["id"]: row["destination"] for row in table("kernel_messages")}
 _KEPT: Final = 1000
 
 
@@ -37,11 +37,6 @@ class OperatorMessage:
     text: str
 
 
-class _Inserts(dict[str, object]):
-    def __missing__(self, key: str) -> str:
-        return "????"
-
-
 class MessageLog:
     """The last messages of each region."""
 
@@ -52,13 +47,13 @@ class MessageLog:
         """Record the messages of a region from now on; call in the engine's thread."""
         kept = self._of.setdefault(region.applid, deque(maxlen=_KEPT))
 
-        def record(message: str, inserts: Mapping[str, object]) -> None:
-            row = _ROWS[message]
-            shown = _Inserts({name: value if value != "" else "????" for name, value in inserts.items()})
-            text = row["text"].format_map(shown)
-            kept.append(OperatorMessage(region.clock.time_ns(), message, row["destination"], text))
+        messages = core_of(region).messages
 
-        core_of(region).messages.listeners.append(record)
+        def record(message: str, inserts: Mapping[str, object]) -> None:
+            destination, text = _DESTINATIONS[message], messages.shown(message, inserts)
+            kept.append(OperatorMessage(region.clock.time_ns(), message, destination, text))
+
+        messages.listeners.append(record)
 
     def of(self, applid: str) -> tuple[OperatorMessage, ...]:
         """The last messages of a region, oldest first; call in the engine's thread."""
