@@ -77,7 +77,13 @@ CHAPTERS: Final = {
             "CICS",
             "handlers",
             "Handlers and automatic transaction initiation",
-            "Write transactions and exit programs as Python functions; set trigger levels and security.",
+            "Write transactions and exit programs as Python functions; set trigger levels.",
+        ),
+        Chapter(
+            "CICS",
+            "security",
+            "Security",
+            "Give a region users, groups and profiles like those of RACF; test refusals and sign-on.",
         ),
         Chapter(
             "CICS",

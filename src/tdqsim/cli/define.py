@@ -112,6 +112,8 @@ def _load_with_region(path: Path) -> tuple[Definitions, RegionFile | None]:
         return definitions.load_definitions(path), None
     file = definitions.load_region_file(path)
     on_demand.queue_layouts.queue_layouts(file)
+    if file.policy:
+        definitions.load_policy_file(file.policy)
     return file.load_definitions(), file
 
 

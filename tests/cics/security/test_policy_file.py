@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim.cics import Access, RacfPolicy, Region
+from tdqsim.cli import main
 from tdqsim.definitions import load_policy_file, load_region_file
 from tdqsim.errors import DefinitionError, TdqError
 from tests.cics.security.helpers import HEAD, policy_file
@@ -77,6 +78,16 @@ def test_a_region_takes_a_policy_file_from_its_directory_and_its_argument(tmp_pa
             assert levels == ["NONE", "READ", "UPDATE", "CONTROL"]
             assert reg.security.access("BOB", "FCICSFCT", "PAY1") is Access.NONE
             assert reg.security.access("BOB", "FCICSFCT", "PAY2") is None
+
+
+def test_tdq_check_reads_the_policy_file(tmp_path, capsys):
+    policy_file(tmp_path, "FCICSFCT:\n  PAY1: {access: {NOBODY: READ}}\n")
+    (tmp_path / "pay.yaml").write_text("group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
+    (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\npolicy: policy.yaml\n")
+    assert main(["check", str(tmp_path)]) != 0
+    assert "policy.yaml:12" in capsys.readouterr().err
+    policy_file(tmp_path, "FCICSFCT:\n  PAY1: {access: {ANN: READ}}\n")
+    assert main(["check", str(tmp_path)]) == 0
 
 
 def test_a_region_file_has_lists_or_a_policy_file(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tdqsim.cics import Condition, Region, Sysplex, cemt
@@ -198,6 +200,33 @@ def test_started_transactions_need_read(tmp_path):
             task.start("PAY1")
         reg.run()
     assert ran == ["ANN"]
+
+
+@pytest.mark.rule("SEC-STATISTICS")
+@pytest.mark.parametrize(
+    ("resource_class", "kind", "name"),
+    [
+        ("FCICSFCT", "file", "PAYF"),
+        ("MCICSPPT", "program", "PROG"),
+        ("DCICSDCT", "tdqueue", "PAYQ"),
+        ("ACICSPCT", "transaction", "PAY1"),
+    ],
+)
+def test_statistics_of_a_resource_need_read(tmp_path, resource_class, kind, name):
+    definitions = [define_transaction(name="PAY1"), define_tdqueue(name="PAYQ", type="INTRA")]
+    with region(tmp_path, f"{resource_class}:\n  {name}: {{access: {{ANN: READ}}}}\n", *definitions) as reg:
+        reg.files.define("PAYF", ksds(b"01one"))
+        reg.programs.register("PROG", lambda _task: None)
+        for user in ("ANN", "BOB"):
+            with reg.task(userid=user) as task:
+                for command in (
+                    partial(task.collect_statistics, **{kind: name}),
+                    partial(task.extract_statistics, name, **{kind: True}),
+                ):
+                    if user == "ANN":
+                        assert command() is not None
+                    else:
+                        expect_rule("SEC-STATISTICS", command)
 
 
 @pytest.mark.rule("SEC-XPCT-INQUIRE", "SEC-XPCT-SET")

@@ -23,7 +23,7 @@ from tdqsim.cics.kernel.command import (
     command,
     to_cvda,
 )
-from tdqsim.cics.kernel.security import XDCT, Access
+from tdqsim.cics.kernel.security import XDCT, XFCT, XPCT, XPPT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import Reader, ResourceType, inquire_one, receivers
@@ -51,6 +51,8 @@ _LAST: Final = {
     "SET": Opt("pointer", 0), "LASTRESET": Opt("fullword", 4), "LASTRESETABS": Opt("abstime", 8),
     "LASTRESETHRS": Opt("fullword", 4), "LASTRESETMIN": Opt("fullword", 4), "LASTRESETSEC": Opt("fullword", 4),
 }  # fmt: skip
+_CLASSES: Final = {"TDQUEUE": XDCT, "FILE": XFCT, "PROGRAM": XPPT, "TRANSACTION": XPCT}
+"""The class that protects the statistics of a resource."""
 _MINUTE, _HOUR, _DAY = 60, 3_600, 86_400
 _DAY_MS: Final = 86_400_000
 _CvdaOrNone = Annotated[int | str | None, Opt("cvda", 4)]
@@ -77,8 +79,8 @@ def _record(task: TaskBase, verb: str, kind: str, name: str) -> StatisticsRecord
     record = record_of(region, kind, name) if name else total_of(region, kind)
     if record is None:
         raise refusal(verb, "not found", f"there are no statistics of {kind} {name}".rstrip())
-    if kind == "TDQUEUE" and name:
-        check_resource(task, XDCT, name, Access.READ)
+    if name and kind in _CLASSES:
+        check_resource(task, _CLASSES[kind], name, Access.READ)
     last = region.statistics.reset_abstime
     words = ("LASTRESET", "LASTRESETHRS", "LASTRESETMIN", "LASTRESETSEC")
     times = dict(zip(words, _parts(last % _DAY_MS // 1000), strict=True))
