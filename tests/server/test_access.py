@@ -230,7 +230,7 @@ def test_changes_are_told_with_user_and_origin_and_without_secrets(browser):
         csrf = browser.get("/api/v1/session").json()["csrf"]
         browser.post(RECORDS, json={"text": "TOPSECRET"}, headers={**HERE, "X-CSRF-Token": csrf})
     changes = [line for line in lines if line["event"] == "change"]
-    assert [(line["user"], line["path"], line["status"]) for line in changes] == [
+    assert [(line["userid"], line["path"], line["status"]) for line in changes] == [
         ("ALICE", "/sign-on", 200), ("ALICE", RECORDS, 201),
     ]  # fmt: skip
     assert all(line["origin"] == "testclient" for line in changes)
@@ -244,7 +244,7 @@ def test_the_line_of_a_sign_on_names_who_has_signed_on(browser):
         browser.post("/api/v1/session", json={"user": "alice", "password": "apple pie"})
         sign_on(browser)
         browser.post("/sign-on", data={"password": "token-of-the-run"}, headers=HERE)
-    assert [line["user"] for line in lines if line["event"] == "change"] == [None, "ALICE", "ALICE", "(owner)"]
+    assert [line["userid"] for line in lines if line["event"] == "change"] == [None, "ALICE", "ALICE", "(owner)"]
 
 
 def test_the_user_of_a_request_is_the_user_of_its_task(browser, host):

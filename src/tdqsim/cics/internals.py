@@ -25,6 +25,7 @@ __all__ = [
     "core_of",
     "handles_of",
     "has_ended",
+    "is_mirror",
     "keep_storage",
     "kept_storage",
     "level_of",
@@ -78,6 +79,11 @@ def level_of(task: TaskData) -> ProgramLevel | None:
 def has_ended(task: TaskData) -> bool:
     """Whether the task is over."""
     return task._ended
+
+
+def is_mirror(task: TaskData) -> bool:
+    """Whether a task carries out the requests of another region."""
+    return task._is_mirror
 
 
 def request_of(task: TaskData) -> Latch | None:

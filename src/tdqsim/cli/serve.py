@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -63,35 +63,39 @@ def serve(
         bool,
         typer.Option("--watch", help="Take up changed definitions, handlers, COBOL sources and region.yaml."),
     ] = False,
+    log_format: Annotated[
+        Literal["text", "json"] | None, typer.Option(help="The format of the log; default: text.")
+    ] = None,
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"] | None,
+        typer.Option(help="The lowest level that is logged; default: info."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,
 ) -> None:
     """Serve regions and IBM i systems until SIGTERM or Ctrl-C."""
-    import logging  # noqa: PLC0415  (a command imports what it uses)
-    import sys  # noqa: PLC0415
-
-    import structlog  # noqa: PLC0415
+    import sys  # noqa: PLC0415  (a command imports what it uses)
 
     from tdqsim.cli.examples import example  # noqa: PLC0415
     from tdqsim.errors import ExtraMissing  # noqa: PLC0415
 
     what = [example(each) or each for each in what]
     try:
+        from tdqsim.server.logs import configure_log  # noqa: PLC0415
         from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
         from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "serve") from error
 
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
-    # warnings of regions and links, and worse
-    logging.basicConfig(stream=sys.stderr, format="%(asctime)s [%(levelname)s] %(name)s: %(message)s")
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
         raise InputError("give --certificate and --key together")
     config = changed(
-        config, address=address, port=port, debug=debug_port, users=users, tls=tls, certificate=certificate, key=key
-    )
+        config, address=address, port=port, debug=debug_port, users=users, tls=tls, certificate=certificate, key=key,
+        log_format=log_format, log_level=log_level,
+    )  # fmt: skip
+    configure_log(config.log.format, config.log.level, sys.stderr)
     code = serve_all(
         config,
         ready_file=ready_file,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
-from tdqsim.cics.internals import core_of
+from tdqsim.cics.internals import core_of, is_mirror
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
@@ -29,6 +29,7 @@ from tdqsim.ibmi import System
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
 from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.server.audit import audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.hostservers import Accounts
@@ -80,6 +81,9 @@ class _Recorder:
         queue = arguments.get("queue")
         self._commands.add(task.number, command, arguments, outcome)
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
+        if is_mirror(task) and not command.startswith("INQUIRE "):
+            text = queue.rstrip(" ") if isinstance(queue, str) else None
+            audit("link", task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
         if condition != "NORMAL":
             self._host.waits.condition_came(self._region, condition)
         if isinstance(queue, str):

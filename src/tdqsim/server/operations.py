@@ -18,6 +18,7 @@ from tdqsim.server.users import Role
 __all__ = [
     "Route",
     "ServerOperation",
+    "listed",
     "operation",
     "operation_of_command",
     "operation_of_id",
@@ -115,6 +116,11 @@ def route_of(operation_id: str) -> Route:
         KeyError: the table has no such id.
     """
     return _ids()[operation_id][0]
+
+
+def listed(operation_id: str | None) -> tuple[Route, ServerOperation] | None:
+    """The route and the operation with this operationId; None for a route that the table does not list."""
+    return None if operation_id is None else _ids().get(operation_id)
 
 
 def operation_of_command(resolved: Resolved) -> ServerOperation:

@@ -30,8 +30,19 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from tdqsim.errors import UsageError
 from tdqsim.server._yamlfile import read_model, read_plain
 from tdqsim.server.linkfile import ServedLinks, check_names_once
+from tdqsim.server.logs import LogFormat, LogLevel
 
-__all__ = ["AlertHook", "Faces", "ServeFile", "ServedPlace", "TlsFiles", "changed", "load_serve_file", "serve_file"]
+__all__ = [
+    "AlertHook",
+    "Faces",
+    "Log",
+    "ServeFile",
+    "ServedPlace",
+    "TlsFiles",
+    "changed",
+    "load_serve_file",
+    "serve_file",
+]
 
 _PATH = Annotated[str, Field(min_length=1, max_length=4096)]
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
@@ -114,6 +125,18 @@ def _check_url(value: str) -> str:
     return value
 
 
+class Log(_Strict):
+    """The log on standard error.
+
+    Attributes:
+        format: ``text`` for readable lines, ``json`` for a JSON object on each line.
+        level: the lowest level that is logged.
+    """
+
+    format: LogFormat = "text"
+    level: LogLevel = "info"
+
+
 class AlertHook(_Strict):
     """The webhook that gets alerts.
 
@@ -143,6 +166,7 @@ class ServeFile(_Strict):
         tls: ``generated``, or a certificate with its key; default: no TLS.
         users: the users file; default: none.
         alerts: the webhook that gets alerts; default: none.
+        log: the log on standard error.
         links: the links to regions and systems of other processes.
     """
 
@@ -152,6 +176,7 @@ class ServeFile(_Strict):
     tls: Literal["generated"] | TlsFiles | None = None
     users: Annotated[str, Field(max_length=4096)] = ""
     alerts: AlertHook | None = None
+    log: Log = Log()
     links: Annotated[tuple[ServedLinks, ...], Field(max_length=1000), AfterValidator(check_names_once)] = ()
 
 
@@ -202,6 +227,8 @@ def changed(
     tls: bool = False,
     certificate: Path | None = None,
     key: Path | None = None,
+    log_format: LogFormat | None = None,
+    log_level: LogLevel | None = None,
 ) -> ServeFile:
     """The settings with the arguments in place of their values.
 
@@ -217,6 +244,9 @@ def changed(
     ports = {name: each for name, each in (("http", port), ("debug", debug)) if each is not None}
     if ports:
         update["faces"] = config.faces.model_copy(update=ports)
+    log = {name: each for name, each in (("format", log_format), ("level", log_level)) if each is not None}
+    if log:
+        update["log"] = config.log.model_copy(update=log)
     if users is not None:
         update["users"] = str(users)
     if certificate is not None and key is not None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from structlog.testing import capture_logs
 
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, Parm
 from tdqsim.server.hostservers import SignOnCode, block
-from tests.server.hostservers.wire import eventually
+from tests.server.hostservers.wire import RECEIVE_NOW, eventually, send
 
 
 @pytest.fixture
@@ -281,3 +282,22 @@ def test_a_job_log_of_another(served, client):
     assert heads(run(client, f"DSPJOBLOG JOB({name}) OUTPUT(*PRINT)")[1]) == [("02", "CPD0030"), ("15", "CPF0001")]
     assert heads(run(client, "DSPJOBLOG JOB(000000/X/Y)")[1]) == [("15", "CPF1070")]
     assert heads(run(client, "DSPJOBLOG JOB(1/X/Y)")[1]) == [("02", "CPD0084"), ("15", "CPF0006")]
+
+
+def test_commands_and_changes_of_data_queues_are_in_the_audit_log(served, connect, client):
+    """A command by its name alone; a queue once for each operation of a connection, with their number."""
+    served.do(lambda: served.system.job(user="QSECOFR").crtdtaq("QGPL/Q", maxlen=10, aut="*ALL"))
+    queue = connect(served, "as-dtaq", 0xE007)
+    assert queue.sign_on() == 0
+    with capture_logs() as lines:
+        run(client, "CRTUSRPRF USRPRF(EVE) PASSWORD(TOPSECRET)")
+        for _time in range(3):
+            queue.ask(5, send(b"SECRET"), template=22)
+        queue.ask(2, RECEIVE_NOW, template=28)
+        queue.socket.close()
+        eventually(lambda: len([line for line in lines if line["event"] == "change"]) == 3)
+    command, sent, received = [line for line in lines if line["event"] == "change"]
+    assert (command["face"], command["operation"], command["userid"]) == ("as-rmtcmd", "CRTUSRPRF", "ANNA")
+    assert (sent["face"], sent["operation"], sent["dtaq"], sent["times"]) == ("as-dtaq", "QSNDDTAQ", "QGPL/Q", 3)
+    assert (received["operation"], received["times"], received["system"]) == ("QRCVDTAQ", 1, "SYS1")
+    assert "SECRET" not in str(lines)

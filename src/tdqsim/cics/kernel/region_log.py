@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from logging import Logger
@@ -53,10 +53,15 @@ class RegionLog:
         if self._structured is None:
             import structlog  # noqa: PLC0415  (see the class)
 
-            renderer = structlog.processors.KeyValueRenderer(key_order=["event"])
+            as_text = structlog.processors.KeyValueRenderer(key_order=["event"])
+
+            def render(logger: Logger, name: str, event: Any) -> tuple[tuple[str], dict[str, Any]]:
+                """The event as text; its values are also in the record, for a log of another format."""
+                return (as_text(logger, name, dict(event)),), {"extra": {"tdqsim_event": event}}
+
             self._structured = structlog.wrap_logger(
                 log,
-                processors=[structlog.stdlib.filter_by_level, renderer],
+                processors=[structlog.stdlib.filter_by_level, render],
                 wrapper_class=structlog.stdlib.BoundLogger,
                 cache_logger_on_first_use=True,
             ).bind(applid=self._applid)

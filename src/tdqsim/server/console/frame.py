@@ -16,7 +16,6 @@ from functools import partial
 from typing import Any, Final, TypeVar
 from urllib.parse import quote
 
-import structlog
 from fastapi import Request
 from nicegui import ui
 from nicegui.client import Client
@@ -26,12 +25,12 @@ from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
 from tdqsim.facts import unconfirmed
 from tdqsim.ibmi import EscapeMessage
+from tdqsim.server.audit import audit
 from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import one_line
 from tdqsim.server.operations import ServerOperation, operation
 from tdqsim.server.users import Role
 
@@ -41,7 +40,6 @@ T = TypeVar("T")
 
 CONSOLE_TRANSID: Final = "TCON"
 """The transaction id of tasks that execute actions of the console."""
-_audit = structlog.get_logger("tdqsim.audit")
 _SAID_WAITING: Final = 0.7
 """Seconds after which the status line shows that an action waits."""
 _LONGEST_WAIT: Final = 300.0
@@ -142,25 +140,32 @@ class Visit:
         if caller is None or not caller.may(operation.role):
             self.say(f"{what}: refused, the role {operation.role} is needed; sign on again", "bad")
             return REFUSED
-        if operation.role is not Role.look:
-            self.audit(what)
+        answer = "cancelled"  # if the page is closed meanwhile
         try:
             result = await self._waited(what, call)
         except (TdqError, TimeoutError, ValueError) as error:
-            self.say(f"{what}: {_error_text(error)}", "bad")
+            answer = _error_text(error)
+            self.say(f"{what}: {answer}", "bad")
             return REFUSED
+        else:
+            answer = "NORMAL"
         finally:
+            if operation.role is not Role.look:
+                self.audit(operation.name, command=what, resp=answer)
             self.console.live.nudge()
         self.say(f"{what}: NORMAL", "ok")
         return result
 
-    def audit(self, action: str) -> None:
-        """Write the audit line: the user, the origin and the action."""
+    def audit(self, operation: str, *, command: str, resp: str = "") -> None:
+        """Write the audit line: the user, the origin, the page, the operation and its result."""
         origin = self.request.client.host if self.request.client else "local"
-        path = one_line(self.request.url.path)
-        _audit.info(
-            "change", user=self.caller.name, origin=origin, method="console", path=path, action=one_line(action)
-        )
+        parts = dict(self.request.path_params)
+        keys = {"region": "applid", "system": "system", "queue": "dtaq" if "system" in parts else "queue"}
+        where = {keys.get(name, name): str(value) for name, value in parts.items() if name in (*keys, "library")}
+        audit(
+            "console", self.caller.userid, operation, **where, command=command, resp=resp, origin=origin,
+            path=self.request.url.path,
+        )  # fmt: skip
 
     async def _waited(self, what: str, call: Callable[[], T]) -> T:
         answer = asyncio.ensure_future(self.console.host.ask(call, name=what))

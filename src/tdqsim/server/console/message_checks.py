@@ -21,7 +21,7 @@ import structlog
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tdqsim.facts import table
-from tdqsim.server.http.access import one_line
+from tdqsim.server.audit import one_line
 from tdqsim.server.http.problems import problem
 
 __all__ = ["MESSAGE_BYTES", "Pace", "end_on_errors", "guarded", "problem_with"]

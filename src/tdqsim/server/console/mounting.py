@@ -14,6 +14,7 @@ from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tdqsim import __version__
+from tdqsim.server.audit import one_line
 from tdqsim.server.console.callers import Callers
 from tdqsim.server.console.frame import Console
 from tdqsim.server.console.live import Live
@@ -21,7 +22,7 @@ from tdqsim.server.console.message_checks import end_on_errors, guarded
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.console.pages import add_pages
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate, one_line
+from tdqsim.server.http.access import Gate
 
 __all__ = ["PREFIX", "mount"]
 

@@ -10,6 +10,7 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.engine import CallCancelled, EngineStopped
 from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
+from tdqsim.server.audit import audit
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
@@ -40,6 +41,7 @@ class CommandServer(Conversation):
     """One connection to the remote command server."""
 
     server_id = 0xE008
+    service = "as-rmtcmd"
     job_name = "QZRCSRVS"
     wrong_server = _WRONG_SERVER
 
@@ -68,11 +70,18 @@ class CommandServer(Conversation):
         reply_id, more = _REPLIES.get(frame.request, (0x8002, 0))
         return reply(frame, reply_id, code.to_bytes(2, "big") + bytes(more))
 
+    def _audit(self, operation: str, code: int) -> None:
+        """Write the audit line of a command or call; parameters may contain a secret and are not logged."""
+        result = "" if code == _OK else f"{code:04X}"
+        system = self.host.system.name
+        audit(self.service, self.user, operation, system=system, resp=result or "NORMAL", origin=self.origin)
+
     def _command(self, frame: Frame, job: Job) -> Step:
         option, text = frame.number(20, 1), _command_text(frame, job)
 
         def work() -> bytes:
             code, sent = _run(job, text)
+            self._audit(text.strip().partition(" ")[0][:10].upper() or "CL command", code)
             return reply(frame, 0x8002, code.to_bytes(2, "big"), _messages(job, sent, option))
 
         return SystemWork(work)
@@ -84,6 +93,7 @@ class CommandServer(Conversation):
 
         def work() -> bytes:
             code, sent = _call(job, name, library, parameters)
+            self._audit(f"CALL {library}/{name}", code)
             if code == _OK:
                 rest = count.to_bytes(2, "big") + b"".join(one.answer() for one in parameters)
             else:

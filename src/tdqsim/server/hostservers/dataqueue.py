@@ -20,6 +20,8 @@ _TEXT, _ENTRY, _KEY = 0x5003, 0x5001, 0x5002
 _COMMON, _FOUND = 0x8002, 0x8003
 _RECEIVE, _SEND = 2, 5
 _QUICK = (_RECEIVE, _SEND)
+_CHANGES = {_RECEIVE: "QRCVDTAQ", 3: "CRTDTAQ", 4: "DLTDTAQ", _SEND: "QSNDDTAQ", 6: "QCLRDTAQ"}
+"""The requests that change something, with their operations; a receive may also only look."""
 _AUTHORITIES = {b"\xf0": "*ALL", b"\xf1": "*CHANGE", b"\xf2": "*EXCLUDE", b"\xf3": "*USE", b"\xf4": "*LIBCRTAUT"}
 _SEQUENCES: dict[bytes, Literal["*FIFO", "*LIFO", "*KEYED"]] = {b"\xf0": "*FIFO", b"\xf1": "*LIFO", b"\xf2": "*KEYED"}
 _KINDS = {"F": b"\xf0", "L": b"\xf1", "K": b"\xf2"}
@@ -32,6 +34,7 @@ class DataQueueServer(Conversation):
     """One connection to the data queue server."""
 
     server_id = 0xE007
+    service = "as-dtaq"
     job_name = "QZHQSSRV"
     wrong_server = _PROTOCOL_ERROR
     local_only = True
@@ -50,16 +53,20 @@ class DataQueueServer(Conversation):
             return End("the server job has ended")
         call = act(job, frame, name, library)
         taken: list[Entry] = []
+        operation, what = _CHANGES.get(frame.request), f"{library}/{name}"
 
         def work() -> bytes:
             try:
                 if act is not _create:  # this is a command, and checks names like one
                     check_names(job, name, library)
-                return call(taken)
+                answer = call(taken)
             except EscapeMessage as error:
                 return _escape(frame, error)
             except ParameterError:
                 return reply(frame, _COMMON, _SYNTAX)
+            if operation is not None:
+                self.count_for_audit(operation, what)
+            return answer
 
         def undo() -> None:
             while taken:

@@ -23,20 +23,20 @@ from http.cookies import CookieError, SimpleCookie
 from typing import Annotated, Final
 from urllib.parse import quote
 
-import structlog
 from fastapi import Depends, FastAPI, HTTPException
 from starlette.datastructures import Headers
 from starlette.requests import HTTPConnection
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tdqsim.server.audit import audit
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.problems import problem
 from tdqsim.server.http.sessions import Session, Sessions
-from tdqsim.server.operations import ServerOperation, operation_of_id
+from tdqsim.server.operations import ServerOperation, listed, operation_of_id
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "one_line", "signed_on"]
+__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "note_for_audit", "signed_on"]
 
 PREFIX: Final = "/api/v1"
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
@@ -44,13 +44,11 @@ OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _USER: Final = "tdqsim.user"
 _SESSION: Final = "tdqsim.session"
+_DONE: Final = "tdqsim.done"
+_AUDIT_KEYS: Final = {"name": "applid", "queue": "queue", "uow": "uow", "number": "task", "unit": "unit"}
+_SYSTEM_KEYS: Final = {"name": "system", "library": "library", "queue": "dtaq"}
+"""The keys of path parameters in the audit line; those of requests to an IBM i system."""
 _OWNER: Final = User("", frozenset({Role.break_}))
-_audit = structlog.get_logger("tdqsim.audit")
-
-
-def one_line(text: str) -> str:
-    """Text of a client for a line of the log: without line ends and terminal control characters."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:200])
 
 
 class Gate:
@@ -227,11 +225,24 @@ class _Signed:
         try:
             await self._app(scope, receive, noted)
         finally:
-            client, user = scope.get("client"), scope[_USER]  # the user may have signed on by this request
-            _audit.info(
-                "change", user=None if user is None else user.id or "(owner)", origin=client[0] if client else "local",
-                method=scope["method"], path=one_line(scope["path"]), status=status,
-            )  # fmt: skip
+            _write_audit(scope, status)
+
+
+def _write_audit(scope: Scope, status: int) -> None:
+    """Write the audit line of a request that has ended; the user may have signed on by it."""
+    client, user = scope.get("client"), scope[_USER]
+    found = listed(getattr(scope.get("route"), "operation_id", None))
+    keys = _SYSTEM_KEYS if found is not None and found[0].tag == "systems" else _AUDIT_KEYS
+    facts = {keys[name]: value for name, value in scope.get("path_params", {}).items() if name in keys}
+    facts |= scope.get(_DONE, {})
+    operation = facts.pop("operation", f"{scope['method']} {scope['path']}" if found is None else found[1].name)
+    facts |= {"origin": client[0] if client else "local", "method": scope["method"], "path": scope["path"]}
+    audit("http" if client else "command line", user.id if user else None, operation, **facts, status=status)
+
+
+def note_for_audit(request: HTTPConnection, **facts: str | int | None) -> None:
+    """Add values to the audit line of a request, such as ``operation``, ``command`` or ``resp``."""
+    request.scope.setdefault(_DONE, {}).update(facts)
 
 
 async def _refuse(status: int, detail: str, headers: Headers, scope: Scope, receive: Receive, send: Send) -> None:

@@ -29,8 +29,9 @@ from tdqsim.client.answers.work import (
     WaitResult,
 )
 from tdqsim.errors import UsageError
+from tdqsim.server.audit import command_text
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Caller, check_may
+from tdqsim.server.http.access import Caller, check_may, note_for_audit
 from tdqsim.server.http.common import (
     BOUNDS,
     PathRegion,
@@ -43,12 +44,19 @@ from tdqsim.server.http.common import (
 )
 from tdqsim.server.http.values import AwaitedState, Line, Statement
 from tdqsim.server.incidents import incidents_of
-from tdqsim.server.operations import operation, operation_of_command, operation_of_request
+from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 from tdqsim.server.users import User
 
 __all__ = ["routes"]
 
 routes = Routes()
+
+
+def _check_command(request: Request, user: User, text: str, command: ServerOperation) -> None:
+    """Check that a user may issue a command, which is noted for the audit line."""
+    note_for_audit(request, operation=command.name, command=command_text(text))
+    check_may(user, command)
+
 
 _Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="the id of INQUIRE UOW, in hexadecimal")]
 
@@ -58,17 +66,19 @@ async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
-    check_may(user, operation_of_command(resolve(statement.text)))
+    _check_command(request, user, statement.text, operation_of_command(resolve(statement.text)))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
     answer: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
+    note_for_audit(request, resp=answer["condition"])
     return answer
 
 
 @routes.operation("executeCemt")
-async def operate(host: Served, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
+async def operate(host: Served, request: Request, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
-    check_may(user, operation_of_request(parse_cemt(line.text)))
+    _check_command(request, user, line.text, operation_of_request(parse_cemt(line.text)))
     answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.default_user))
+    note_for_audit(request, resp="some of it failed" if answer.errors else "NORMAL")
     return cast("CemtAnswer", {"text": answer.text, **answer.as_dict()})
 
 
@@ -103,9 +113,10 @@ async def execute_in_unit(
     host: Served, request: Request, unit: str, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
-    check_may(user, operation_of_command(resolve(statement.text)))
+    _check_command(request, user, statement.text, operation_of_command(resolve(statement.text)))
     work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
     answer: CommandResult = await attended(request, work)
+    note_for_audit(request, resp=answer["condition"])
     return answer
 
 
@@ -116,7 +127,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
     It needs the role of the command.
     """
     command = operation_of_command(resolve(line.text, bare=True))
-    check_may(user, command)
+    _check_command(request, user, line.text, command)
 
     def act(task: Task) -> CeciAnswer:
         if command.name == "RETURN":
@@ -126,6 +137,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
         return cast("CeciAnswer", {"text": answer.text, **answer.as_dict()})
 
     answer: CeciAnswer = await attended(request, _in_unit(host, unit, user, act))
+    note_for_audit(request, resp=answer["response"])
     return answer
 
 

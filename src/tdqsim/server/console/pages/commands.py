@@ -21,6 +21,7 @@ from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
 from tdqsim.cics.text.translator import resolve
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
@@ -121,7 +122,7 @@ class _Ceci:
         """Execute the line in the unit of work of the session, which begins with the first line."""
         text = self.line.text.strip()
         try:
-            if not text or not await self._begun(_command_of(text)):
+            if not text or not await self._begun(_command_of(text), text):
                 return
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
@@ -132,13 +133,13 @@ class _Ceci:
             return
         await self._shown(text, answer)
 
-    async def _begun(self, command: ServerOperation) -> bool:
+    async def _begun(self, command: ServerOperation, text: str) -> bool:
         caller = self.visit.console.callers.identify(self.visit.request)
         for needed in (operation("UNIT OF WORK"), command):
             if caller is None or not caller.may(needed.role):
                 self.visit.say(f"CECI {needed.name}: refused, the role {needed.role} is needed; sign on again", "bad")
                 return False
-        self.visit.audit(operation("CECI").text(command=command.name))
+        self.visit.audit(command.name, command=command_text(text))
         if not self.unit:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE, transid=CONSOLE_TRANSID)
             self.unit = await asyncio.wrap_future(begin)

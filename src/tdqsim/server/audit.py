@@ -1,0 +1,57 @@
+"""The audit log: one line for each change that somebody requests, whichever face was used.
+
+=============  ========================================================================================
+key            value
+=============  ========================================================================================
+face           http, console, command line, link, or the service of a host server such as as-dtaq
+userid         the user; ``(owner)`` for the owner of the process, None if no user has signed on
+origin         the address of the client; ``local`` for the command line
+operation      the command, or the name of another operation (``facts/operations.tsv``)
+applid, queue  the region and the queue, or ``system`` and ``dtaq``, as far as the request names them
+command        the text of a command; the data of FROM is not shown
+resp, status   the condition of the command, the status of the HTTP answer, as far as there is one
+=============  ========================================================================================
+
+No record, password, token or parameter of a CL command is logged. Values of clients are made safe for one line.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+import structlog
+
+__all__ = ["OWNER_NAME", "audit", "command_text", "one_line"]
+
+OWNER_NAME: Final = "(owner)"
+"""The user of the audit line if the owner of the process acts."""
+_LONGEST: Final = 200
+_DATA: Final = re.compile(r"\b(FROM|INPUTMSG|VALUE)(\s*)\((?:\s*'(?:[^']|'')*(?:'|$)|[^)']*)\s*\)?", re.IGNORECASE)
+_log = structlog.get_logger("tdqsim.audit")
+
+
+def one_line(text: str) -> str:
+    """Text of a client for a line of the log: without line ends and terminal control characters."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:_LONGEST])
+
+
+def command_text(text: str) -> str:
+    """The text of a command without the data that it sends."""
+    return one_line(_DATA.sub(r"\1\2(...)", text.strip()))
+
+
+def audit(face: str, userid: str | None, operation: str, **facts: str | int | None) -> None:
+    """Write one line.
+
+    Args:
+        face: the face that was used.
+        userid: the user; empty for the owner of the process, None if no user has signed on.
+        operation: what was requested.
+        facts: further values; None and empty ones are left out.
+    """
+    given = {key: one_line(value) if isinstance(value, str) else value for key, value in facts.items()}
+    values = {key: value for key, value in given.items() if value not in (None, "")}
+    _log.info(
+        "change", face=face, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values
+    )

@@ -1,0 +1,155 @@
+"""The log of a server: one format, its level, and an audit line for each change, whichever face was used."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
+pytest.importorskip("httpx2", reason="httpx2 is not installed")
+
+from fastapi.testclient import TestClient
+from structlog.testing import capture_logs
+
+from tdqsim import Region, Sysplex, define_connection, define_tdqueue
+from tdqsim.cics.kernel.region_log import RegionLog
+from tdqsim.server.audit import audit, command_text
+from tdqsim.server.host import Host
+from tdqsim.server.http import Gate, application
+from tdqsim.server.logs import configure_log
+
+assert Sysplex  # regions of one server are linked as those of a Sysplex
+REGION = "/api/v1/regions/PAYREGN"
+
+
+@pytest.fixture
+def host() -> Iterator[Host]:
+    made = Host()
+    queues = [define_tdqueue(name="PAYQ", type="INTRA"), define_tdqueue(name="FARQ", remotesystem="CRD1")]
+    made.add(Region, [*queues, define_connection(name="CRD1", netname="SHIPREGN")], applid="PAYREGN", sysid="PAY1")
+    made.add(Region, [define_tdqueue(name="FARQ", type="INTRA")], applid="SHIPREGN", sysid="CRD1")
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def api(host: Host) -> Iterator[TestClient]:
+    headers = {"Authorization": "Bearer all"}
+    with TestClient(application(host, Gate(token="all")), headers=headers, base_url="http://127.0.0.1") as client:
+        yield client
+
+
+def changes(lines: Any) -> list[dict[str, Any]]:
+    """The audit lines, without their level and event."""
+    return [
+        {key: value for key, value in line.items() if key not in ("event", "log_level")}
+        for line in lines
+        if line["event"] == "change"
+    ]
+
+
+def test_a_route_is_logged_by_its_operation_and_its_queue(api: TestClient) -> None:
+    with capture_logs() as lines:
+        api.post(f"{REGION}/queues/PAYQ/records", json={"text": "TOPSECRET"})
+        api.patch(f"{REGION}/queues/NONE", json={"enablestatus": "DISABLED"})
+        api.get(f"{REGION}/queues/PAYQ")  # it changes nothing
+    written, refused = changes(lines)
+    about = {"face": "http", "userid": "(owner)", "origin": "testclient", "applid": "PAYREGN"}
+    path = f"{REGION}/queues/PAYQ/records"
+    assert written == about | {
+        "operation": "WRITEQ TD", "queue": "PAYQ", "method": "POST", "path": path, "status": 201,
+    }  # fmt: skip
+    assert (refused["operation"], refused["queue"], refused["status"]) == ("SET TDQUEUE", "NONE", 404)
+    assert "TOPSECRET" not in str(lines)
+
+
+def test_a_command_is_logged_with_its_text_and_its_condition(api: TestClient) -> None:
+    unit = api.post(f"{REGION}/units-of-work").json()["id"]
+    with capture_logs() as lines:
+        api.post(f"{REGION}/exec", json={"text": "READQ TD QUEUE('PAYQ') INTO(REC) NOHANDLE"})
+        api.post(f"{REGION}/cemt", json={"text": "SET TDQ(NONE) DISABLED"})
+        api.post(f"/api/v1/units-of-work/{unit}/ceci", json={"text": "WRITEQ TD QUEUE(PAYQ) FROM(SECRET)"})
+        api.delete(f"/api/v1/units-of-work/{unit}")
+    read, cemt, ceci, end = changes(lines)
+    assert (read["operation"], read["resp"], read["status"]) == ("READQ TD", "QZERO", 200)
+    assert read["command"] == "READQ TD QUEUE('PAYQ') INTO(REC) NOHANDLE"
+    assert (cemt["operation"], cemt["command"], cemt["resp"]) == (
+        "SET TDQUEUE", "SET TDQ(NONE) DISABLED", "some of it failed",
+    )  # fmt: skip
+    assert (ceci["operation"], ceci["command"], ceci["resp"]) == (
+        "WRITEQ TD", "WRITEQ TD QUEUE(PAYQ) FROM(...)", "NORMAL",
+    )  # fmt: skip
+    assert (end["operation"], end["unit"]) == ("SYNCPOINT ROLLBACK", unit)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("WRITEQ TD QUEUE('PAYQ') FROM('it''s (x)') LENGTH(3)", "WRITEQ TD QUEUE('PAYQ') FROM(...) LENGTH(3)"),
+        ("writeq td queue(Q) from (REC)", "writeq td queue(Q) from (...)"),
+        ("WRITEQ TD FROM('open", "WRITEQ TD FROM(...)"),
+        ("DELETEQ TD QUEUE('A\nB')", "DELETEQ TD QUEUE('A\\nB')"),
+    ],
+)
+def test_the_text_of_a_command_is_shown_without_the_data_that_it_sends(text: str, shown: str) -> None:
+    assert command_text(text) == shown
+
+
+def test_a_request_that_was_shipped_to_a_region_is_logged_there(host: Host) -> None:
+    region = host.regions["PAYREGN"]
+    with capture_logs() as lines:
+        host.engine.submit(lambda: region.writeq_td("FARQ", b"secret")).result(60)
+    (line,) = changes(lines)
+    del line["task"]
+    assert line == {
+        "face": "link", "userid": "CICSUSER", "operation": "WRITEQ TD", "applid": "SHIPREGN", "queue": "FARQ",
+        "resp": "NORMAL",
+    }  # fmt: skip
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """Give back the configuration of logging."""
+    root, tdqsim = logging.getLogger(), logging.getLogger("tdqsim")
+    before = root.handlers[:], root.level, tdqsim.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = before[0]
+    root.setLevel(before[1])
+    tdqsim.setLevel(before[2])
+
+
+@pytest.mark.usefixtures("restored")
+def test_everything_is_logged_in_one_format() -> None:
+    """The server's events, those of regions, and messages of libraries."""
+    stream = io.StringIO()
+    configure_log("json", "info", stream)
+    audit("http", "", "WRITEQ TD", applid="PAYREGN", queue="PAYQ", status=201)
+    RegionLog("PAYREGN").warning("open_failed", queue="OUTQ", reason="no DD")
+    logging.getLogger("a.library").warning("%d things", 3)
+    logging.getLogger("a.library").error("it failed", exc_info=ValueError("boom"))
+    own, region, library, failure = map(json.loads, stream.getvalue().splitlines())
+    assert {own["event"], own["level"], own["userid"], own["queue"]} == {"change", "info", "(owner)", "PAYQ"}
+    assert (region["event"], region["applid"], region["queue"]) == ("open_failed", "PAYREGN", "OUTQ")
+    assert (region["logger"], region["level"]) == ("tdqsim.cics", "warning")
+    assert (library["event"], library["logger"]) == ("3 things", "a.library")
+    assert "ValueError: boom" in failure["exception"]
+    for line in (own, region, library, failure):
+        assert line["timestamp"].endswith("Z")
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize(("level", "shown"), [("debug", 3), ("info", 3), ("warning", 2), ("error", 0)])
+def test_the_level_holds_for_the_server_and_its_regions(level: Any, shown: int) -> None:
+    stream = io.StringIO()
+    configure_log("text", level, stream)
+    audit("http", "ALICE", "WRITEQ TD")
+    structlog.get_logger("tdqsim.server").warning("users_file_refused")
+    RegionLog("PAYREGN").warning("open_failed")
+    assert len(stream.getvalue().splitlines()) == shown
