@@ -150,8 +150,9 @@ def test_what_a_region_warns_of_is_in_the_log_of_the_server(place):
         process.stdout.close()
     lines = [each for each in log.read_text().splitlines() if "open_failed" in each]
     assert len(lines) == 1
-    assert "[WARNING] tdqsim.cics: " in lines[0]
-    assert "applid='PAYREGN' queue='EXTQ'" in lines[0]
+    assert "[warning  ] open_failed" in lines[0]
+    assert " [tdqsim.cics] " in lines[0]
+    assert "applid=PAYREGN queue=EXTQ" in lines[0]
 
 
 @pytest.mark.cobc
