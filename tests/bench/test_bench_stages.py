@@ -85,11 +85,11 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replayed(folder: Path, run: Path, engine: Any) -> str:
-    from tdqsim.pipeline.stages import ReplaySpec, StageEngine, parquet_pieces, run_replay, spread_events
+    from tdqsim.pipeline.stages import LocalRunner, ReplaySpec, SparkRunner, parquet_pieces, run_replay, spread_events
 
     name = "local" if engine is None else "spark"
-    where = StageEngine(name, spark=engine)
-    spread_events(where, run, parquet_pieces([folder / "trace.parquet"]), "bench", BUCKETS, "exchange")
+    runner = LocalRunner() if engine is None else SparkRunner(engine)
+    runner.execute(spread_events(run, parquet_pieces([folder / "trace.parquet"]), "bench", BUCKETS, "exchange"))
     outcome = run_replay(run, ReplaySpec(definitions=(folder / "bulk.yaml",)), name, spark=engine)
     assert outcome["ok"], outcome
     return str(outcome["digest"])
@@ -155,14 +155,14 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """A run's directory with what is expected, as one Parquet file and laid down by bucket, and each region's bucket."""
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages import EVENTS, StageEngine, parquet_pieces, spread_events
+    from tdqsim.pipeline.stages import EVENTS, LocalRunner, parquet_pieces, spread_events
 
     run = tmp_path_factory.mktemp("reconcile")
     with pq.ParquetWriter(run / "expected.parquet", EVENTS) as writer:
         for region in range(REGIONS):
             writer.write_table(record_table(region, EVENTS))
-    plan, _ = spread_events(
-        StageEngine("local"), run, parquet_pieces([run / "expected.parquet"]), "b", BUCKETS, "expected"
+    plan, _ = LocalRunner().execute(
+        spread_events(run, parquet_pieces([run / "expected.parquet"]), "b", BUCKETS, "expected")
     )
     return run, plan
 
@@ -171,7 +171,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int]], spark: Any, shape: str) -> None:
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages import TABLES, Match, ReconcileTask, StageEngine, reconcile_bucket, run_stage
+    from tdqsim.pipeline.stages import TABLES, Match, ReconcileTask, SparkRunner, Step, reconcile_bucket
 
     run, plan = expected
     (run / "replay" / "records").mkdir(parents=True, exist_ok=True)
@@ -188,7 +188,7 @@ def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int
             for bucket in sorted(set(plan.values()))
         ]  # fmt: skip
         with Watch() as watch:
-            receipts = run_stage(StageEngine("spark", spark=spark), "reconcile", run, tasks, reconcile_bucket)
+            receipts = SparkRunner(spark).run(Step("reconcile", run, tasks, reconcile_bucket))
         return watch, sum(sum(receipt.details["differences"].values()) for receipt in receipts)
 
     def theirs(_: int) -> tuple[Watch, int]:

@@ -22,7 +22,7 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.splits import Split
-from tdqsim.pipeline.stages import Receipt, StageEngine
+from tdqsim.pipeline.stages import Receipt, SparkRunner
 
 COPYBOOK = (
     "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 N PIC 9."
@@ -174,11 +174,11 @@ def test_a_million_files_are_planned_for() -> None:
 
 
 def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) -> None:
-    class Elsewhere(StageEngine):
+    class Elsewhere(SparkRunner):
         """Workers that write to a disk that nobody else sees."""
 
-        def map(self, tasks: Any, function: Any, **_: Any) -> list[Receipt]:
-            receipts = [function(task) for task in tasks]
+        def each(self, step: Any, tasks: Any) -> list[Receipt]:
+            receipts = [step.work(task) for task in tasks]
             for task in tasks:
                 shutil.rmtree(task.run, ignore_errors=True)
             return receipts
@@ -186,7 +186,7 @@ def test_workers_with_files_of_their_own_are_told(path: Path, tmp_path: Path) ->
     with pytest.raises(
         DatasetError, match=r"data/00000.parquet: a task wrote it, but it is not visible here: .* shared"
     ):
-        stage_data_set(path, tmp_path / "stage", engine=Elsewhere("spark"), **OPTIONS)
+        stage_data_set(path, tmp_path / "stage", engine=Elsewhere(), **OPTIONS)
     assert stage_data_set(path, tmp_path / "stage", **OPTIONS).rows == ROWS
 
 

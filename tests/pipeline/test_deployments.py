@@ -358,12 +358,12 @@ from pathlib import Path
 from slowly import Slowly
 from tdqsim.pipeline import data_sets
 from tdqsim.pipeline.session import session
-from tdqsim.pipeline.stages import ingest, plan
-from tdqsim.pipeline.stages.engine import StageEngine
-from tdqsim.pipeline.stages.ingest import IngestRequest, run_ingest
+from tdqsim.pipeline.stages import exchange, ingest, reconcile, replay
+from tdqsim.pipeline.stages.ingest import IngestRequest
+from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.commands import run_reconcile, run_replay
+from tdqsim.pipeline.stages.commands import run_ingest, run_reconcile, run_replay
 folder = Path(sys.argv[1])
 options = {"copybook_contents": "01 R. 05 KIND PIC X. 05 ID PIC 9(5).", "record_format": "VB"}
 options["input_split_records"] = "20"
@@ -371,7 +371,7 @@ columns = {"region": "R{KIND}", "command": "WRITEQ TD", "queue": "PAYQ"}
 (folder / "queues.yaml").write_text("group: G\\ntdqueue:\\n  - {name: PAYQ, type: INTRA}\\n")
 
 def outcome(name, engine):
-    more = {} if engine.spark is None else {"spark": engine.spark}
+    more = {} if engine.name == "local" else {"spark": engine.spark}
     out = folder / name
     request = IngestRequest(out, (str(folder / "data"),), columns=columns, options=options, engine=engine.name, buckets=2)
     brought = run_ingest(request, **more)
@@ -393,13 +393,13 @@ WANTED = {
     "spark.speculation.efficiency.enabled": "false", "spark.speculation.task.duration.threshold": "1s",
     "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
 }
-alone = outcome("alone", StageEngine("local"))
+alone = outcome("alone", LocalRunner())
 assert alone[0] == alone[2] == len(alone[4]) == 100 and not alone[3], alone
-slow = {"ingest_file": ingest, "count_piece": plan, "split_piece": plan, "replay_bucket": plan, "reconcile_bucket": plan,
-        "decode_part": data_sets}
+slow = {"ingest_file": ingest, "count_piece": exchange, "split_piece": exchange, "replay_bucket": replay,
+        "reconcile_bucket": reconcile, "decode_part": data_sets}
 for name, module in slow.items():
     setattr(module, name, Slowly(getattr(module, name), folder / f"{name}.once"))
-print("same", outcome("twice", StageEngine("spark", spark=session(config=WANTED))) == alone)
+print("same", outcome("twice", SparkRunner(session(config=WANTED))) == alone)
 print(*sorted(path.stem for path in folder.glob("*.twice")))
 """
 

@@ -35,8 +35,9 @@ from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
-from tdqsim.pipeline.stages.engine import StageEngine, run_stage
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish, whole
+from tdqsim.pipeline.stages.plan import Step
+from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,9 +101,7 @@ def read_data_set(
         LayoutError: the copybook cannot be used.
     """
     if stage is not None:
-        return stage_data_set(path, stage, columns=columns, engine=StageEngine("spark", spark=spark), **options).frame(
-            spark
-        )
+        return stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options).frame(spark)
     checked = _options(path, options)
     names = chosen_columns(checked, columns)
 
@@ -199,7 +198,7 @@ def stage_data_set(
     stage: str | Path,
     *,
     columns: Iterable[str] | None = None,
-    engine: StageEngine | None = None,
+    engine: Runner | None = None,
     **options: Any,
 ) -> Staged:
     """Have tasks write columns of data sets as Parquet, unless the files exist already.
@@ -227,7 +226,7 @@ def stage_data_set(
     with reached(run):
         rows = _kept(run)
         if rows is None:
-            _decode(engine or StageEngine("local"), run, inputs, checked, names)
+            _decode(engine or LocalRunner(), run, inputs, checked, names)
             rows = _manifest(run)
     made = tuple(row["files"][0] for row in rows)
     return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in rows))
@@ -248,14 +247,14 @@ def _kept(run: Path) -> list[dict[str, Any]] | None:
     return rows if good else None
 
 
-def _decode(engine: StageEngine, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:
+def _decode(runner: Runner, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:
     """Have tasks write the columns."""
     tasks = [
         DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
         for number, splits in enumerate(grouped(plan(checked)))
     ]
     try:
-        run_stage(engine, STAGE, run, tasks, decode_part, "data")
+        runner.run(Step(STAGE, run, tasks, decode_part, "data"))
     except OSError as error:
         problem = error.strerror or error
         raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error

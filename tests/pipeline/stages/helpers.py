@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.stages import EVENTS, ReplaySpec, StageEngine, parquet_pieces, run_replay, spread_events
+from tdqsim.pipeline.stages import EVENTS, LocalRunner, ReplaySpec, parquet_pieces, run_replay, spread_events
 
 
 def write_events(path: Path, rows: list[dict[str, object]], group: int = 1000) -> Path:
@@ -20,7 +20,7 @@ def write(region: str, seq: int, queue: str, data: bytes, **more: object) -> dic
 
 
 def spread(run: Path, sources: list[Path], buckets: int = 4, base: str = "base", most_rows: int = 1_000_000) -> None:
-    spread_events(StageEngine("local"), run, parquet_pieces(sources, most_rows), base, buckets, "exchange")
+    LocalRunner().execute(spread_events(run, parquet_pieces(sources, most_rows), base, buckets, "exchange"))
 
 
 def replayed(

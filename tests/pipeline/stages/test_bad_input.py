@@ -23,13 +23,15 @@ from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages import (
     IngestRequest,
     LoadRequest,
+    LocalRunner,
     Match,
     NotAllowed,
     Receipt,
     ReplaySpec,
     RunRequest,
-    StageEngine,
+    SparkRunner,
     StageFailed,
+    Step,
     Workshop,
     holding,
     parse_match,
@@ -40,11 +42,9 @@ from tdqsim.pipeline.stages import (
     run_load,
     run_reconcile,
     run_replay,
-    run_stage,
     table_files,
     write_report,
 )
-from tdqsim.pipeline.stages.engine import insist
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 
@@ -120,7 +120,7 @@ def test_half_a_replay_is_no_result(
     tmp_path: Path, done: Path, region_directory: Path, command: str, monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    monkeypatch.setattr("tdqsim.pipeline.stages.plan.replay_bucket", killed)
+    monkeypatch.setattr("tdqsim.pipeline.stages.replay.replay_bucket", killed)
     other = ReplaySpec(directory=region_directory, seed=7)
     with pytest.raises(KeyboardInterrupt):
         run_replay(done, other, "local")
@@ -465,9 +465,9 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
         raise ZeroDivisionError(f"bucket {task.bucket}")
 
     tasks = [Work(tmp_path, bucket) for bucket in range(3)]
-    for engine in (StageEngine("local"), StageEngine("spark", spark=spark)):
+    for runner in (LocalRunner(), SparkRunner(spark)):
         with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
-            run_stage(engine, "stage", tmp_path, tasks, divide)
+            runner.run(Step("stage", tmp_path, tasks, divide))
 
 
 @pytest.mark.spark
@@ -478,7 +478,7 @@ def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark:
 
     frame = spark.range(0, 3, 1, 1).mapInArrow(lookup, "id long")
     with pytest.raises(StageFailed, match=r"^expected: it was not done; [^\n]* KeyError: 3$"):
-        insist(StageEngine("spark", spark=spark), "expected", lambda: frame.write.parquet(str(tmp_path / "out")))
+        SparkRunner(spark).insist("expected", lambda: frame.write.parquet(str(tmp_path / "out")))
 
 
 # temporary folders ------------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tdqsim.pipeline.stages import (
     IngestRequest,
     ReplaySpec,
     RunRequest,
-    StageEngine,
+    SparkRunner,
     run_ingest,
     run_job,
     run_reconcile,
@@ -32,10 +32,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
 FUNCTIONS = {
     "ingest": "ingest.ingest_file",
-    "count.exchange": "plan.count_piece",
-    "split.exchange": "plan.split_piece",
-    "replay": "plan.replay_bucket",
-    "reconcile": "plan.reconcile_bucket",
+    "count.exchange": "exchange.count_piece",
+    "split.exchange": "exchange.split_piece",
+    "replay": "replay.replay_bucket",
+    "reconcile": "reconcile.reconcile_bucket",
 }
 
 
@@ -132,9 +132,7 @@ def test_a_worker_killed_while_a_data_set_is_decoded(
     monkeypatch.setattr(data_sets, "decode_part", Killed(data_sets.decode_part, tmp_path / "killed"))
     said: list[str] = []
     options = {"copybook_contents": "01 R. 05 ID PIC 9(5).", "record_format": "F", "input_split_records": 100}
-    found = stage_data_set(
-        tmp_path / "data", tmp_path / "stage", engine=StageEngine("spark", spark=spark, say=said.append), **options
-    )
+    found = stage_data_set(tmp_path / "data", tmp_path / "stage", engine=SparkRunner(spark, say=said.append), **options)
     assert (tmp_path / "killed").exists()
     assert said == ["decode: a worker died; the rest is tried again"]
     ids = [

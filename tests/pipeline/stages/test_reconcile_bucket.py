@@ -17,10 +17,10 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages import (
     EVENTS,
     TABLES,
+    LocalRunner,
     Match,
     Receipt,
     ReconcileTask,
-    StageEngine,
     compare,
     parquet_pieces,
     reconcile_bucket,
@@ -53,7 +53,7 @@ def reconciled(
         pq.write_table(part, run / f"expected.{number}.parquet")
     files = sorted(run.glob("expected.*.parquet"))
     plan = {region: 0 for region, *_ in (*expected, *actual)}
-    spread_events(StageEngine("local"), run, parquet_pieces(files), "base", 1, "expected", plan)
+    LocalRunner().execute(spread_events(run, parquet_pieces(files), "base", 1, "expected", plan))
     pq.write_table(table(actual, TABLES["records"]), run / "records.parquet", row_group_size=group)
     laid = tuple(sorted((run / "expected" / "00000").glob("[0-9]*.arrow")))
     receipt = reconcile_bucket(ReconcileTask(run, 0, "inputs", 1, laid, run / "records.parquet", matches, samples))

@@ -15,8 +15,8 @@ import pytest
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages import (
     TABLES,
+    LocalRunner,
     ReplaySpec,
-    StageEngine,
     parquet_pieces,
     read_table,
     run_replay,
@@ -98,7 +98,7 @@ def test_a_handler_that_takes_its_process_along_is_a_row(tmp_path: Path, region_
     source = write_events(tmp_path / "events.parquet", rows)
     program = "import sys; from tdqsim.cli import main; sys.exit(main())"
     arguments = ["pipeline", "replay", "--run", tmp_path / "run", "--engine", "local", "--json"]
-    spread_events(StageEngine("local"), tmp_path / "run", parquet_pieces([source]), "base", buckets, "exchange")
+    LocalRunner().execute(spread_events(tmp_path / "run", parquet_pieces([source]), "base", buckets, "exchange"))
     command = [sys.executable, "-c", program, *arguments, "--region", region_directory]
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ended.returncode == 1
@@ -136,7 +136,7 @@ def test_events_of_a_region_from_several_files_are_merged_by_sequence(tmp_path: 
     even = write_events(tmp_path / "even.parquet", [write("A", n, "KEEP", b"%d" % n) for n in range(0, 20, 2)])
     odd = write_events(tmp_path / "odd.parquet", [write("A", n, "KEEP", b"%d" % n) for n in range(1, 20, 2)])
     run = tmp_path / "run"
-    spread_events(StageEngine("local"), run, parquet_pieces([even, odd]), "base", 4, "exchange")
+    LocalRunner().execute(spread_events(run, parquet_pieces([even, odd]), "base", 4, "exchange"))
     run_replay(run, ReplaySpec(directory=region_directory), "local")
     kept = read_table(run, "replay", "records").column("data").to_pylist()
     assert kept == [b"%d" % n for n in range(20)]
@@ -146,7 +146,7 @@ def test_two_events_with_one_number_are_refused(tmp_path: Path, region_directory
     one = write_events(tmp_path / "one.parquet", [write("A", 1, "KEEP", b"x"), write("A", 5, "KEEP", b"x")])
     two = write_events(tmp_path / "two.parquet", [write("A", 5, "KEEP", b"y")])
     run = tmp_path / "run"
-    spread_events(StageEngine("local"), run, parquet_pieces([one, two]), "base", 4, "exchange")
+    LocalRunner().execute(spread_events(run, parquet_pieces([one, two]), "base", 4, "exchange"))
     outcome = run_replay(run, ReplaySpec(directory=region_directory), "local")
     assert list(outcome["causes"]) == ["A"]
     assert "region A: two events have the number 5 in column seq; numbers must differ" in outcome["causes"]["A"]

@@ -20,15 +20,16 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published, stamp
 from tdqsim.pipeline.stages import (
+    LocalRunner,
     Marks,
     Receipt,
     Receipts,
     ReplaySpec,
-    StageEngine,
+    SparkRunner,
+    Step,
     keep_only,
     read_table,
     run_replay,
-    run_stage,
     table_files,
 )
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
@@ -140,11 +141,11 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
         Receipts(tmp_path, "stage").put(receipt)
         return receipt
 
-    run_stage(StageEngine("local"), "stage", tmp_path, [Work("first")], done)
+    LocalRunner().run(Step("stage", tmp_path, [Work("first")], done))
     with pytest.raises(KeyboardInterrupt):
-        run_stage(StageEngine("local"), "stage", tmp_path, [Work("other")], lambda task: done(task, killed=True))
+        LocalRunner().run(Step("stage", tmp_path, [Work("other")], lambda task: done(task, killed=True)))
     assert not (tmp_path / "stage.manifest.parquet").exists()
-    run_stage(StageEngine("local"), "stage", tmp_path, [Work("first")], done)
+    LocalRunner().run(Step("stage", tmp_path, [Work("first")], done))
     assert (tmp_path / "stage/0.txt").read_text() == "first"
 
 
@@ -165,19 +166,19 @@ def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
-    class Dying(StageEngine):
+    class Dying(SparkRunner):
         tries = 0
 
-        def map(self, tasks: Any, function: Any) -> list[Receipt]:
+        def each(self, step: Any, tasks: Any) -> list[Receipt]:
             self.tries += 1
             if self.tries < 3:
                 raise RuntimeError("Python worker exited unexpectedly (crashed)")
-            return [function(task) for task in tasks]
+            return [step.work(task) for task in tasks]
 
     said: list[str] = []
-    engine = Dying("spark", say=said.append)
-    (receipt,) = run_stage(engine, "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
-    assert (receipt.inputs, engine.tries) == ("x", 3)
+    runner = Dying(say=said.append)
+    (receipt,) = runner.run(Step("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+    assert (receipt.inputs, runner.tries) == ("x", 3)
     assert said == ["stage: a worker died; the rest is tried again"] * 2
 
 
@@ -185,12 +186,12 @@ def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) ->
     class Work:
         run, bucket, weight, inputs = tmp_path, 0, 1, "x"
 
-    class Failing(StageEngine):
-        def map(self, tasks: Any, function: Any) -> list[Receipt]:  # noqa: ARG002
+    class Failing(SparkRunner):
+        def each(self, step: Any, tasks: Any) -> list[Receipt]:  # noqa: ARG002
             raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
 
     with pytest.raises(DatasetError, match=r"^f\.vb: at offset 7: no block$"):
-        run_stage(Failing("spark"), "stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x"))
+        Failing().run(Step("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
 
 
 # what cannot be used ----------------------------------------------------------------------------------------------------

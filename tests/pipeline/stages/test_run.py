@@ -18,9 +18,9 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.pipeline.java import JavaMissing
-from tdqsim.pipeline.stages import RunRequest, StageEngine, run_job
-from tdqsim.pipeline.stages import plan as plan_module
-from tdqsim.pipeline.stages.engine import choose
+from tdqsim.pipeline.stages import RunRequest, SparkRunner, run_job
+from tdqsim.pipeline.stages import replay as replay_module
+from tdqsim.pipeline.stages.runners import choose
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.report.conftest import Look, look  # noqa: F401
 
@@ -102,7 +102,7 @@ def test_however_it_is_spread_the_figures_are_the_same(tmp_path: Path) -> None:
 def test_a_finished_run_is_not_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     request = RunRequest(CARD_POSTING, tmp_path / "run", "local", 2, records=100)
     first = run_job(request)
-    monkeypatch.setattr(plan_module, "replay_bucket", None)  # would fail if it were called
+    monkeypatch.setattr(replay_module, "replay_bucket", None)  # would fail if it were called
     again = run_job(request)
     assert again.figures == first.figures
     assert again.digest == first.digest
@@ -257,4 +257,4 @@ def test_spark_gives_the_same_files_and_survives_a_killed_worker(tmp_path: Path,
     assert result.independent_result == "Spark SQL"
     assert (result.figures, result.digest) == (local.figures, local.digest)
     assert tree(tmp_path / "spark") == tree(tmp_path / "local")
-    assert isinstance(StageEngine("spark", spark=spark).session(), type(spark))
+    assert isinstance(SparkRunner(spark).session(), type(spark))

@@ -1,9 +1,9 @@
 """The stages of the data pipeline: ingest, load, replay, reconcile, report, and all of them as one run.
 
-A stage is a plan, a plain function of a task, and a manifest. The function reads and writes files itself and returns
-one row; tests call it without Spark. :mod:`~tdqsim.pipeline.stages.engine` runs it over many tasks, in this process or
-as Spark tasks, with the same results: a task's output does not depend on the process, on the number of processes, or on
-the order of the tasks.
+A stage is a :mod:`~tdqsim.pipeline.stages.plan`: steps, each with its tasks and a plain function that does one of
+them. The function reads and writes files itself and returns a receipt; tests call it without Spark. A runner
+(:mod:`~tdqsim.pipeline.stages.runners`) executes plans, in this process or as Spark tasks, with the same results: a
+task's output does not depend on the process, on the number of processes, or on the order of the tasks.
 
 The names that a program or a test of a stage needs can be imported from here; each is loaded when it is first used.
 """
@@ -15,18 +15,19 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.pipeline.stages.commands import parse_match, run_reconcile, run_replay
-    from tdqsim.pipeline.stages.engine import StageEngine, StageFailed, choose, run_stage
+    from tdqsim.pipeline.stages.commands import parse_match, run_ingest, run_reconcile, run_replay
     from tdqsim.pipeline.stages.events import EVENTS, Slice, in_order, open_pieces, rows_at_once
-    from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of, run_ingest
+    from tdqsim.pipeline.stages.exchange import parquet_pieces, spread_events
+    from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of
     from tdqsim.pipeline.stages.isolation import Marks, Workshop
     from tdqsim.pipeline.stages.load import LoadRequest, run_load
     from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, Receipts, holding, keep_only
-    from tdqsim.pipeline.stages.plan import parquet_pieces, spread_events
+    from tdqsim.pipeline.stages.plan import Step
     from tdqsim.pipeline.stages.reconcile import Comparison, Match, ReconcileTask, compare, reconcile_bucket
     from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
     from tdqsim.pipeline.stages.report import Tables, check_report, page_of, write_report
     from tdqsim.pipeline.stages.run import RunRequest, run_job
+    from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner, StageFailed, choose
     from tdqsim.pipeline.stages.tables import TABLES, RowsDigest, read_table, table_files
     from tdqsim.pipeline.stages.traces import BadEvent, values_of
     from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
@@ -39,6 +40,7 @@ __all__ = [
     "IngestRequest",
     "IngestTask",
     "LoadRequest",
+    "LocalRunner",
     "Marks",
     "Match",
     "NotAllowed",
@@ -49,8 +51,9 @@ __all__ = [
     "RowsDigest",
     "RunRequest",
     "Slice",
-    "StageEngine",
+    "SparkRunner",
     "StageFailed",
+    "Step",
     "Tables",
     "TreeMemory",
     "Workshop",
@@ -74,7 +77,6 @@ __all__ = [
     "run_load",
     "run_reconcile",
     "run_replay",
-    "run_stage",
     "spread_events",
     "table_files",
     "tree_bytes",
@@ -87,17 +89,18 @@ __all__ = [
 __getattr__, _ = load_late(
     __name__,
     {
-        ".engine": ("StageEngine", "StageFailed", "choose", "run_stage"),
         ".events": ("EVENTS", "open_pieces", "in_order", "Slice", "rows_at_once"),
-        ".ingest": ("IngestRequest", "IngestTask", "events_of", "run_ingest"),
+        ".exchange": ("parquet_pieces", "spread_events"),
+        ".ingest": ("IngestRequest", "IngestTask", "events_of"),
         ".load": ("LoadRequest", "run_load"),
         ".manifest": ("NotAllowed", "Receipt", "Receipts", "holding", "keep_only"),
         ".reconcile": ("Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"),
         ".replay": ("ReplaySpec", "replay_bucket"),
-        ".commands": ("parse_match", "run_reconcile", "run_replay"),
+        ".commands": ("parse_match", "run_ingest", "run_reconcile", "run_replay"),
         ".report": ("Tables", "check_report", "page_of", "write_report"),
         ".run": ("RunRequest", "run_job"),
-        ".plan": ("parquet_pieces", "spread_events"),
+        ".plan": ("Step",),
+        ".runners": ("LocalRunner", "SparkRunner", "StageFailed", "choose"),
         ".tables": ("TABLES", "RowsDigest", "read_table", "table_files"),
         ".traces": ("BadEvent", "values_of"),
         ".tree_memory": ("TreeMemory", "tree_bytes"),

@@ -1,8 +1,7 @@
-"""The commands replay and reconcile: single stages of a run, applied to the result of ingest."""
+"""The commands ingest, replay and reconcile: each chooses a runner, and has it execute the plan of a stage."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
@@ -13,40 +12,59 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose
-from tdqsim.pipeline.stages.manifest import NotAllowed, digest_of, file_digest, holding
-from tdqsim.pipeline.stages.outcome import RegionOutcomes
-from tdqsim.pipeline.stages.plan import (
-    BucketPlan,
-    code_of,
-    load_plan,
-    parquet_pieces,
-    reconcile_exchange,
-    replay_exchange,
-    spread_events,
+from tdqsim.pipeline.publishing import place
+from tdqsim.pipeline.splits import list_files
+from tdqsim.pipeline.stages.exchange import load_buckets, parquet_pieces, spread_events
+from tdqsim.pipeline.stages.ingest import IngestRequest, check_request, file_stamp, ingest_files
+from tdqsim.pipeline.stages.manifest import (
+    NotAllowed,
+    Receipt,
+    digest_of,
+    file_digest,
+    holding,
+    read_manifest,
     sum_of,
 )
-from tdqsim.pipeline.stages.reconcile import Match, checked
-from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.outcome import RegionOutcomes
+from tdqsim.pipeline.stages.plan import Plan
+from tdqsim.pipeline.stages.reconcile import Match, checked, reconcile_records
+from tdqsim.pipeline.stages.replay import ReplaySpec, code_of, replay_events
+from tdqsim.pipeline.stages.runners import EngineName, choose
 from tdqsim.pipeline.stages.tables import read_table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["parse_match", "run_reconcile", "run_replay"]
+__all__ = ["parse_match", "run_ingest", "run_reconcile", "run_replay"]
+
+Say = Callable[[str], None]
 
 
-def _size(run: Path) -> int:
-    return sum(path.stat().st_size for path in (run / "exchange").glob("*/*.arrow"))
+def run_ingest(
+    request: IngestRequest, *, spark: SparkSession | None = None, say: Say | None = None
+) -> dict[str, object]:
+    """Read the input files, and store the events by bucket.
+
+    Raises:
+        NotAllowed: an argument is not allowed.
+        DatasetError: a file cannot be read, or a record is bad and the mode is failfast.
+    """
+    check_request(request)
+    try:
+        request.run.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DatasetError(f"--run {request.run}: {error.strerror}; name a directory, or a place for one") from error
+    with holding(request.run, say):
+        files = [place(name) for name, _ in list_files(request.sources, deep=False)]
+        size = sum(file_stamp(path)[1] for path in files)
+        runner = choose(request.engine, records=0, size=size, spark=spark, say=say)
+        runner.announce()
+        figures = runner.execute(ingest_files(request, files))
+    return figures | {"engine": runner.name, "output": str(request.run / "exchange")}
 
 
 def run_replay(
-    run: Path,
-    spec: ReplaySpec,
-    engine: EngineName,
-    *,
-    spark: SparkSession | None = None,
-    say: Callable[[str], None] | None = None,
+    run: Path, spec: ReplaySpec, engine: EngineName, *, spark: SparkSession | None = None, say: Say | None = None
 ) -> dict[str, Any]:
     """Replay the events of a run's exchange.
 
@@ -58,24 +76,19 @@ def run_replay(
         DefinitionError: the definitions are wrong.
     """
     with holding(run, say):
-        return _replayed(run, spec, engine, spark, say)
-
-
-def _replayed(
-    run: Path, spec: ReplaySpec, engine: EngineName, spark: SparkSession | None, say: Callable[[str], None] | None
-) -> dict[str, Any]:
-    plan = load_plan(run)
-    records = sum(plan.events.values())
-    chosen = choose(engine, records=records, size=_size(run), spark=spark, say=say)
-    chosen.say(f"engine {chosen.name}: {chosen.why}")
-    base = digest_of(plan.as_json(), _inputs(run), code_of(spec.directory, spec.definitions))
-    replay_exchange(chosen, run, plan, spec, base)
-    regions = RegionOutcomes.of(run)
+        buckets, events = load_buckets(run), read_manifest(run, "split.exchange")
+        size = sum(part["bytes"] for part in events)
+        runner = choose(engine, records=sum(buckets.events.values()), size=size, spark=spark, say=say)
+        runner.announce()
+        inputs = [part["inputs_digest"] for part in events]
+        base = digest_of(buckets._asdict(), inputs, code_of(spec.directory, spec.definitions))
+        runner.execute(replay_events(run, buckets, spec, base))
+        regions = RegionOutcomes.of(run)
     abends, unexpected = regions.abends, regions.total("unexpected")
     return {
         "ok": not regions.causes and not unexpected and not abends,
-        "engine": chosen.name,
-        "engine_why": chosen.why,
+        "engine": runner.name,
+        "engine_why": runner.why,
         "regions": len(regions.rows),
         "events": regions.total("events"),
         "ati_starts": regions.total("ati_starts"),
@@ -87,12 +100,6 @@ def _replayed(
     }
 
 
-def _inputs(run: Path) -> str:
-    """A digest of the exchange, made from the receipts of ingest for it."""
-    files = sorted((run / "manifest" / "split.exchange").glob("*.json"))
-    return digest_of([json.loads(path.read_text("utf-8"))["inputs"] for path in files])
-
-
 def run_reconcile(
     run: Path,
     expected: Sequence[Path],
@@ -100,7 +107,7 @@ def run_reconcile(
     engine: EngineName,
     *,
     spark: SparkSession | None = None,
-    say: Callable[[str], None] | None = None,
+    say: Say | None = None,
 ) -> dict[str, Any]:
     """Compare the records that replay left with the expected ones, given as events.
 
@@ -120,14 +127,42 @@ def run_reconcile(
         NotAllowed: a mask or tolerance names no field.
     """
     with holding(run, say):
-        return _reconciled(run, expected, matches, engine, spark, say)
+        buckets, paths = load_buckets(run), _expected_files(expected)
+        pieces = parquet_pieces(paths)
+        queues = _expected_queues(paths)
+        if not queues and not matches:
+            named = ", ".join(map(str, expected))
+            raise DatasetError(
+                f"{named}: no event with command EXPECT names a queue, so there is nothing to compare; "
+                "a queue that must be empty is named by --match"
+            )
+        wanted = dict.fromkeys(queues, Match()) | {name: checked(match) for name, match in matches.items()}
+        size = sum(path.stat().st_size for path in paths)
+        size += sum(part["bytes"] for part in read_manifest(run, "split.exchange"))
+        runner = choose(engine, records=sum(buckets.events.values()), size=size, spark=spark, say=say)
+        base = digest_of([(path.name, file_digest(path)) for path in paths], buckets._asdict())
+
+        def plan() -> Plan[list[Receipt]]:
+            many = len(set(buckets.regions.values()))
+            spread = yield from spread_events(run, pieces, base, many, "expected", buckets.regions)
+            replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
+            inputs = digest_of(base, replayed, repr(sorted(wanted.items(), key=lambda item: item[0])))
+            return (yield from reconcile_records(run, spread, wanted, inputs))
+
+        receipts = runner.execute(plan())
+        left = read_table(run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist()
+    counts = sum_of(receipts, "differences")
+    return {
+        "ok": not counts,
+        "compared": sum(receipt.details["compared"] for receipt in receipts),
+        "differences": dict(sorted(counts.items())),
+        "output": str(run / "reconcile" / "diffs"),
+        "matches_of_nothing": sorted({*matches} - {*queues, *left}),
+    }
 
 
-def _reconciled(
-    run: Path, expected: Sequence[Path], matches: Mapping[str, Match], engine: EngineName, spark: SparkSession | None,
-    say: Callable[[str], None] | None,
-) -> dict[str, Any]:  # fmt: skip
-    plan = load_plan(run)
+def _expected_files(expected: Sequence[Path]) -> list[Path]:
+    """The Parquet files among files and folders."""
     paths = [path for each in expected for path in (sorted(each.glob("*.parquet")) if each.is_dir() else [each])]
     if not paths:
         raise DatasetError(f"{', '.join(map(str, expected))}: no Parquet files there")
@@ -136,23 +171,7 @@ def _reconciled(
             raise DatasetError(
                 f"--expected {path}: there is no such file; name Parquet files, or folders with Parquet files"
             )
-    pieces = parquet_pieces(paths)
-    queues = _expected_queues(paths)
-    if not queues and not matches:
-        named = ", ".join(map(str, expected))
-        raise DatasetError(
-            f"{named}: no event with command EXPECT names a queue, so there is nothing to compare; "
-            "a queue that must be empty is named by --match"
-        )
-    wanted = dict.fromkeys(queues, Match()) | {name: checked(match) for name, match in matches.items()}
-    size = sum(path.stat().st_size for path in paths) + _size(run)
-    chosen = choose(engine, records=sum(plan.events.values()), size=size, spark=spark, say=say)
-    base = digest_of([(path.name, file_digest(path)) for path in paths], plan.as_json())
-    buckets = len(set(plan.regions.values()))
-    spread = spread_events(chosen, run, pieces, base, buckets, "expected", plan.regions)
-    there = {*queues, *read_table(run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist()}
-    outcome = _compare(chosen, run, spread, wanted, base)
-    return outcome | {"matches_of_nothing": sorted(set(matches) - there)}
+    return paths
 
 
 def _expected_queues(paths: Sequence[Path]) -> list[str]:
@@ -170,21 +189,6 @@ def _expected_queues(paths: Sequence[Path]) -> list[str]:
                 right = pc.equal(batch.column("command"), "EXPECT")
                 names |= set(batch.column("queue").filter(right).unique().to_pylist())
     return sorted(name for name in names if name)
-
-
-def _compare(
-    engine: StageEngine, run: Path, plan: BucketPlan, matches: Mapping[str, Match], base: str
-) -> dict[str, Any]:
-    replayed = read_table(run, "replay", "regions", ["region", "digest"]).to_pylist()
-    inputs = digest_of(base, replayed, repr(sorted(matches.items(), key=lambda item: item[0])))
-    receipts = reconcile_exchange(engine, run, plan, matches, inputs)
-    counts = sum_of(receipts, "differences")
-    return {
-        "ok": not counts,
-        "compared": sum(receipt.details["compared"] for receipt in receipts),
-        "differences": dict(sorted(counts.items())),
-        "output": str(run / "reconcile" / "diffs"),
-    }
 
 
 def parse_match(text: str, copybook: str, masks: tuple[str, ...], tolerances: Mapping[str, str]) -> tuple[str, Match]:

@@ -1,8 +1,8 @@
 """The exchange: events from any number of inputs, stored by bucket, so that one task has all events of a region.
 
-Two passes are made over pieces of the input. The first counts events by region; from the counts the plan assigns each
-region to a bucket, the heaviest region first, always to the bucket with the least. The second writes each piece's
-events to a file for each bucket, sorted by region and sequence number. Only counts and receipts go through Spark.
+Two steps work on pieces of the input. The first counts events by region; from the counts each region is assigned to a
+bucket, the heaviest region first, always to the bucket with the least. The second writes each piece's events to a file
+for each bucket, sorted by region and sequence number. Only counts and receipts travel between processes.
 
 A piece is a range of bytes of a data set of fixed-length records, or some row groups of a Parquet file.
 """
@@ -10,11 +10,12 @@ A piece is a range of bytes of a data set of fixed-length records, or some row g
 from __future__ import annotations
 
 import heapq
+import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,21 +25,27 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.publishing import published
+from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
 from tdqsim.pipeline.stages.jobs import loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, finished, publish, sum_of
+from tdqsim.pipeline.stages.plan import Plan, Step
 
 __all__ = [
     "DD_SHIFT",
+    "Buckets",
     "CountTask",
     "FixedPiece",
     "ParquetPiece",
     "SplitTask",
     "assign",
+    "bucket_files",
     "count_piece",
+    "load_buckets",
+    "parquet_pieces",
     "pieces_of",
     "split_piece",
+    "spread_events",
 ]
 
 _READ = 16 << 20
@@ -69,6 +76,11 @@ class FixedPiece:
     directory: Path
     regions: int
     inputs: tuple[tuple[str, Path], ...]
+
+    @property
+    def weight(self) -> int:
+        """The number of events."""
+        return self.count
 
     def tables(self) -> Iterator[pa.Table]:
         """Its events, in tables of some megabytes."""
@@ -113,6 +125,11 @@ class ParquetPiece:
     groups: tuple[int, ...]
     rows: int = 0
 
+    @property
+    def weight(self) -> int:
+        """The number of events."""
+        return self.rows
+
     def tables(self) -> Iterator[pa.Table]:
         """Its events, in tables of some megabytes."""
         yield from (conform(part, str(self.path), first) for first, part in self.numbered_parts())
@@ -145,6 +162,35 @@ class ParquetPiece:
 
 
 Piece = FixedPiece | ParquetPiece
+
+
+def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
+    """Parquet files with events, divided between row groups if they are large enough.
+
+    Raises:
+        DatasetError: a file cannot be read as Parquet; the message names it.
+    """
+    pieces: list[ParquetPiece] = []
+    for path in paths:
+        try:
+            metadata = pq.ParquetFile(path).metadata
+        except (OSError, pa.ArrowInvalid) as error:
+            reason = " ".join(str(error).split())
+            raise DatasetError(
+                f"{path}: cannot be read as Parquet: {reason}; copy it again, or leave it out"
+            ) from error
+        groups: list[int] = []
+        size = rows = 0
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            groups.append(number)
+            size, rows = size + group.total_byte_size, rows + group.num_rows
+            if size >= BOUNDS["piece_bytes"] or rows >= most_rows:
+                pieces.append(ParquetPiece(path, tuple(groups), rows))
+                groups, size, rows = [], 0, 0
+        if groups:
+            pieces.append(ParquetPiece(path, tuple(groups), rows))
+    return pieces
 
 
 def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
@@ -249,3 +295,77 @@ def _write(path: Path, tables: list[pa.Table]) -> None:
         whole = whole.take(pc.sort_indices(whole, [("region", "ascending"), ("seq", "ascending")]))
     with published(path) as fresh, pa.OSFile(str(fresh), "wb") as sink, pa.ipc.new_file(sink, EVENTS) as writer:
         writer.write_table(whole, max_chunksize=BOUNDS["batch_rows"])
+
+
+# the plan ------------------------------------------------------------------------------------------------------------
+
+
+class Buckets(NamedTuple):
+    """The assignment of regions to buckets.
+
+    Attributes:
+        regions: the bucket of each region.
+        events: how many events each region has.
+    """
+
+    regions: Mapping[str, int]
+    events: Mapping[str, int]
+
+
+def load_buckets(run: Path) -> Buckets:
+    """The assignment that ingest made.
+
+    Raises:
+        DatasetError: ingest was not run, or was not completed.
+    """
+    path = _plan_file(run, "exchange")
+    if not path.is_file():
+        raise DatasetError(f"{run}: there is no exchange in it; run tdq pipeline ingest --run {run} first")
+    finished(run, "split.exchange", "ingest")
+    return Buckets(**json.loads(path.read_text("utf-8")))
+
+
+def _plan_file(run: Path, folder: str) -> Path:
+    return run / f"{folder}.plan.json"
+
+
+def bucket_files(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
+    """The files with the events of a bucket."""
+    return tuple(sorted((run / folder / f"{bucket:05d}").glob("[0-9]*.arrow")))
+
+
+def spread_events(
+    run: Path, pieces: Sequence[Piece], base: str, buckets: int, folder: str, given: Mapping[str, int] | None = None
+) -> Plan[Buckets]:
+    """Store events by bucket.
+
+    Args:
+        run: the run's directory.
+        pieces: the input.
+        base: digest of the input.
+        buckets: the maximum number of buckets.
+        folder: the folder for the events, in the run's directory.
+        given: an existing assignment of regions to buckets; other regions are added to it.
+
+    Raises:
+        DatasetError: there are no events, and no assignment is given.
+    """
+    name = f"count.{folder}"
+    count = [
+        CountTask(run, at, digest_of(base, folder, at), piece.weight, piece, name) for at, piece in enumerate(pieces)
+    ]
+    counts = sum_of((yield Step(name, run, count, count_piece)), "counts")
+    if not counts and given is None:
+        raise DatasetError("there are no events in the input; is it the right file, and the right --format?")
+    regions = dict(given) if given is not None else assign(counts, buckets)
+    for region in sorted(set(counts) - set(regions)):
+        regions[region] = len(regions) % max(1, min(buckets, len(regions) or 1))
+    made = Buckets(regions, dict(counts))
+    publish_json(_plan_file(run, folder), made._asdict())
+    name, inputs = f"split.{folder}", digest_of(base, folder, regions)
+    split = [
+        SplitTask(run, at, digest_of(inputs, at), piece.weight, piece, regions, folder, name)
+        for at, piece in enumerate(pieces)
+    ]
+    yield Step(name, run, split, split_piece, folder)
+    return made

@@ -27,20 +27,28 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import parquet_writer
-from tdqsim.pipeline.publishing import is_local, place, published, stamp
-from tdqsim.pipeline.splits import list_files
-from tdqsim.pipeline.stages.engine import EngineName, choose, run_stage
+from tdqsim.pipeline.publishing import is_local, published, stamp
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
-from tdqsim.pipeline.stages.exchange import ParquetPiece
-from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, holding, one_of, publish
-from tdqsim.pipeline.stages.plan import parquet_pieces, spread_events
+from tdqsim.pipeline.stages.exchange import ParquetPiece, parquet_pieces, spread_events
+from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, one_of, publish
+from tdqsim.pipeline.stages.plan import Plan, Step
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from tdqsim.pipeline.stages.runners import EngineName
 
-__all__ = ["FORMATS", "MODES", "IngestRequest", "IngestTask", "events_of", "ingest_file", "run_ingest"]
+__all__ = [
+    "FORMATS",
+    "MODES",
+    "IngestRequest",
+    "IngestTask",
+    "check_request",
+    "events_of",
+    "file_stamp",
+    "ingest_file",
+    "ingest_files",
+]
 
 STAGE = "ingest"
 FORMATS = ("qsam", "csv", "jsonl", "parquet", "history", "journal")
@@ -325,7 +333,7 @@ def _tasks(request: IngestRequest, number: int, path: Path) -> Iterator[IngestTa
     form = _form(request, path)
     if form != "qsam" and not is_local(path):
         raise NotAllowed(f"{path}: from an object store data sets are brought in (--format qsam); copy this file here")
-    stamp = _stamp(path)
+    stamp = file_stamp(path)
     name = str(path.resolve() if is_local(path) else path)
     whole = IngestTask(
         request.run, 0, "", stamp[1], name, form, dict(request.columns), dict(request.options),
@@ -340,8 +348,12 @@ def _form(request: IngestRequest, path: Path) -> str:
     return request.form or _BY_SUFFIX.get(path.suffix.lower(), "qsam")
 
 
-def _stamp(path: Path) -> tuple[str, int, str]:
-    """The identity of a file."""
+def file_stamp(path: Path) -> tuple[str, int, str]:
+    """The identity of a file: its name, size and version.
+
+    Raises:
+        DatasetError: it is not a file, or cannot be read.
+    """
     if not is_local(path):
         return stamp(path)
     try:
@@ -400,14 +412,11 @@ def _line_starts(path: Path, size: int, step: int) -> Iterator[int]:
             place = file.tell() + step
 
 
-def run_ingest(
-    request: IngestRequest, *, spark: SparkSession | None = None, say: Callable[[str], None] | None = None
-) -> dict[str, object]:
-    """Read the input files, and store the events by bucket.
+def check_request(request: IngestRequest) -> None:
+    """Check the options of an ingest.
 
     Raises:
-        NotAllowed: an argument is not allowed.
-        DatasetError: a file cannot be read, or a record is bad and the mode is failfast.
+        NotAllowed: an option is not allowed.
     """
     one_of("--mode", request.mode, MODES)
     if request.form:
@@ -415,35 +424,29 @@ def run_ingest(
     for name in request.columns:
         if name not in COLUMNS and name not in _HEX:
             raise NotAllowed(f"--column {name}: the columns of the event table are {', '.join(COLUMNS)}")
-    try:
-        request.run.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DatasetError(f"--run {request.run}: {error.strerror}; name a directory, or a place for one") from error
-    with holding(request.run, say):
-        return _ingested(request, spark, say)
 
 
-def _ingested(
-    request: IngestRequest, spark: SparkSession | None, say: Callable[[str], None] | None
-) -> dict[str, object]:
-    files = [place(name) for name, _ in list_files(request.sources, deep=False)]
-    size = sum(_stamp(path)[1] for path in files)
-    engine = choose(request.engine, records=0, size=size, spark=spark, say=say)
-    engine.say(f"engine {engine.name}: {engine.why}")
+def ingest_files(request: IngestRequest, files: Sequence[Path]) -> Plan[dict[str, object]]:
+    """Convert the input files to events, and store these by bucket.
+
+    Returns:
+        Figures: files, events, bad records, columns that were left out, regions, buckets.
+
+    Raises:
+        DatasetError: a file cannot be read, or a record is bad and the mode is failfast.
+    """
     tasks = [task for number, path in enumerate(files) for task in _tasks(request, number, path)]
     tasks = [replace(task, bucket=number) for number, task in enumerate(tasks)]
     ignored = _left_out(request, files)
-    receipts = run_stage(engine, STAGE, request.run, tasks, ingest_file, STAGE)
+    receipts = yield Step(STAGE, request.run, tasks, ingest_file, STAGE)
     pieces = parquet_pieces([request.run / receipt.files[0] for receipt in receipts])
     base = digest_of([receipt.inputs for receipt in receipts])
-    plan = spread_events(engine, request.run, pieces, base, request.buckets, "exchange")
+    made = yield from spread_events(request.run, pieces, base, request.buckets, "exchange")
     return {
         "files": len(files),
         "events": sum(receipt.rows for receipt in receipts),
         "bad": sum(receipt.details["bad"] for receipt in receipts),
         "columns_left_out": ignored,
-        "regions": len(plan.events),
-        "buckets": len(set(plan.regions.values())),
-        "engine": engine.name,
-        "output": str(request.run / "exchange"),
+        "regions": len(made.events),
+        "buckets": len(set(made.regions.values())),
     }

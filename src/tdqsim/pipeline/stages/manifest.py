@@ -13,6 +13,7 @@ import hashlib
 import json
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -42,17 +43,15 @@ __all__ = [
     "one_of",
     "outdate",
     "publish",
+    "read_manifest",
+    "sum_of",
     "whole",
     "write_manifest",
 ]
 
 _CHUNK = 1 << 20
-_AFTER = {
-    "ingest": ("split.exchange", "replay", "reconcile"),
-    "split.exchange": ("replay", "reconcile"),
-    "replay": ("reconcile",),
-}
-"""For each stage, the stages that use its result."""
+_ORDER = ("ingest", "split.exchange", "replay", "reconcile")
+"""Stages, each of which uses the results of those before it."""
 _SAID = ("run.json", "report.html", "report.json", "junit.xml")
 MANIFEST = pa.schema(
     [
@@ -166,6 +165,14 @@ def publish(task: StageTask, stage: str, files: Sequence[str], rows: int, start_
     return receipt
 
 
+def sum_of(receipts: Iterable[Receipt], detail: str) -> Counter[str]:
+    """The sum of a detail of receipts that consists of counts by name."""
+    total: Counter[str] = Counter()
+    for receipt in receipts:
+        total.update(receipt.details[detail])
+    return total
+
+
 def digest_of(*parts: Any) -> str:
     """A digest of plain values: equal values have the same digest in any process."""
     text = json.dumps(parts, sort_keys=True, default=str)
@@ -201,7 +208,7 @@ def manifest_path(run: Path, stage: str) -> Path:
 
 def outdate(run: Path, stage: str) -> None:
     """Mark a stage as unfinished, and with it the stages after it and the summary of the whole run."""
-    for name in (stage, *_AFTER.get(stage, ())):
+    for name in _ORDER[_ORDER.index(stage) :] if stage in _ORDER else (stage,):
         manifest_path(run, name).unlink(missing_ok=True)
     for name in _SAID:
         (run / name).unlink(missing_ok=True)
@@ -216,6 +223,12 @@ def finished(run: Path, stage: str, command: str) -> None:
     if not manifest_path(run, stage).is_file():
         text = f"{command} was not completed there, or an earlier stage was done again since"
         raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: finished parts are kept")
+
+
+def read_manifest(run: Path, stage: str) -> list[dict[str, Any]]:
+    """The rows of a stage's manifest, one for each bucket; none if the stage is not complete."""
+    path = manifest_path(run, stage)
+    return pq.read_table(path).to_pylist() if path.is_file() else []
 
 
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:

@@ -37,7 +37,9 @@ from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
-from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, StageTask, publish
+from tdqsim.pipeline.stages.exchange import Buckets, bucket_files
+from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, StageTask, digest_of, publish
+from tdqsim.pipeline.stages.plan import Plan, Step
 from tdqsim.pipeline.stages.reconcile_columns import (
     RecordColumn,
     actual_records,
@@ -48,7 +50,18 @@ from tdqsim.pipeline.stages.reconcile_columns import (
     unequal,
 )
 
-__all__ = ["DIFFS", "Comparison", "Match", "Naming", "ReconcileTask", "checked", "compare", "reconcile_bucket", "shown"]
+__all__ = [
+    "DIFFS",
+    "Comparison",
+    "Match",
+    "Naming",
+    "ReconcileTask",
+    "checked",
+    "compare",
+    "reconcile_bucket",
+    "reconcile_records",
+    "shown",
+]
 
 STAGE = "reconcile"
 DIFFS = schema(
@@ -76,6 +89,18 @@ class ReconcileTask(StageTask):
 Difference = tuple[str, int, bytes | None, str, str | None, str | None]
 """Kind, position from 1, key, field, expected, actual."""
 _NONE = pa.array([], pa.binary())
+
+
+def reconcile_records(run: Path, buckets: Buckets, matches: Mapping[str, Match], base: str) -> Plan[list[Receipt]]:
+    """Compare the results of replay with the expected events, bucket by bucket."""
+    tasks = [
+        ReconcileTask(
+            run, bucket, digest_of(base, bucket), 1, bucket_files(run, "expected", bucket),
+            run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
+        )
+        for bucket in sorted(set(buckets.regions.values()))
+    ]  # fmt: skip
+    return (yield Step(STAGE, run, tasks, reconcile_bucket, STAGE))
 
 
 def reconcile_bucket(task: ReconcileTask) -> Receipt:

@@ -16,7 +16,7 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
@@ -28,21 +28,24 @@ from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, load_definitions
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
-from tdqsim.errors import TdqError
+from tdqsim.errors import DatasetError, TdqError
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
+from tdqsim.pipeline.stages.exchange import Buckets, bucket_files
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.isolation import Budget, Marks, OutOfBudget, Workshop
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, publish
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, file_digest, publish
+from tdqsim.pipeline.stages.plan import Plan, Step
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 
-__all__ = ["ReplaySpec", "ReplayTask", "check_spec", "replay_bucket"]
+__all__ = ["ReplaySpec", "ReplayTask", "check_spec", "code_of", "replay_bucket", "replay_events"]
 
 STAGE = "replay"
+_CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
 _BAD_RECORD = re.compile(r"(?<![\w/])(\w+)\.in[:,] record (\d+)")
 """A record of an input data set, as the code that reads it describes it in messages."""
 _EPOCH_NS = 946_684_800_000_000_000  # 2000-01-01, the start time when no event has a time
@@ -98,6 +101,47 @@ class _Outcome:
     cause: str = ""
     figures: Mapping[str, Any] = field(default_factory=dict)
     checks: Mapping[str, bool] = field(default_factory=dict)
+
+
+def replay_events(run: Path, buckets: Buckets, spec: ReplaySpec, base: str) -> Plan[list[Receipt]]:
+    """Replay every bucket of the exchange, the heaviest first.
+
+    Args:
+        run: the run's directory.
+        buckets: the bucket of each region.
+        spec: the definitions and options of every region.
+        base: digest of the events, definitions and programs.
+
+    Raises:
+        DefinitionError: no region can be made from the spec.
+    """
+    check_spec(spec)
+    loads: Counter[int] = Counter()
+    for name, bucket in buckets.regions.items():
+        loads[bucket] += buckets.events.get(name, 0)
+    members = {bucket: sorted(name for name, at in buckets.regions.items() if at == bucket) for bucket in loads}
+    tasks = [
+        ReplayTask(
+            run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load,
+            bucket_files(run, "exchange", bucket), spec,
+        )
+        for bucket, load in sorted(loads.items())
+    ]  # fmt: skip
+    return (yield Step(STAGE, run, tasks, replay_bucket, STAGE, apart=True))
+
+
+def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:
+    """A digest of programs and definitions, because the outcome depends on them.
+
+    Raises:
+        DatasetError: there is no such definition file.
+    """
+    files = [] if directory is None else [each for each in sorted(directory.glob("*")) if each.suffix in _CODE]
+    for path in definitions:
+        if not path.exists():
+            raise DatasetError(f"{path}: there is no such definition file")
+        files += [path] if path.is_file() else sorted(path.glob("*"))
+    return digest_of([(path.name, file_digest(path)) for path in files if path.is_file()])
 
 
 def replay_bucket(task: ReplayTask) -> Receipt:

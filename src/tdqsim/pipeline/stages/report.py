@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
-from tdqsim.pipeline.stages.manifest import manifest_path
+from tdqsim.pipeline.stages.manifest import read_manifest
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
 from tdqsim.pipeline.stages.run import RunResult
 from tdqsim.pipeline.stages.tables import read_table, table_files
@@ -113,13 +113,12 @@ def _summary_of_stages(run: Path) -> dict[str, object]:
 
 
 def _counted(run: Path) -> Counter[str] | None:
-    path = manifest_path(run, "reconcile")
-    if not path.is_file():
-        return None
+    """The differences by queue and kind; None if reconcile was not run."""
     counts: Counter[str] = Counter()
-    for text in pq.read_table(path).column("details").to_pylist():
-        counts.update(json.loads(text)["differences"])
-    return counts
+    parts = read_manifest(run, "reconcile")
+    for part in parts:
+        counts.update(json.loads(part["details"])["differences"])
+    return counts if parts else None
 
 
 # JUnit ---------------------------------------------------------------------------------------------------------------
@@ -181,8 +180,7 @@ class Tables:
     @classmethod
     def of(cls, run: Path) -> Tables:
         """Read the tables of a run."""
-        done = manifest_path(run, "reconcile").is_file()
-        files = table_files(run, "reconcile", "diffs") if done else []
+        files = table_files(run, "reconcile", "diffs") if read_manifest(run, "reconcile") else []
         return cls(
             run,
             read_table(run, "replay", "regions"),
@@ -194,8 +192,7 @@ class Tables:
 
     def manifest(self, stage: str) -> Rows:
         """The rows of a stage's manifest; none where it was not run."""
-        path = manifest_path(self.run, stage)
-        return pq.read_table(path).to_pylist() if path.is_file() else []
+        return read_manifest(self.run, stage)
 
 
 def page_of(summary: Summary, tables: Tables) -> Page:

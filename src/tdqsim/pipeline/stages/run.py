@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,25 +22,16 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.publishing import publish_json, published, stamp
-from tdqsim.pipeline.session import check_session
-from tdqsim.pipeline.stages.engine import EngineName, StageEngine, choose, insist
-from tdqsim.pipeline.stages.events import EVENTS, conform
-from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, pieces_of
+from tdqsim.pipeline.publishing import publish_json, stamp
+from tdqsim.pipeline.stages.events import conform
+from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, pieces_of, spread_events
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, digest_of, keep_only
+from tdqsim.pipeline.stages.manifest import Receipt, digest_of, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, few
-from tdqsim.pipeline.stages.plan import (
-    BucketPlan,
-    code_of,
-    parquet_pieces,
-    reconcile_exchange,
-    replay_exchange,
-    spread_events,
-    sum_of,
-)
-from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.replay import ReplaySpec
+from tdqsim.pipeline.stages.plan import Plan, TableStep
+from tdqsim.pipeline.stages.reconcile import Match, reconcile_records
+from tdqsim.pipeline.stages.replay import ReplaySpec, code_of, replay_events
+from tdqsim.pipeline.stages.runners import EngineName, Runner, choose
 from tdqsim.pipeline.stages.tree_memory import TreeMemory
 
 if TYPE_CHECKING:
@@ -160,8 +152,8 @@ def run_job(
         TdqError: Spark or a Java for it is missing; this is checked before the work begins.
         StageFailed: a stage could not be finished; running it again continues with the rest.
     """
-    talk = say or (lambda _: None)
-    _check_engine(request, spark)
+    size = sum(path.stat().st_size for path in request.dd.values())
+    choose(request.engine, records=request.records or 0, size=size, spark=spark).check()
     with loaded_job(request.directory) as job, TreeMemory().watching() as memory:
         timer = _Timer(memory)
         files = _inputs(job, request, progress)
@@ -169,31 +161,41 @@ def run_job(
         size = sum(path.stat().st_size for path in files.values())
         first, length = next(iter(job.inputs.items()))
         records = files[first].stat().st_size // length
-        engine = choose(request.engine, records=records, size=size, spark=spark, say=talk)
-        talk(f"engine {engine.name}: {engine.why}")
-        base = _base(request, files)
-        plan = _spread(engine, job, request, files, base)
-        timer("ingest")
-        replay_exchange(engine, request.out, plan, _spec(request), base)
-        timer("replay")
-        independent = _expect(engine, job, request, files, base, plan)
-        timer("expected")
-        reconciled = _reconcile(engine, job, request, plan, base)
-        timer("reconcile")
-        result = _result(job, request, engine, reconciled, records, independent, timer, files)
+        runner = choose(request.engine, records=records, size=size, spark=spark, say=say)
+        runner.announce()
+        expected, reconciled = runner.execute(_whole_run(job, request, files, timer))
+        result = _result(job, request, runner, expected, reconciled, records, timer, files)
     publish_json(request.out / "run.json", result.as_dict())
     return result
 
 
-def _check_engine(request: RunRequest, spark: SparkSession | None) -> None:
-    """Check that Spark is installed if the run needs it, before the input is generated."""
-    size = sum(path.stat().st_size for path in request.dd.values())
-    if spark is None and choose(request.engine, records=request.records or 0, size=size).name == "spark":
-        check_session()
-
-
-def _spec(request: RunRequest) -> ReplaySpec:
-    return ReplaySpec(directory=request.directory.resolve(), seed=request.seed, commands=request.commands)
+def _whole_run(
+    job: SpreadJob, request: RunRequest, files: Mapping[str, Path], timer: _Timer
+) -> Plan[tuple[Receipt, list[Receipt]]]:
+    """The plan of a whole run: returns the receipts of the expected table, and of reconcile."""
+    run, base = request.out, _base(request, files)
+    spec = ReplaySpec(directory=request.directory.resolve(), seed=request.seed, commands=request.commands)
+    buckets = yield from spread_events(run, _pieces(job, request, files), base, request.buckets, "exchange")
+    timer("ingest")
+    yield from replay_events(run, buckets, spec, base)
+    timer("replay")
+    (expected,) = yield TableStep(
+        "expected", run, base, partial(job.expected, files, request.regions),
+        lambda spark: job.expected_sql(spark, files, request.regions).selectExpr(
+            "region", "seq", "'EXPECT' as command", "queue", "key", "data"
+        ),
+    )  # fmt: skip
+    by = expected.details["computed_by"]
+    pieces = parquet_pieces([run / name for name in expected.files], BOUNDS["batch_rows"])
+    yield from spread_events(run, pieces, digest_of(base, by), request.buckets, "expected", buckets.regions)
+    timer("expected")
+    matches = {
+        name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
+        for name, each in job.outputs.items()
+    }
+    reconciled = yield from reconcile_records(run, buckets, matches, digest_of(base, by, repr(matches)))
+    timer("reconcile")
+    return expected, reconciled
 
 
 def _inputs(job: SpreadJob, request: RunRequest, progress: Callable[[str, int, int], None] | None) -> dict[str, Path]:
@@ -231,12 +233,8 @@ def _base(request: RunRequest, files: Mapping[str, Path]) -> str:
     )  # fmt: skip
 
 
-# spreading -----------------------------------------------------------------------------------------------------------
-
-
-def _spread(
-    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str
-) -> BucketPlan:
+def _pieces(job: SpreadJob, request: RunRequest, files: Mapping[str, Path]) -> list[Piece]:
+    """The input data sets, divided."""
     pieces: list[Piece] = []
     given = tuple(sorted(files.items()))
     for place, (dd, length) in enumerate(job.inputs.items()):
@@ -249,75 +247,24 @@ def _spread(
             )
 
         pieces += pieces_of(path, whole, length, request.piece_bytes)
-    return spread_events(engine, request.out, pieces, base, request.buckets, "exchange")
-
-
-# what must come out --------------------------------------------------------------------------------------------------
-
-
-def _expect(
-    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], base: str, plan: BucketPlan
-) -> str:
-    """Compute the expected output and store it by bucket; returns how it was computed."""
-    folder = request.out / f"expected.{engine.name}"
-    stamp = folder / "inputs.json"
-    if not stamp.is_file() or json.loads(stamp.read_text("utf-8")) != {"base": base}:
-        if engine.name == "spark":
-            _expect_by_sql(engine, job, request, files, folder)
-        else:
-            keep_only(request.out, folder.name, ())
-            _expect_here(job, request, files, folder)
-        publish_json(stamp, {"base": base})
-    pieces = parquet_pieces(sorted(folder.glob("*.parquet")), BOUNDS["batch_rows"])
-    spread_events(engine, request.out, pieces, digest_of(base, engine.name), request.buckets, "expected", plan.regions)
-    return "Spark SQL" if engine.name == "spark" else "a plain loop in Python over columns decoded by the layout"
-
-
-def _expect_by_sql(
-    engine: StageEngine, job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path
-) -> None:
-    spark = engine.session()
-    frame = job.expected_sql(spark, files, request.regions)
-    frame = frame.selectExpr("region", "seq", "'EXPECT' as command", "queue", "key", "data")
-    # The next stage is divided at row groups, and each writer holds one row group in memory.
-    groups = {"parquet.block.size": BOUNDS["batch_bytes"] // 8}
-    writer = frame.write.options(**groups).mode("overwrite")
-    insist(engine, "expected", lambda: writer.parquet(str(folder.resolve())))
-
-
-def _expect_here(job: SpreadJob, request: RunRequest, files: Mapping[str, Path], folder: Path) -> None:
-    with (
-        published(folder / "00000.parquet") as fresh,
-        pq.ParquetWriter(fresh, EVENTS, compression="zstd") as writer,
-    ):
-        for part in job.expected(files, request.regions):
-            if part.num_rows:
-                writer.write_table(part)
-
-
-def _expected_tables(run: Path, engine: str) -> Iterator[pa.Table]:
-    """Expected tables of a few megabytes: a job handles them record by record, and other processes need memory too."""
-    for path in sorted((run / f"expected.{engine}").glob("*.parquet")):
-        file = pq.ParquetFile(path)
-        for group in range(file.num_row_groups):
-            for batch in file.iter_batches(BOUNDS["batch_rows"] // 8, row_groups=[group], use_threads=False):
-                yield conform(pa.Table.from_batches([batch]), str(path))
-
-
-def _reconcile(engine: StageEngine, job: SpreadJob, request: RunRequest, plan: BucketPlan, base: str) -> list[Receipt]:
-    matches = {
-        name: Match(key=each.key, order=each.order, copybook=each.copybook, masks=each.masks)
-        for name, each in job.outputs.items()
-    }
-    return reconcile_exchange(engine, request.out, plan, matches, digest_of(base, engine.name, repr(matches)))
+    return pieces
 
 
 # the outcome ---------------------------------------------------------------------------------------------------------
 
 
+def _expected_tables(run: Path, expected: Receipt) -> Iterator[pa.Table]:
+    """Expected tables of a few megabytes: a job handles them record by record, and other processes need memory too."""
+    for name in expected.files:
+        file = pq.ParquetFile(run / name)
+        for group in range(file.num_row_groups):
+            for batch in file.iter_batches(BOUNDS["batch_rows"] // 8, row_groups=[group], use_threads=False):
+                yield conform(pa.Table.from_batches([batch]), str(run / name))
+
+
 def _result(
-    job: SpreadJob, request: RunRequest, engine: StageEngine, reconciled: list[Receipt],
-    records: int, independent: str, timer: _Timer, files: Mapping[str, Path],
+    job: SpreadJob, request: RunRequest, runner: Runner, expected: Receipt, reconciled: list[Receipt],
+    records: int, timer: _Timer, files: Mapping[str, Path],
 ) -> RunResult:  # fmt: skip
     regions = RegionOutcomes.of(request.out)
     figures: dict[str, Any] = {}
@@ -329,20 +276,20 @@ def _result(
             if not holds:
                 wrong.setdefault(name, row["region"])
     with _jobs_own(job, "expected_figures"):
-        expected = job.expected_figures(_expected_tables(request.out, engine.name))
+        wanted = job.expected_figures(_expected_tables(request.out, expected))
     differences = sum_of(reconciled, "differences")
     causes = {region: _placed(cause, job, files) for region, cause in regions.causes.items()}
     checks = Checks()
     checks.of_regions(regions, causes)
     checks.add("every region's own checks hold", not wrong, few(wrong))
-    for name, value in expected.items():
+    for name, value in wanted.items():
         observed = f"{figures.get(name)} is not {value}"
         checks.add(f"{name} as computed independently", figures.get(name) == value, observed)
     checks.of_differences(differences)
     return RunResult(
-        figures, checks.holds, checks.seen, engine.name, engine.why, independent, len(regions.rows), causes,
-        dict(sorted(differences.items())), regions.digest, dict(timer.seconds), dict(timer.memory), records,
-        request.out,
+        figures, checks.holds, checks.seen, runner.name, runner.why, expected.details["computed_by"],
+        len(regions.rows), causes, dict(sorted(differences.items())), regions.digest, dict(timer.seconds),
+        dict(timer.memory), records, request.out,
     )  # fmt: skip
 
 
