@@ -20,10 +20,24 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.publishing import place, publish_json, published, stamp
+from tdqsim.pipeline.publishing import files_below, place, publish_json, published, stamp
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
-from tdqsim.pipeline.stages import IngestRequest, read_table, run_ingest
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    LoadRequest,
+    Marks,
+    Receipt,
+    ReplaySpec,
+    read_table,
+    replay_bucket,
+    run_ingest,
+    run_load,
+    run_reconcile,
+    run_replay,
+    write_report,
+)
+from tdqsim.pipeline.stages.runners import EngineName
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
 OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB", "input_split_records": 100}
@@ -257,3 +271,132 @@ def test_spark_reads_and_stages_there(bucket: str, path: Path) -> None:
     command = [sys.executable, "-c", SPARK, f"{bucket}/stage", str(path), f"{bucket}/in/one"]
     done = subprocess.run(command, input=lines, capture_output=True, text=True, check=False, timeout=300)
     assert done.stdout.split() == [str(sum(range(1000)))] * 2, done.stderr
+
+
+# a run in an object store -----------------------------------------------------------------------------------------------
+
+QUEUES = "group: G\ntdqueue:\n  - {name: PAYQ, type: INTRA}\n  - {name: KEEP, type: INTRA}\n"
+
+
+@pytest.fixture
+def traffic(tmp_path: Path) -> Path:
+    """Definitions, a trace over five regions in two files, and what must be left; one record is not as expected."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    (tmp_path / "queues.yaml").write_text(QUEUES)
+    (tmp_path / "traces").mkdir()
+    for part in range(2):
+        lines = (
+            json.dumps({"region": f"R{n % 5}", "seq": n, "command": "WRITEQ TD", "queue": "PAYQ", "data": f"D{n}"})
+            for n in range(part * 30, part * 30 + 30)
+        )
+        (tmp_path / "traces" / f"{part}.jsonl").write_text("\n".join(lines))
+    rows = [
+        {
+            "region": f"R{n % 5}",
+            "seq": n,
+            "command": "EXPECT",
+            "queue": "PAYQ",
+            "data": f"D{n + (n == 7)}".encode("cp037"),
+        }
+        for n in range(60)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "expected.parquet")
+    return tmp_path
+
+
+def stages(folder: Path, run: Path, expected: Path, engine: EngineName, spark: Any = None) -> dict[str, Any]:
+    """Run the stages; returns the outcome of each, without the names of places."""
+    traces = tuple(str(path) for path in sorted((folder / "traces").iterdir()))
+    spec = ReplaySpec(definitions=(folder / "queues.yaml",))
+    outcome = {
+        "ingest": run_ingest(IngestRequest(run, traces, engine=engine), spark=spark),
+        "replay": run_replay(run, spec, engine, spark=spark),
+        "reconcile": run_reconcile(run, [expected], {}, engine, spark=spark),
+    }
+    page = write_report(run)
+    outcome["report"] = json.loads((page.parent / "report.json").read_text("utf-8"))
+    outcome["load"] = run_load(LoadRequest(run, "seed", folder / f"seeds.{engine}"))
+    for each in outcome.values():
+        each.pop("output", None)
+    return outcome
+
+
+def test_a_run_in_an_object_store_is_as_one_in_a_directory(bucket: str, traffic: Path) -> None:
+    here = stages(traffic, traffic / "run", traffic / "expected.parquet", "local")
+    assert here["replay"]["ok"]
+    assert here["reconcile"]["compared"] == 60
+    assert here["reconcile"]["differences"] == {"PAYQ changed": 1}
+    place(f"{bucket}/days/expected.parquet").write_bytes((traffic / "expected.parquet").read_bytes())
+    there = place(f"{bucket}/whole")
+    assert stages(traffic, there, place(f"{bucket}/days"), "local") == here
+    names = {str(path).removeprefix(str(there)) for path in files_below(there)}
+    assert {"/replay.manifest.parquet", "/reconcile.manifest.parquet", "/report.html"} <= names
+    assert not [name for name in names if name.endswith(".working")]
+
+
+def test_a_replay_that_was_stopped_goes_on_in_an_object_store(
+    bucket: str, traffic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, done = place(f"{bucket}/stopped"), []
+    traces = tuple(str(path) for path in sorted((traffic / "traces").iterdir()))
+    spec = ReplaySpec(definitions=(traffic / "queues.yaml",))
+    run_ingest(IngestRequest(run, traces, engine="local"))
+
+    def stopped_at_the_third(task: Any) -> Receipt:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(task.bucket)
+        return replay_bucket(task)
+
+    monkeypatch.setattr("tdqsim.pipeline.stages.replay.replay_bucket", stopped_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        run_replay(run, spec, "local")
+    monkeypatch.undo()
+    with pytest.raises(DatasetError, match=r"^s3://captures/stopped: replay was not completed there"):
+        run_reconcile(run, [traffic / "expected.parquet"], {}, "local")
+    said: list[str] = []
+    assert run_replay(run, spec, "local", say=said.append)["events"] == 60
+    assert f"replay: {len(done)} of 5 buckets were done before; 3 are left" in said
+    changed = run / "replay" / "records" / "00000.parquet"
+    changed.write_bytes(b"other")
+    assert run_replay(run, spec, "local", say=said.append)["events"] == 60
+    assert said[-1] == "replay: 4 of 5 buckets were done before; 1 are left"
+
+
+def test_a_worker_that_died_at_an_object_store_is_known(bucket: str) -> None:
+    folder = place(f"{bucket}/marks")
+    with Marks(folder, 0, "x") as first:
+        with first.working_on("A"):
+            (mark,) = files_below(folder)
+            left = json.loads(mark.read_text("utf-8")) | {"host": "another"}
+        publish_json(folder / "00000.dead.working", left)
+    with Marks(folder, 0, "x") as again:
+        assert (again.deaths("A"), again.deaths("B")) == (1, 0)
+    assert files_below(folder) == []
+
+
+@pytest.mark.spark
+def test_spark_works_on_a_run_in_an_object_store(bucket: str, traffic: Path) -> None:
+    command = [sys.executable, "-c", STAGES, str(traffic), f"{bucket}/spark"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.stdout.split() == ["same", "True"], done.stderr
+
+
+STAGES = """
+import sys
+from pathlib import Path
+from tdqsim.pipeline.publishing import place
+from tdqsim.pipeline.session import session
+from tests.pipeline.test_object_store import stages
+folder, run = Path(sys.argv[1]), place(sys.argv[2])
+alone = stages(folder, folder / "run", folder / "expected.parquet", "local")
+spark = session(register=False)
+there = stages(folder, run, folder / "expected.parquet", "spark", spark)
+for each in (alone, there):
+    for outcome in each.values():
+        outcome.pop("engine", None), outcome.pop("engine_why", None)
+print("same", there == alone)
+spark.stop()
+"""

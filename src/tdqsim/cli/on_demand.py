@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from tdqsim.layouts import copybook as copybook
     from tdqsim.pipeline import data_sets as data_sets
     from tdqsim.pipeline import probe as probe
+    from tdqsim.pipeline import publishing as publishing
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
     from tdqsim.pipeline import splits as splits
@@ -88,7 +89,8 @@ _MODULES: Final = (
     "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
-    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.queues", "tdqsim.pipeline.session",
+    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.publishing", "tdqsim.pipeline.queues",
+    "tdqsim.pipeline.session",
     "tdqsim.pipeline.splits",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
     "tdqsim.report.topology",

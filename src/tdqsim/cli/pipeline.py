@@ -41,7 +41,17 @@ EngineOption = Annotated[
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON object, on the last line.")]
-RunOption = Annotated[Path, typer.Option("--run", metavar="DIR", help="The run's directory.")]
+
+
+def _place(text: str) -> Path:
+    """A path, or an object with the methods of one for a place in an object store."""
+    return on_demand.publishing.place(text) if "://" in text else Path(text)
+
+
+RunOption = Annotated[
+    Path,
+    typer.Option("--run", metavar="DIR", parser=_place, help="The run's directory, also in an object store."),
+]
 BucketsOption = Annotated[
     int, typer.Option("--buckets", min=1, help="The maximum number of tasks, and of files of each table.")
 ]
@@ -327,7 +337,9 @@ def reconcile(
     run: RunOption,
     expected: Annotated[
         list[Path],
-        typer.Option("--expected", metavar="FILE", help="Parquet files with the expected events; repeatable."),
+        typer.Option(
+            "--expected", metavar="FILE", parser=_place, help="Parquet files with the expected events; repeatable."
+        ),
     ],
     match: Annotated[
         list[str] | None,

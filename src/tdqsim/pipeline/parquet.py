@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import place, published
+from tdqsim.pipeline.publishing import is_local, place, published
 
-__all__ = ["parquet_writer", "schema", "write_parquet"]
+__all__ = ["arrow_source", "open_parquet", "parquet_writer", "read_parquet", "schema", "write_parquet"]
 
 GROUP_ROWS = 1 << 17
 # Beyond this size the writer stops using a dictionary of values. With the usual megabyte, a column of all different
@@ -23,6 +24,25 @@ def schema(columns: str) -> pa.Schema:
     """The schema of a table, from names and Arrow's names of types: ``region string, seq int64``."""
     words = (column.split() for column in columns.split(","))
     return pa.schema([(name, pa.type_for_alias(kind)) for name, kind in words])
+
+
+def arrow_source(path: Any) -> tuple[str, Any]:
+    """A file, local or in an object store, for functions of Arrow: its name, and its file system (None: local)."""
+    return (str(path), None) if is_local(path) else (path.path, path.fs)
+
+
+def open_parquet(path: Path, **options: Any) -> pq.ParquetFile:
+    """A Parquet file, local or in an object store; ``options`` are those of ``pyarrow.parquet.ParquetFile``."""
+    source, filesystem = arrow_source(path)
+    return pq.ParquetFile(source, filesystem=filesystem, **options)
+
+
+def read_parquet(path: Path, columns: list[str] | None = None, **options: Any) -> pa.Table:
+    """A small table, local or in an object store; ``options`` are those of ``pyarrow.parquet.read_table``."""
+    source, filesystem = arrow_source(path)
+    return pq.read_table(
+        source, columns=columns, filesystem=filesystem, partitioning=None, use_threads=False, **options
+    )
 
 
 def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:

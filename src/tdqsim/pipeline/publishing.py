@@ -21,6 +21,7 @@ from tdqsim.core.portable import alive
 from tdqsim.errors import DatasetError, TdqError
 
 __all__ = [
+    "files_below",
     "is_local",
     "left_behind",
     "no_room",
@@ -73,6 +74,17 @@ def reached(path: object) -> Iterator[None]:
 def is_local(path: object) -> bool:
     """Whether a place is a local path of this machine."""
     return isinstance(path, Path)
+
+
+def files_below(folder: Path) -> list[Path]:
+    """All files below a directory, hidden ones too; in an object store it is listed anew."""
+    if is_local(folder):
+        return [path for path in folder.rglob("*") if path.is_file()]
+    store: Any = folder
+    store.fs.invalidate_cache()  # other processes write there
+    names = store.fs.find(store.path)
+    store.fs.invalidate_cache()
+    return [folder / name.removeprefix(store.path).lstrip("/") for name in names]
 
 
 def stamp(path: str | Path) -> tuple[str, int, str]:

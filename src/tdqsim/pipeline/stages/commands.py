@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import place
+from tdqsim.pipeline.parquet import open_parquet
+from tdqsim.pipeline.publishing import is_local, place
 from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.exchange import load_buckets, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.ingest import IngestRequest, check_request, file_stamp, ingest_files
@@ -51,7 +51,8 @@ def run_ingest(
     """
     check_request(request)
     try:
-        request.run.mkdir(parents=True, exist_ok=True)
+        if is_local(request.run):
+            request.run.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DatasetError(f"--run {request.run}: {error.strerror}; name a directory, or a place for one") from error
     with holding(request.run, say):
@@ -179,12 +180,12 @@ def _expected_queues(paths: Sequence[Path]) -> list[str]:
     names: set[str] = set()
     needed = ["command", "queue"]
     for path in paths:
-        have = pq.read_schema(path).names
+        have = open_parquet(path).schema_arrow.names
         for name in needed:
             if name not in have:
                 text = "expected records are events with command EXPECT, and name their queue"
                 raise DatasetError(f"{path}: there is no column {name}; {text}. It has {', '.join(have)}")
-        with pq.ParquetFile(path, read_dictionary=needed) as file:
+        with open_parquet(path, read_dictionary=needed) as file:
             for batch in file.iter_batches(columns=needed):
                 right = pc.equal(batch.column("command"), "EXPECT")
                 names |= set(batch.column("queue").filter(right).unique().to_pylist())

@@ -13,10 +13,14 @@ The events of a region are read in the order of their numbers, from all pieces t
 from __future__ import annotations
 
 import mmap
+import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +31,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
+from tdqsim.pipeline.publishing import is_local
 
 __all__ = [
     "COLUMNS",
@@ -155,11 +160,25 @@ def event_table(
     return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in EVENTS], schema=EVENTS)
 
 
-class Pages:
-    """Memory-mapped files. A page that was read counts as memory of this process until it is released.
+@contextmanager
+def _on_disk(path: Path) -> Iterator[IO[bytes]]:
+    """A file of this machine: the file itself, or a copy of an object, which the system deletes after its last use."""
+    if is_local(path):
+        with path.open("rb") as file:
+            yield file
+        return
+    with TemporaryFile() as copy, path.open("rb") as stored:
+        shutil.copyfileobj(stored, copy, BOUNDS["mapped_bytes"])
+        copy.flush()
+        yield copy
 
-    Pages are released whenever some megabytes have been read since the last release, so that even a large bucket takes
-    only some megabytes. A released page that is needed again is read from the system's cache.
+
+class Pages:
+    """Memory-mapped files; those in an object store are copied to the temporary disk.
+
+    A page that was read counts as memory of this process until it is released. Pages are released whenever some
+    megabytes have been read since the last release, so that even a large bucket takes only some megabytes. A released
+    page that is needed again is read from the system's cache.
     """
 
     def __init__(self) -> None:
@@ -172,7 +191,7 @@ class Pages:
         Raises:
             OSError, ValueError: it cannot be read, or is not an Arrow file.
         """
-        with path.open("rb") as file:
+        with _on_disk(path) as file:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         self._files.append(mapped)
         return pa.ipc.open_file(pa.py_buffer(mapped)).read_all()

@@ -20,15 +20,15 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.limits import BOUNDS
+from tdqsim.pipeline.parquet import open_parquet
 from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
 from tdqsim.pipeline.stages.jobs import loaded_job
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, finished, publish, sum_of
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, finished, publish, read_manifest, sum_of
 from tdqsim.pipeline.stages.plan import Plan, Step
 
 __all__ = [
@@ -145,7 +145,7 @@ class ParquetPiece:
     def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
         """Its rows unchanged, in tables of some megabytes, each with the number of the file's rows before it."""
         try:
-            file = pq.ParquetFile(self.path)
+            file = open_parquet(self.path)
             have = file.schema_arrow.names
             wanted = have if columns is None else [name for name in columns if name in have]
             for group in self.groups:
@@ -173,7 +173,7 @@ def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> 
     pieces: list[ParquetPiece] = []
     for path in paths:
         try:
-            metadata = pq.ParquetFile(path).metadata
+            metadata = open_parquet(path).metadata
         except (OSError, pa.ArrowInvalid) as error:
             reason = " ".join(str(error).split())
             raise DatasetError(
@@ -329,9 +329,13 @@ def _plan_file(run: Path, folder: str) -> Path:
     return run / f"{folder}.plan.json"
 
 
-def bucket_files(run: Path, folder: str, bucket: int) -> tuple[Path, ...]:
-    """The files with the events of a bucket."""
-    return tuple(sorted((run / folder / f"{bucket:05d}").glob("[0-9]*.arrow")))
+def bucket_files(run: Path, folder: str) -> dict[int, tuple[Path, ...]]:
+    """The files with the events of each bucket."""
+    files: dict[int, list[Path]] = {}
+    for part in read_manifest(run, f"split.{folder}"):
+        for path in (run / file for file in part["files"]):
+            files.setdefault(int(path.parent.name), []).append(path)
+    return {bucket: tuple(paths) for bucket, paths in files.items()}
 
 
 def spread_events(

@@ -6,8 +6,8 @@ last one to use it. The store is in a temporary folder whose name contains the p
 folders of processes that were killed.
 
 A mark says on which region a worker process works, so that the death of the process is attributed to that region. It is
-a small file for each attempt at a bucket, written in place, because a process that dies leaves what it wrote. When a
-bucket is retried, it reads the marks of attempts whose process has ended.
+a small file in the run's directory for each attempt at a bucket, which a process that dies leaves there. When a bucket
+is retried, it reads the marks of attempts whose process has ended.
 
 Two limits make an endless handler end its region instead of the job. The number of dispatches and commands is exact:
 the same handlers reach it at the same place in every run. (Plain READQ and WRITEQ commands on the fast path are not
@@ -36,11 +36,11 @@ from typing import Any, Final, Self
 
 from greenlet import getcurrent, greenlet
 
-from tdqsim.core.portable import alive, write_at
+from tdqsim.core.portable import alive
 from tdqsim.core.store import BorrowedStore
 from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.publishing import left_behind
+from tdqsim.pipeline.publishing import files_below, left_behind, publish_json
 
 __all__ = ["Budget", "LentStore", "Marks", "OutOfBudget", "Workshop"]
 
@@ -146,14 +146,12 @@ class Marks:
     def __init__(self, folder: Path, bucket: int, inputs: str) -> None:
         self._inputs = inputs
         self._host = socket.gethostname()
-        self._longest = 0
         self._deaths: Counter[str] = Counter()
         self._old: list[Path] = []
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in sorted(folder.glob(f"{bucket:05d}.*.working")):
-            self._look(path)
+        for path in sorted(files_below(folder)):
+            if path.match(f"{bucket:05d}.*.working") and not path.name.startswith("."):
+                self._look(path)
         self._path = folder / f"{bucket:05d}.{uuid.uuid4().hex[:12]}.working"
-        self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o644)
 
     def _look(self, path: Path) -> None:
         try:
@@ -181,15 +179,12 @@ class Marks:
 
     def _write(self, region: str) -> None:
         mark = {"inputs": self._inputs, "region": region, "host": self._host, "pid": os.getpid()}
-        text = json.dumps(mark).encode()
-        self._longest = max(self._longest, len(text))
-        write_at(self._file, text.ljust(self._longest), 0)
+        publish_json(self._path, mark)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, _kind: object, error: object, _trace: object) -> None:
-        os.close(self._file)
         self._path.unlink(missing_ok=True)
         if error is None:
             for path in self._old:

@@ -19,12 +19,13 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 
 from tdqsim.datasets import Dcb, open_writer, parse_recfm
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.parquet import arrow_source, read_parquet
 from tdqsim.pipeline.publishing import published, seed_line
 from tdqsim.pipeline.stages.events import in_order, open_pieces
+from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import finished, one_of
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
@@ -84,7 +85,7 @@ def _queues(request: LoadRequest) -> list[str]:
     """The queues that are wanted."""
     names: set[str] = set()
     for path in _files(request):
-        names |= set(pq.read_table(path, columns=["queue"], partitioning=None).column(0).unique().to_pylist())
+        names |= set(read_parquet(path, ["queue"]).column(0).unique().to_pylist())
     there = sorted(name for name in names if name)
     if not request.queues:
         return there
@@ -121,17 +122,19 @@ Parts = Iterator[tuple[list[bytes | None], list[bytes]]]
 def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
     """The records of a queue, region by region in the order of their names."""
     if request.table == "events":
-        slices = open_pieces(sorted((request.run / "exchange").glob("*/[0-9]*.arrow")))
+        files = bucket_files(request.run, "exchange").values()
+        slices = open_pieces([path for some in files for path in some])
         for region, parts in slices.items():
             yield region, _wanted(in_order(parts), queue)
         return
     places: dict[str, Path] = {}
     for path in _files(request):
-        for name in pq.read_table(path, columns=["region"], partitioning=None).column(0).unique().to_pylist():
+        for name in read_parquet(path, ["region"]).column(0).unique().to_pylist():
             places[name] = path
     for region in sorted(places):
         mine = (pc.field("region") == region) & (pc.field("queue") == queue)
-        batches = ds.dataset(places[region], format="parquet").to_batches(
+        source, filesystem = arrow_source(places[region])
+        batches = ds.dataset(source, format="parquet", filesystem=filesystem).to_batches(
             columns=["queue", "key", "data"], filter=mine, batch_size=_ROWS, batch_readahead=1, use_threads=False
         )
         yield region, _wanted(batches, queue)

@@ -1,10 +1,11 @@
 """Manifests: the finished parts of a stage, published last, so that a run can be killed at any time and continued.
 
-A task writes its files under temporary names, renames them when they are complete, and then publishes a *receipt* for
-its bucket, also by a rename. A bucket with a receipt for the same inputs is not done again; a bucket without one is
-done from the start. So a task may be killed, retried, or run twice at the same time: the same bytes always end up under
-the same names. When all buckets of a stage have receipts, the driver publishes the stage's manifest: a Parquet file for
-any program, and the same as JSON. One command at a time works in a run's directory.
+A task publishes its files when they are complete, and then a *receipt* for its bucket: in a directory by renaming them,
+in an object store by uploading them. A bucket with a receipt for the same inputs is not done again; a bucket without
+one is done from the start. So a task may be killed, retried, or run twice at the same time: the same bytes always end
+up under the same names. When all buckets of a stage have receipts, the driver publishes the stage's manifest, a Parquet
+file. The next stages find the files of a stage by its manifest; they list no directories. One command at a time works
+in a run's directory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,17 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.publishing import left_behind, no_room, publish_json, published, state
+from tdqsim.pipeline.parquet import read_parquet
+from tdqsim.pipeline.publishing import (
+    files_below,
+    is_local,
+    left_behind,
+    no_room,
+    publish_json,
+    published,
+    reached,
+    state,
+)
 
 __all__ = [
     "NotAllowed",
@@ -195,10 +206,9 @@ def keep_only(run: Path, folder: str, receipts: Iterable[Receipt]) -> None:
     this machine are removed.
     """
     named = {run / file for receipt in receipts for file in receipt.files}
-    for path in (run / folder).rglob("*"):
-        if path in named or not path.is_file() or (path.name.startswith(".") and not left_behind(path.name)):
-            continue
-        path.unlink(missing_ok=True)
+    for path in files_below(run / folder):
+        if path not in named and not (path.name.startswith(".") and not left_behind(path.name)):
+            path.unlink(missing_ok=True)
 
 
 def manifest_path(run: Path, stage: str) -> Path:
@@ -228,7 +238,7 @@ def finished(run: Path, stage: str, command: str) -> None:
 def read_manifest(run: Path, stage: str) -> list[dict[str, Any]]:
     """The rows of a stage's manifest, one for each bucket; none if the stage is not complete."""
     path = manifest_path(run, stage)
-    return pq.read_table(path).to_pylist() if path.is_file() else []
+    return read_parquet(path).to_pylist() if path.is_file() else []
 
 
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
@@ -266,11 +276,15 @@ _PAUSE: Final = 0.1
 def holding(run: Path, say: Callable[[str], None] | None = None) -> Iterator[None]:
     """Lock a run's directory while the block runs; wait if another command has the lock.
 
-    The lock is released when the process ends, in whatever way.
+    The lock is released when the process ends, in whatever way. An object store has no such locks.
 
     Raises:
-        DatasetError: the disk has no room even for an empty file.
+        DatasetError: the disk has no room even for an empty file; or an object store could not be reached.
     """
+    if not is_local(run):
+        with reached(run):
+            yield
+        return
     if not run.is_dir():
         yield
         return

@@ -93,9 +93,10 @@ _NONE = pa.array([], pa.binary())
 
 def reconcile_records(run: Path, buckets: Buckets, matches: Mapping[str, Match], base: str) -> Plan[list[Receipt]]:
     """Compare the results of replay with the expected events, bucket by bucket."""
+    files = bucket_files(run, "expected")
     tasks = [
         ReconcileTask(
-            run, bucket, digest_of(base, bucket), 1, bucket_files(run, "expected", bucket),
+            run, bucket, digest_of(base, bucket), 1, files.get(bucket, ()),
             run / "replay" / "records" / f"{bucket:05d}.parquet", matches,
         )
         for bucket in sorted(set(buckets.regions.values()))

@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline.parquet import open_parquet
 from tdqsim.pipeline.stages.events import Slice, in_order, stretches
 
 __all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "unequal"]
@@ -154,7 +154,7 @@ def actual_records(path: Path) -> Iterator[tuple[str, str, pa.Array]]:
 
 def _batches(path: Path) -> Iterator[pa.RecordBatch]:
     """A records table, in parts of some megabytes; names stay dictionary-encoded, so that they are cheap to read."""
-    with pq.ParquetFile(path, read_dictionary=["region", "queue"]) as file:
+    with open_parquet(path, read_dictionary=["region", "queue"]) as file:
         for group in range(file.num_row_groups):
             # Spark runs a task for each core; threads of Arrow would only compete with the tasks.
             yield from file.iter_batches(_AT_ONCE, [group], ["region", "queue", "data"], use_threads=False)

@@ -120,13 +120,11 @@ def replay_events(run: Path, buckets: Buckets, spec: ReplaySpec, base: str) -> P
     for name, bucket in buckets.regions.items():
         loads[bucket] += buckets.events.get(name, 0)
     members = {bucket: sorted(name for name, at in buckets.regions.items() if at == bucket) for bucket in loads}
+    files = bucket_files(run, "exchange")
     tasks = [
-        ReplayTask(
-            run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load,
-            bucket_files(run, "exchange", bucket), spec,
-        )
+        ReplayTask(run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load, files.get(bucket, ()), spec)
         for bucket, load in sorted(loads.items())
-    ]  # fmt: skip
+    ]
     return (yield Step(STAGE, run, tasks, replay_bucket, STAGE, apart=True))
 
 

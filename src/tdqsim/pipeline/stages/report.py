@@ -19,11 +19,12 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.parquet import read_parquet
 from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
+from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import read_manifest
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
 from tdqsim.pipeline.stages.run import RunResult
@@ -180,14 +181,14 @@ class Tables:
     @classmethod
     def of(cls, run: Path) -> Tables:
         """Read the tables of a run."""
-        files = table_files(run, "reconcile", "diffs") if read_manifest(run, "reconcile") else []
+        files = table_files(run, "reconcile", "diffs")
         return cls(
             run,
             read_table(run, "replay", "regions"),
             read_table(run, "replay", "queue_final"),
             read_table(run, "replay", "depth"),
             read_table(run, "replay", "ati_events", ["depth", "attached_us", "began_us", "waited_dispatches"]),
-            pa.concat_tables([pq.read_table(f, partitioning=None) for f in files]) if files else None,
+            pa.concat_tables(map(read_parquet, files)) if files else None,
         )
 
     def manifest(self, stage: str) -> Rows:
@@ -321,7 +322,7 @@ def _unexpected(tables: Tables) -> list[Part]:
     rows: list[tuple[object, ...]] = []
     columns = ["region", "seq", "command", "queue", "resp", "resp2", "cause"]
     for path in table_files(tables.run, "replay", "results"):
-        unexpected = pq.read_table(path, columns=columns, filters=[("as_expected", "==", False)], partitioning=None)
+        unexpected = read_parquet(path, columns, filters=[("as_expected", "==", False)])
         some = unexpected.slice(0, ROWS - len(rows)).to_pylist()
         wanted = _wanted(tables.run, path.stem, some)
         rows += [
@@ -336,7 +337,8 @@ def _unexpected(tables: Tables) -> list[Part]:
 
 def _wanted(run: Path, bucket: str, rows: Rows) -> list[str]:
     """The responses that some events of a bucket expected; empty if the exchange no longer exists."""
-    pieces = open_pieces(sorted((run / "exchange" / bucket).glob("[0-9]*.arrow"))) if rows else {}
+    files = bucket_files(run, "exchange").get(int(bucket), ()) if rows else ()
+    pieces = open_pieces([path for path in files if path.is_file()])
     return [_response(pieces.get(row["region"], []), row["seq"]) for row in rows]
 
 

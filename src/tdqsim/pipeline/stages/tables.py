@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.parquet import parquet_writer, schema
+from tdqsim.pipeline.parquet import parquet_writer, read_parquet, schema
 from tdqsim.pipeline.publishing import no_room, published
-from tdqsim.pipeline.stages.manifest import finished
+from tdqsim.pipeline.stages.manifest import finished, read_manifest
 
 __all__ = ["TABLES", "BucketTables", "Rows", "RowsDigest", "bucket_tables", "read_table", "table_files"]
 
@@ -198,8 +198,9 @@ def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]
 
 
 def table_files(run: Path, stage: str, name: str) -> list[Path]:
-    """The files of a table, in bucket order."""
-    return sorted((run / stage / name).glob("[0-9]*.parquet"))
+    """The files of a table, in bucket order; none if the stage is not complete."""
+    files = (file for part in read_manifest(run, stage) for file in part["files"])
+    return [run / file for file in files if file.startswith(f"{stage}/{name}/")]
 
 
 def read_table(run: Path, stage: str, name: str, columns: list[str] | None = None) -> pa.Table:
@@ -208,11 +209,10 @@ def read_table(run: Path, stage: str, name: str, columns: list[str] | None = Non
     Raises:
         DatasetError: it is missing or incomplete: the stage was not run, or was not completed.
     """
-    files = table_files(run, stage, name)
-    if not files:
+    if not (run / stage / name).exists():
         raise DatasetError(f"{run / stage / name}: there are no files; run tdq pipeline {stage} first")
     finished(run, stage, stage)
-    whole = pa.concat_tables([pq.read_table(file, columns=columns, partitioning=None) for file in files])
+    whole = pa.concat_tables([read_parquet(file, columns) for file in table_files(run, stage, name)])
     # Each region is in one file, with its rows in order, and the sort is stable.
     return whole.take(pc.sort_indices(whole.column("region"))) if "region" in whole.column_names else whole
 
