@@ -311,7 +311,7 @@ def stages(folder: Path, run: Path, expected: Path, engine: EngineName, spark: A
     traces = tuple(str(path) for path in sorted((folder / "traces").iterdir()))
     spec = ReplaySpec(definitions=(folder / "queues.yaml",))
     outcome = {
-        "ingest": run_ingest(IngestRequest(run, traces, engine=engine), spark=spark),
+        "ingest": run_ingest(IngestRequest(run, traces, engine=engine, buckets=2), spark=spark),
         "replay": run_replay(run, spec, engine, spark=spark),
         "reconcile": run_reconcile(run, [expected], {}, engine, spark=spark),
     }
@@ -377,6 +377,7 @@ def test_a_worker_that_died_at_an_object_store_is_known(bucket: str) -> None:
     assert files_below(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.spark
 def test_spark_works_on_a_run_in_an_object_store(bucket: str, traffic: Path) -> None:
     command = [sys.executable, "-c", STAGES, str(traffic), f"{bucket}/spark"]

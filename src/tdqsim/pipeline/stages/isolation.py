@@ -149,7 +149,7 @@ class Marks:
         self._deaths: Counter[str] = Counter()
         self._old: list[Path] = []
         for path in sorted(files_below(folder)):
-            if path.match(f"{bucket:05d}.*.working") and not path.name.startswith("."):
+            if path.name.startswith(f"{bucket:05d}.") and path.name.endswith(".working"):
                 self._look(path)
         self._path = folder / f"{bucket:05d}.{uuid.uuid4().hex[:12]}.working"
 
