@@ -248,7 +248,7 @@ def test_the_name_that_spark_gives_a_query_is_taken(use: str) -> None:
     given = {"path": "x", "queryName": "payments", "checkpointLocation": "check"}
     options = read_queue_options("tdqueue", given)
     options.check_use(use)
-    assert options.checkpoint == "check"
+    assert options.checkpoint_location == "check"
 
 
 # taking off ----------------------------------------------------------------------------------------------------------

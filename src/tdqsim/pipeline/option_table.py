@@ -18,6 +18,7 @@ nothing            text; blanks around it do not count
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
@@ -66,6 +67,11 @@ class DeclaredOption:
         for word, equals, meaning in (each.partition("=") for each in values.split()):
             words[word] = meaning if equals else word
         return cls(name, "words", values, words, row)
+
+    @property
+    def attribute(self) -> str:
+        """Its name as an attribute: ``startingSequence`` is ``starting_sequence``."""
+        return re.sub("(?<=[a-z])[A-Z]", lambda capital: f"_{capital[0]}", self.name).lower()
 
     @property
     def allowed(self) -> str:
@@ -125,9 +131,10 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 @cache
-def declared_options(name: str) -> dict[str, DeclaredOption]:
-    """The options of a table, by their names in lower case."""
-    return {row["option"].lower(): DeclaredOption.from_row(row) for row in table(name)}
+def declared_options(name: str, of: str = "") -> dict[str, DeclaredOption]:
+    """The options of a table, by their names in lower case; only those of one format, if the table is for several."""
+    rows = [row for row in table(name) if not of or row["formats"] in ("both", of)]
+    return {row["option"].lower(): DeclaredOption.from_row(row) for row in rows}
 
 
 class OptionValues:
@@ -247,8 +254,9 @@ class OptionValues:
         return self._values.get(name, "")
 
     def attributes(self, kind: type) -> dict[str, Any]:
-        """The values of the options whose names are attributes of a dataclass."""
-        return {each.name: self[each.name] for each in fields(kind) if each.name in self.options}
+        """The values of the options whose names, in Python's spelling, are attributes of a dataclass."""
+        names = {option.attribute: name for name, option in self.options.items()}
+        return {each.name: self[names[each.name]] for each in fields(kind) if each.name in names}
 
     def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Name and text of each option whose name begins with ``prefix``."""

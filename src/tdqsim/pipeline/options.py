@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -36,63 +36,68 @@ OTHERS = ("_", "*")  # id of the last level that stands for all other segments
 
 @dataclass(frozen=True)
 class QsamOptions:
-    """Checked options of one read or write. The attributes have the names of the options; see the table."""
+    """Checked options of one read or write.
 
-    cobrix: bool = False
-    paths: tuple[str, ...] = ()
-    layout: Layout | None = None
-    shape: Shape = field(default_factory=Shape)
-    recfm: RecordFormat = RecordFormat.F
-    record_length: int = 0
-    block_length: int = 0
-    rdw_big_endian: bool = True
-    bdw_big_endian: bool = True
-    rdw_adjustment: int = -4
-    bdw_adjustment: int = -4
-    fixed_blocks: bool = False
-    record_length_field: str = ""
-    record_length_map: Mapping[str, int] = field(default_factory=dict)
-    length_adjustment: int = 0
-    record_extractor: str = ""
-    re_additional_info: str = ""
-    record_header_parser: str = ""
-    rhp_additional_info: str = ""
-    counted: bool = False
-    allow_partial_records: bool = False
-    minimum_record_length: int = 0
-    maximum_record_length: int = 0
-    file_start_offset: int = 0
-    file_end_offset: int = 0
-    record_start_offset: int = 0
-    record_end_offset: int = 0
-    generate_record_id: bool = False
-    generate_record_bytes: bool = False
-    generate_corrupt_fields: bool = False
-    metadata: str = "basic"
-    with_input_file_name_col: str = ""
-    with_record_offset_col: str = ""
-    segment_field: str = ""
-    segment_filter: tuple[str, ...] = ()
-    segment_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    redefine_rules: Mapping[str, str] = field(default_factory=dict)
-    segment_levels: tuple[tuple[str, ...], ...] = ()
-    segment_children: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    segment_prefix: str = ""
-    segment_prefix_given: bool = False
-    mode: str = "permissive"
-    debug_ignore_file_size: bool = False
-    check_words: bool = False
-    split_bytes: int = 32 * 1024 * 1024
-    split_records: int = 0
-    splittable: bool = True
-    plan: str = ""
-    output: str = "file"
-    partition_by: tuple[str, ...] = ()
-    only_read: tuple[str, ...] = ()
-    write_onto_record_bytes: bool = False
-    write_null_strings_as_spaces: bool = False
-    write_null_display_numbers_as_zeros: bool = False
-    write_null_comp3_numbers_as_zeros: bool = False
+    The attributes have the names of the options, and the meanings and defaults of ``facts/qsam_options.tsv``. Others
+    are derived from several options: ``shape``, ``recfm``, ``fixed_blocks``, ``counted``, ``segment_levels``,
+    ``check_words``, ``split_bytes``, ``split_records``, ``splittable``.
+    """
+
+    cobrix: bool
+    paths: tuple[str, ...]
+    layout: Layout | None
+    shape: Shape
+    recfm: RecordFormat
+    record_length: int
+    block_length: int
+    rdw_big_endian: bool
+    bdw_big_endian: bool
+    rdw_adjustment: int
+    bdw_adjustment: int
+    fixed_blocks: bool
+    record_length_field: str
+    record_length_map: Mapping[str, int]
+    length_adjustment: int
+    record_extractor: str
+    re_additional_info: str
+    record_header_parser: str
+    rhp_additional_info: str
+    counted: bool
+    allow_partial_records: bool
+    minimum_record_length: int
+    maximum_record_length: int
+    file_start_offset: int
+    file_end_offset: int
+    record_start_offset: int
+    record_end_offset: int
+    generate_record_id: bool
+    generate_record_bytes: bool
+    generate_corrupt_fields: bool
+    metadata: str
+    with_input_file_name_col: str
+    with_record_offset_col: str
+    segment_field: str
+    segment_filter: tuple[str, ...]
+    segment_map: Mapping[str, tuple[str, ...]]
+    redefine_rules: Mapping[str, str]
+    segment_levels: tuple[tuple[str, ...], ...]
+    segment_children: Mapping[str, tuple[str, ...]]
+    segment_prefix: str
+    segment_prefix_given: bool
+    mode: str
+    debug_ignore_file_size: bool
+    check_words: bool
+    split_bytes: int
+    split_records: int
+    splittable: bool
+    plan: str
+    output: str
+    partition_by: tuple[str, ...]
+    only_read: tuple[str, ...]
+    write_onto_record_bytes: bool
+    write_null_strings_as_spaces: bool
+    write_null_display_numbers_as_zeros: bool
+    write_null_comp3_numbers_as_zeros: bool
 
     @property
     def self_sized(self) -> bool:

@@ -16,7 +16,11 @@ __all__ = ["QueueOptions", "read_queue_options"]
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:
-    """Checked options of one read or write. The attributes have the names of the options; see the table."""
+    """Checked options of one read or write.
+
+    The attributes have the names of the options, and their meanings and defaults; see the table. ``uses`` has the use
+    of each option that was given.
+    """
 
     kind: Kind
     uses: Mapping[str, str]
@@ -28,15 +32,15 @@ class QueueOptions:
     ending_sequence: int | None
     rows_per_partition: int
     mode: str
-    max_rows: int
-    max_bytes: int
-    from_latest: bool
+    max_rows_per_trigger: int
+    max_bytes_per_trigger: int
+    starting_offsets: str
     fail_on_data_loss: bool
     consume: bool
     target: str
     ccsid: int
     dfhintra: Mapping[str, int]
-    checkpoint: str
+    checkpoint_location: str
     sink: str
 
     def check_use(self, use: str) -> None:
@@ -68,35 +72,24 @@ def read_queue_options(kind: Kind, options: Mapping[str, object]) -> QueueOption
         DatasetError: an option is unknown, or its value is not allowed; the message names both, and what is allowed.
     """
     place = f"format({kind!r}): "
-    declared = declared_options("queue_options").items()
-    mine = {name: option for name, option in declared if option.row["formats"] in ("both", kind)}
-    given = OptionValues(mine, options, place)
+    given = OptionValues(declared_options("queue_options", kind), options, place)
     given.check_names(unknown=False, hint="tdq guide queue-sources lists the options")
     given.check_values()
     intervals = {}
     if kind == "tdqueue":
         intervals = {"ci_size": given["ciSize"], "control_intervals": given["controlIntervals"]}
     return QueueOptions(
-        kind=kind,
-        uses={given.options[name].name: given.options[name].row["use"] for name in given},
-        path=_path(given, place),
-        read=given["read"],
-        queues=tuple(dict.fromkeys(given["queue"])),
-        journals=tuple(dict.fromkeys(given["journal"])) if kind == "dtaq" else (),
-        starting_sequence=given["startingSequence"],
-        ending_sequence=given["endingSequence"] if given.raw("endingsequence") else None,
-        rows_per_partition=given["rowsPerPartition"],
-        mode=given["mode"],
-        max_rows=given["maxRowsPerTrigger"],
-        max_bytes=given["maxBytesPerTrigger"],
-        from_latest=given["startingOffsets"] == "latest",
-        fail_on_data_loss=given["failOnDataLoss"],
-        consume=given["consume"],
-        target=given["target"],
-        ccsid=_page(given, place).ccsid,
-        dfhintra=intervals,
-        checkpoint=given["checkpointLocation"],
-        sink=given["sink"],
+        **given.attributes(QueueOptions)
+        | {
+            "kind": kind,
+            "uses": {given.options[name].name: given.options[name].row["use"] for name in given},
+            "path": _path(given, place),
+            "queues": tuple(dict.fromkeys(given["queue"])),
+            "journals": tuple(dict.fromkeys(given["journal"])) if kind == "dtaq" else (),
+            "ending_sequence": given["endingSequence"] if given.raw("endingsequence") else None,
+            "ccsid": _page(given, place).ccsid,
+            "dfhintra": intervals,
+        }
     )
 
 

@@ -256,14 +256,14 @@ def sink_of(options: QueueOptions) -> str:
         if not options.sink.isascii() or len(options.sink) > 100 or "/" in options.sink:
             raise DatasetError(f"sink {options.sink[:40]!r}: a name of at most 100 ASCII characters, without a slash")
         return f"sink-{options.sink}"
-    path = Path(options.checkpoint.removeprefix("file://").removeprefix("file:")) / "metadata"
+    path = Path(options.checkpoint_location.removeprefix("file://").removeprefix("file:")) / "metadata"
     try:
         metadata = json.loads(path.read_text("utf-8"))
         return f"query-{metadata['id']}"
     except (OSError, ValueError, KeyError, TypeError):
         raise DatasetError(
             f"format({options.kind!r}): a stream is written once by the identity of its checkpoint, which "
-            f"{path if options.checkpoint else 'the option checkpointLocation'} does not give here; set "
+            f"{path if options.checkpoint_location else 'the option checkpointLocation'} does not give here; set "
             "checkpointLocation on the query to a directory seen here, or the option sink to a name of its own"
         ) from None
 

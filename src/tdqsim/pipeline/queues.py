@@ -326,7 +326,10 @@ def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
 
 def first_offsets(options: QueueOptions) -> Offsets:
     """Where a new stream begins: before the first record, or after the last one."""
-    return {name: place if options.from_latest else place | {"seq": 0} for name, place in last_offsets(options).items()}
+    return {
+        name: place if options.starting_offsets == "latest" else place | {"seq": 0}
+        for name, place in last_offsets(options).items()
+    }
 
 
 def last_offsets(options: QueueOptions) -> Offsets:

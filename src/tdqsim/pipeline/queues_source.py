@@ -186,7 +186,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
         if options.read != "records":
             raise DatasetError(f"read {options.read} works only in a batch read; a stream reads records")
-        if options.consume and options.from_latest:
+        if options.consume and options.starting_offsets == "latest":
             raise DatasetError("consume with startingOffsets latest would take off what the stream has not read")
         self.options = options
         self.columns = _columns(options, schema)
@@ -198,9 +198,10 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit from the options; if both are given, ``latestOffset`` applies the other."""
-        if self.options.max_rows:
-            return ReadMaxRows(self.options.max_rows)
-        return ReadMaxBytes(self.options.max_bytes) if self.options.max_bytes else ReadAllAvailable()
+        rows, size = self.options.max_rows_per_trigger, self.options.max_bytes_per_trigger
+        if rows:
+            return ReadMaxRows(rows)
+        return ReadMaxBytes(size) if size else ReadAllAvailable()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Limit this run to the records that exist now."""
@@ -215,7 +216,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         rows = limit.max_rows if isinstance(limit, ReadMaxRows) else 0
         size = limit.max_bytes if isinstance(limit, ReadMaxBytes) else 0
         if not isinstance(limit, ReadAllAvailable):
-            size = size or self.options.max_bytes
+            size = size or self.options.max_bytes_per_trigger
         end = next_offsets(self.options, start, rows=rows, size=size, target=self.target)
         if self.target is not None and end == start:
             self.commit(start)  # this run ends here; Spark would leave its last batch uncommitted
