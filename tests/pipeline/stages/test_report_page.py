@@ -11,7 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages import TABLES, Tables, TreeMemory, page_of, tree_bytes, write_report
+from tdqsim.pipeline.stages.report import Tables, page_of, write_report
+from tdqsim.pipeline.stages.tables import TABLES
+from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
 from tdqsim.report.parts import Drawing, Section
 from tests.report.conftest import Look, look  # noqa: F401
 
