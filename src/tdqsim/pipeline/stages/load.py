@@ -108,11 +108,10 @@ def _files(request: LoadRequest) -> list[Path]:
     """The files of the table."""
     records = request.table == "records"
     stage, name, command = ("replay", "records", "replay") if records else ("ingest", "events", "ingest")
-    files = table_files(request.run, stage, name)
-    if not files:
+    if not (request.run / stage / name).exists():
         raise DatasetError(f"{request.run}: there is no {request.table} table; run tdq pipeline {command} first")
     finished(request.run, "replay" if records else "split.exchange", command)
-    return files
+    return table_files(request.run, stage, name)
 
 
 Parts = Iterator[tuple[list[bytes | None], list[bytes]]]
