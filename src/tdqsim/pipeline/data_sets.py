@@ -35,7 +35,7 @@ from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
-from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, manifest_path, publish, whole
+from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole
 from tdqsim.pipeline.stages.plan import Step
 from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner
 
@@ -225,26 +225,22 @@ def stage_data_set(
     run = place(stage) / inputs
     with reached(run):
         rows = _kept(run)
-        if rows is None:
+        if not rows:
             _decode(engine or LocalRunner(), run, inputs, checked, names)
-            rows = _manifest(run)
+            rows = read_manifest(run, STAGE)
     made = tuple(row["files"][0] for row in rows)
     return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in rows))
 
 
-def _manifest(run: Path) -> list[dict[str, Any]]:
-    return _parquet(manifest_path(run, STAGE)).read(["files", "rows", "state"], use_threads=False).to_pylist()  # type: ignore[no-any-return]
-
-
-def _kept(run: Path) -> list[dict[str, Any]] | None:
+def _kept(run: Path) -> list[dict[str, Any]]:
     """The result of an earlier run, if all of it still exists."""
     try:
-        rows = _manifest(run)
+        rows = read_manifest(run, STAGE)
         with ThreadPoolExecutor() as pool:
             good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), rows))
-    except (OSError, pa.ArrowException):  # there is no result yet, or a file is damaged
-        return None
-    return rows if good else None
+    except (OSError, pa.ArrowException):  # the manifest is damaged
+        return []
+    return rows if good else []
 
 
 def _decode(runner: Runner, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:

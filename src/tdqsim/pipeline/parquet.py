@@ -38,11 +38,12 @@ def open_parquet(path: Path, **options: Any) -> pq.ParquetFile:
 
 
 def read_parquet(path: Path, columns: list[str] | None = None, **options: Any) -> pa.Table:
-    """A small table, local or in an object store; ``options`` are those of ``pyarrow.parquet.read_table``."""
-    source, filesystem = arrow_source(path)
-    return pq.read_table(
-        source, columns=columns, filesystem=filesystem, partitioning=None, use_threads=False, **options
-    )
+    """A small table; ``options`` are those of ``pyarrow.parquet.read_table``.
+
+    An object is read into memory first, so that Arrow's threads do not read from the object store.
+    """
+    source = str(path) if is_local(path) else pa.BufferReader(path.read_bytes())
+    return pq.read_table(source, columns=columns, partitioning=None, **options)
 
 
 def parquet_writer(path: str | Path, schema: pa.Schema, compression: str = "zstd") -> pq.ParquetWriter:
