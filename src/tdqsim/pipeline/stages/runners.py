@@ -51,6 +51,8 @@ _OURS = "tdqsim.errors.DatasetError: "
 _FEW_LINES = 3
 """A longer report is reduced: the other lines are the frames of an error."""
 _TASK_ERROR = re.compile(r'\{"message": ".*", "ours": (?:true|false)\}')
+_FOR_EACH_CORE = 4
+"""The number of Spark tasks for each core: enough that all cores finish at about the same time."""
 _ROW = schema("bucket int32, body string")
 _LOST = ("Python worker exited unexpectedly", "crashed", "ExecutorLostFailure")
 """What Spark reports when a worker process died."""
@@ -298,8 +300,13 @@ class SparkRunner(Runner):
         return self.spark
 
     def each(self, step: Step[T], tasks: Sequence[T]) -> list[Receipt]:
-        """The receipts of some tasks of a step."""
-        rows = run_tasks(self.session(), tasks, partial(_row, step.work), _ROW)
+        """The receipts of some tasks of a step; a Spark task does several of them if there are many for each core."""
+        spark = self.session()
+        context = getattr(spark, "sparkContext", None)  # a Connect session has none, and does not tell its cores
+        many = len(tasks) if context is None else _FOR_EACH_CORE * context.defaultParallelism
+        groups = max(1, min(len(tasks), max(many, -(-len(tasks) // BOUNDS["tasks_together"]))))
+        dealt = [tasks[first::groups] for first in range(groups)]  # the heaviest to different groups
+        rows = run_tasks(spark, dealt, partial(_rows, step.work, step.name), _ROW)
         return [Receipt.from_json(json.loads(row["body"])) for row in rows]
 
     def table(self, step: TableStep, folder: Path) -> None:
@@ -317,12 +324,15 @@ def _done(work: Callable[[T], Receipt], task: T) -> Receipt:
         raise TaskError(json.dumps({"message": _text_of(error), "ours": isinstance(error, TdqError)})) from None
 
 
-def _row(work: Callable[[T], Receipt], task: T) -> list[dict[str, object]]:
-    try:
-        return [{"bucket": task.bucket, "body": json.dumps(_done(work, task).as_json())}]
-    finally:
-        # the next task may come much later, and other processes need memory meanwhile
-        pa.default_memory_pool().release_unused()
+def _rows(work: Callable[[T], Receipt], name: str, tasks: Sequence[T]) -> Iterator[dict[str, object]]:
+    """The receipts of some tasks; those that an earlier attempt of the same Spark task finished are not repeated."""
+    for task in tasks:
+        try:
+            receipt = Receipts(task.run, name).get(task.bucket, task.inputs) or _done(work, task)
+            yield {"bucket": task.bucket, "body": json.dumps(receipt.as_json())}
+        finally:
+            # the next task may come much later, and other processes need memory meanwhile
+            pa.default_memory_pool().release_unused()
 
 
 # which ---------------------------------------------------------------------------------------------------------------
