@@ -176,7 +176,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int]], spark: Any, shape: str) -> None:
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages.plan import Step
+    from tdqsim.pipeline.stages.plan import TaskStep
     from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
     from tdqsim.pipeline.stages.runners import SparkRunner
     from tdqsim.pipeline.stages.tables import TABLES
@@ -196,7 +196,7 @@ def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int
             for bucket in sorted(set(plan.values()))
         ]  # fmt: skip
         with Watch() as watch:
-            receipts = SparkRunner(spark).run(Step("reconcile", run, tasks, reconcile_bucket))
+            receipts = SparkRunner(spark).run(TaskStep("reconcile", run, tasks, reconcile_bucket))
         return watch, sum(sum(receipt.details["differences"].values()) for receipt in receipts)
 
     def theirs(_: int) -> tuple[Watch, int]:

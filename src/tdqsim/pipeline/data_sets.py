@@ -36,7 +36,7 @@ from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, list_files, plan
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole
-from tdqsim.pipeline.stages.plan import Step
+from tdqsim.pipeline.stages.plan import TaskStep
 from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner
 
 if TYPE_CHECKING:
@@ -250,7 +250,7 @@ def _decode(runner: Runner, run: Path, inputs: str, checked: QsamOptions, names:
         for number, splits in enumerate(grouped(plan(checked)))
     ]
     try:
-        runner.run(Step(STAGE, run, tasks, decode_part, "data"))
+        runner.run(TaskStep(STAGE, run, tasks, decode_part, "data"))
     except OSError as error:
         problem = error.strerror or error
         raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error

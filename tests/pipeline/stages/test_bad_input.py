@@ -25,7 +25,7 @@ from tdqsim.pipeline.stages.ingest import IngestRequest
 from tdqsim.pipeline.stages.isolation import Workshop
 from tdqsim.pipeline.stages.load import LoadRequest, run_load
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, holding
-from tdqsim.pipeline.stages.plan import Step
+from tdqsim.pipeline.stages.plan import TaskStep
 from tdqsim.pipeline.stages.reconcile import Match
 from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
 from tdqsim.pipeline.stages.report import write_report
@@ -454,7 +454,7 @@ def test_an_unexpected_error_in_a_worker_has_no_frames(tmp_path: Path, spark: An
     tasks = [Work(tmp_path, bucket) for bucket in range(3)]
     for runner in (LocalRunner(), SparkRunner(spark)):
         with pytest.raises(StageFailed, match=r"^stage: 3 buckets are left; .* ZeroDivisionError: bucket \d$"):
-            runner.run(Step("stage", tmp_path, tasks, divide))
+            runner.run(TaskStep("stage", tmp_path, tasks, divide))
 
 
 @pytest.mark.spark

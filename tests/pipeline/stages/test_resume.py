@@ -22,7 +22,7 @@ from tdqsim.pipeline.publishing import published, stamp
 from tdqsim.pipeline.stages.commands import run_replay
 from tdqsim.pipeline.stages.isolation import Marks
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only
-from tdqsim.pipeline.stages.plan import Step
+from tdqsim.pipeline.stages.plan import TaskStep
 from tdqsim.pipeline.stages.replay import ReplaySpec
 from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner
 from tdqsim.pipeline.stages.tables import read_table, table_files
@@ -135,11 +135,11 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
         Receipts(tmp_path, "stage").put(receipt)
         return receipt
 
-    LocalRunner().run(Step("stage", tmp_path, [Work("first")], done))
+    LocalRunner().run(TaskStep("stage", tmp_path, [Work("first")], done))
     with pytest.raises(KeyboardInterrupt):
-        LocalRunner().run(Step("stage", tmp_path, [Work("other")], lambda task: done(task, killed=True)))
+        LocalRunner().run(TaskStep("stage", tmp_path, [Work("other")], lambda task: done(task, killed=True)))
     assert not (tmp_path / "stage.manifest.parquet").exists()
-    LocalRunner().run(Step("stage", tmp_path, [Work("first")], done))
+    LocalRunner().run(TaskStep("stage", tmp_path, [Work("first")], done))
     assert (tmp_path / "stage/0.txt").read_text() == "first"
 
 
@@ -171,7 +171,7 @@ def test_what_a_dead_worker_left_is_tried_again(tmp_path: Path) -> None:
 
     said: list[str] = []
     runner = Dying(say=said.append)
-    (receipt,) = runner.run(Step("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+    (receipt,) = runner.run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
     assert (receipt.inputs, runner.tries) == ("x", 3)
     assert said == ["stage: a worker died; the rest is tried again"] * 2
 
@@ -185,7 +185,7 @@ def test_an_error_of_the_tasks_own_is_told_as_in_this_process(tmp_path: Path) ->
             raise RuntimeError("Job aborted\nTraceback\ntdqsim.errors.DatasetError: f.vb: at offset 7: no block\n\n")
 
     with pytest.raises(DatasetError, match=r"^f\.vb: at offset 7: no block$"):
-        Failing().run(Step("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
+        Failing().run(TaskStep("stage", tmp_path, [Work()], lambda _: Receipt("stage", 0, "x")))
 
 
 # what cannot be used ----------------------------------------------------------------------------------------------------

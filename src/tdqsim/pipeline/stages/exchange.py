@@ -29,7 +29,7 @@ from tdqsim.pipeline.publishing import publish_json, published
 from tdqsim.pipeline.stages.events import EVENTS, conform, event_table, fixed_binary, no_nulls, stretches
 from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, finished, publish, read_manifest, sum_of
-from tdqsim.pipeline.stages.plan import Plan, Step
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 
 __all__ = [
     "DD_SHIFT",
@@ -358,7 +358,7 @@ def spread_events(
     count = [
         CountTask(run, at, digest_of(base, folder, at), piece.weight, piece, name) for at, piece in enumerate(pieces)
     ]
-    counts = sum_of((yield Step(name, run, count, count_piece)), "counts")
+    counts = sum_of((yield TaskStep(name, run, count, count_piece)), "counts")
     if not counts and given is None:
         raise DatasetError("there are no events in the input; is it the right file, and the right --format?")
     regions = dict(given) if given is not None else assign(counts, buckets)
@@ -371,5 +371,5 @@ def spread_events(
         SplitTask(run, at, digest_of(inputs, at), piece.weight, piece, regions, folder, name)
         for at, piece in enumerate(pieces)
     ]
-    yield Step(name, run, split, split_piece, folder)
+    yield TaskStep(name, run, split, split_piece, folder)
     return made

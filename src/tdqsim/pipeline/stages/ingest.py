@@ -31,7 +31,7 @@ from tdqsim.pipeline.publishing import is_local, published, stamp
 from tdqsim.pipeline.stages.events import COLUMNS, EVENTS, conform
 from tdqsim.pipeline.stages.exchange import ParquetPiece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, digest_of, one_of, publish
-from tdqsim.pipeline.stages.plan import Plan, Step
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 from tdqsim.pipeline.stages.records import IngestTask, records_of, splits_of
 from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_rows, json_lines, values_of
 
@@ -438,7 +438,7 @@ def ingest_files(request: IngestRequest, files: Sequence[Path]) -> Plan[dict[str
     tasks = [task for number, path in enumerate(files) for task in _tasks(request, number, path)]
     tasks = [replace(task, bucket=number) for number, task in enumerate(tasks)]
     ignored = _left_out(request, files)
-    receipts = yield Step(STAGE, request.run, tasks, ingest_file, STAGE)
+    receipts = yield TaskStep(STAGE, request.run, tasks, ingest_file, STAGE)
     pieces = parquet_pieces([request.run / receipt.files[0] for receipt in receipts])
     base = digest_of([receipt.inputs for receipt in receipts])
     made = yield from spread_events(request.run, pieces, base, request.buckets, "exchange")

@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Plan", "Step", "TableStep"]
+__all__ = ["Plan", "TableStep", "TaskStep"]
 
 T = TypeVar("T", bound=StageTask)
 R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
-class Step(Generic[T]):
+class TaskStep(Generic[T]):
     """Tasks and the function that does each of them.
 
     Attributes:
@@ -73,5 +73,5 @@ class TableStep:
     by_sql: Callable[[SparkSession], DataFrame]
 
 
-Plan = Generator[Step[Any] | TableStep, list[Receipt], R]
+Plan = Generator[TaskStep[Any] | TableStep, list[Receipt], R]
 """Yields steps, receives the receipts of each in the order of its buckets, and returns the plan's result."""

@@ -39,7 +39,7 @@ from tdqsim.pipeline.publishing import published
 from tdqsim.pipeline.stages.events import open_pieces
 from tdqsim.pipeline.stages.exchange import Buckets, bucket_files
 from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, StageTask, digest_of, publish
-from tdqsim.pipeline.stages.plan import Plan, Step
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 from tdqsim.pipeline.stages.reconcile_columns import (
     RecordColumn,
     actual_records,
@@ -101,7 +101,7 @@ def reconcile_records(run: Path, buckets: Buckets, matches: Mapping[str, Match],
         )
         for bucket in sorted(set(buckets.regions.values()))
     ]  # fmt: skip
-    return (yield Step(STAGE, run, tasks, reconcile_bucket, STAGE))
+    return (yield TaskStep(STAGE, run, tasks, reconcile_bucket, STAGE))
 
 
 def reconcile_bucket(task: ReconcileTask) -> Receipt:

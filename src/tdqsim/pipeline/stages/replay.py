@@ -37,7 +37,7 @@ from tdqsim.pipeline.stages.exchange import Buckets, bucket_files
 from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.isolation import Budget, Marks, OutOfBudget, Workshop
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, file_digest, publish
-from tdqsim.pipeline.stages.plan import Plan, Step
+from tdqsim.pipeline.stages.plan import Plan, TaskStep
 from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues, put_queues, put_seeds
 from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
@@ -125,7 +125,7 @@ def replay_events(run: Path, buckets: Buckets, spec: ReplaySpec, base: str) -> P
         ReplayTask(run, bucket, digest_of(base, repr(spec), members[bucket], bucket), load, files.get(bucket, ()), spec)
         for bucket, load in sorted(loads.items())
     ]
-    return (yield Step(STAGE, run, tasks, replay_bucket, STAGE, apart=True))
+    return (yield TaskStep(STAGE, run, tasks, replay_bucket, STAGE, apart=True))
 
 
 def code_of(directory: Path | None, definitions: Iterable[Path] = ()) -> str:

@@ -38,7 +38,7 @@ from tdqsim.pipeline.publishing import is_local, publish_json, published
 from tdqsim.pipeline.session import check_session, run_tasks, session
 from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
-from tdqsim.pipeline.stages.plan import Plan, Step, TableStep
+from tdqsim.pipeline.stages.plan import Plan, TableStep, TaskStep
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,7 +93,7 @@ class Runner(ABC):
         self.say = say or (lambda _: None)
 
     @abstractmethod
-    def each(self, step: Step[T], tasks: Sequence[T]) -> list[Receipt]:
+    def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
         """The receipts of some tasks of a step.
 
         Raises:
@@ -132,7 +132,7 @@ class Runner(ABC):
             except StopIteration as end:
                 return cast("R", end.value)
 
-    def run(self, step: Step[T]) -> list[Receipt]:
+    def run(self, step: TaskStep[T]) -> list[Receipt]:
         """Do the unfinished tasks of a step, the heaviest first, then publish its manifest.
 
         Returns:
@@ -191,7 +191,7 @@ class Runner(ABC):
             self.say(f"{name}: a worker died; the rest is tried again")
 
 
-def _unfinished(step: Step[T], receipts: Receipts, done: dict[int, Receipt]) -> list[T]:
+def _unfinished(step: TaskStep[T], receipts: Receipts, done: dict[int, Receipt]) -> list[T]:
     """Read the existing receipts into ``done``; returns the tasks that are left, heaviest first."""
     done.update((t.bucket, found) for t in step.tasks if (found := receipts.get(t.bucket, t.inputs)) is not None)
     return sorted((t for t in step.tasks if t.bucket not in done), key=lambda task: (-task.weight, task.bucket))
@@ -221,7 +221,7 @@ class LocalRunner(Runner):
     def check(self) -> None:
         """Nothing is needed."""
 
-    def each(self, step: Step[T], tasks: Sequence[T]) -> list[Receipt]:
+    def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
         """The receipts of some tasks of a step."""
         if not (step.apart and _may_fork()):
             # Where a fork is not safe, the tasks run here, and a program that ends its process ends the run.
@@ -299,7 +299,7 @@ class SparkRunner(Runner):
             self.spark = session(name="tdqsim pipeline", quick_start=True)  # bulk data is never processed in Java
         return self.spark
 
-    def each(self, step: Step[T], tasks: Sequence[T]) -> list[Receipt]:
+    def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
         """The receipts of some tasks of a step; a Spark task does several of them if there are many for each core."""
         spark = self.session()
         context = getattr(spark, "sparkContext", None)  # a Connect session has none, and does not tell its cores
