@@ -236,6 +236,7 @@ def test_a_full_disk_for_regions_is_no_outcome_of_theirs(
 ) -> None:
     rows = [write("A", n, "KEEP", os.urandom(3000)) for n in range(2000)]
     spread(tmp_path / "run", [write_events(tmp_path / "e.parquet", rows)])
+    (small_disk / "other").write_bytes(bytes(5 << 19))
     monkeypatch.setattr("tempfile.tempdir", str(small_disk))
     with pytest.raises(DatasetError, match="the disk is full; make room there or set TMPDIR"):
         run_replay(tmp_path / "run", ReplaySpec(directory=region_directory), "local")
