@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim import define_connection, define_dtaq, define_tdqueue, define_transaction
-from tdqsim.definitions import Definitions
+from tdqsim.definitions import Definitions, define_program, define_terminal, define_tsmodel
 from tdqsim.report.diagram_layout import place
 from tdqsim.report.topology import Site, Topology, topology
 from tests.cli.conftest import Tdq, tdq  # noqa: F401
@@ -52,6 +52,24 @@ def test_every_kind_of_way() -> None:
         ("CICAAPPL/EXTRA/CSSL", "data set", "CICAAPPL/DATASET/MSGUSR"),
         ("CICAAPPL//", "linked with", "CICBAPPL//"),
     }
+
+
+def test_a_link_says_what_is_shipped_and_routed_over_it() -> None:
+    given = [
+        *CICA,
+        define_tdqueue(name="DUAL", type="INTRA", remotesystem="CICB"),
+        define_transaction(name="PAYX", remotesystem="CICB"),
+        define_transaction(name="HERE", remotesystem="CICA"),
+        define_program(name="PRICE", remotesystem="CICB"),
+        define_tsmodel(name="FARTS", prefix="FAR", remotesystem="CICB"),
+        define_terminal(name="T001", remotesystem="CICB"),
+        define_connection(name="CICY", inservice="NO"),
+    ]
+    found = topology([Site("CICAAPPL", "CICA", Definitions.of(given))])
+    shown = "CICB: 2 queues + 1 transaction + 1 program + 1 TS model + 1 terminal"
+    links = [edge.detail for edge in found.edges if edge.how == "linked with"]
+    assert links == [shown, "CICY, not in service"]
+    assert {arrow.label for arrow in found.diagram().arrows if arrow.how == "linked with"} == {shown, "CICY"}
 
 
 def test_what_a_node_is() -> None:

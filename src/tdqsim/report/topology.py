@@ -47,7 +47,8 @@ class Edge(NamedTuple):
     Attributes:
         source, target: the ids of the nodes.
         how: the kind of connection: ``alias of``, ``starts``, ``data set``, ``shipped to``, ``linked with``.
-        detail: details, such as the trigger level.
+        detail: details: the trigger level; of a link the connection, and how many resources of each kind are remote
+            over it.
     """
 
     source: str
@@ -119,7 +120,7 @@ def _label(edge: Edge) -> str:
     if edge.how == "starts":
         level = edge.detail.partition(" ")[0]
         return f"at {level}" if level.isdecimal() else "never"
-    return edge.detail.partition(",")[0] if edge.how in ("data set", "linked with") else ""
+    return edge.detail.partition(", ")[0] if edge.how in ("data set", "linked with") else ""
 
 
 def _cells(node: Node) -> tuple[str, str, str, str]:
@@ -154,8 +155,8 @@ class _Builder:
         for link in owner.definitions.connections:
             here = self._put(Node(f"{owner.name}//", "SYSTEM", "", owner.name, f"SYSID {owner.sysid}"))
             there = self._put(Node(f"{link.applid}//", "SYSTEM", "", link.applid))
-            detail = link.name if link.inservice == "YES" else f"{link.name}, not in service"
-            self.edges.append(Edge(here, there, "linked with", detail))
+            out = "" if link.inservice == "YES" else ", not in service"
+            self.edges.append(Edge(here, there, "linked with", f"{link.name}{_shipped(owner, link.name)}{out}"))
 
     def _put(self, node: Node) -> str:
         self.nodes.setdefault(node.id, node)
@@ -213,6 +214,21 @@ class _Builder:
             name = f"{system}:{dtaq.rmtdtaq}"
             there = self._put(Node(f"{system}/SYSTEM/{dtaq.rmtdtaq}", "SYSTEM", "", name))
             self.edges.append(Edge(here, there, "shipped to", "DDM"))
+
+
+def _shipped(owner: Site, connection: str) -> str:
+    """What the definitions of a region ship or route over a connection, by kind; empty for nothing."""
+    given = owner.definitions
+    remote: dict[str, Sequence[Any]] = {
+        "queue": [each for each in given.tdqueues if each.type_in(owner.sysid) == "REMOTE"],
+        "transaction": given.transactions,
+        "program": given.programs,
+        "TS model": given.tsmodels,
+        "terminal": given.terminals,
+    }
+    counts = {kind: sum(each.remotesystem == connection for each in every) for kind, every in remote.items()}
+    shown = [f"{count} {kind}{'s' if count > 1 else ''}" for kind, count in counts.items() if count]
+    return f": {' + '.join(shown)}" if shown else ""
 
 
 def _queue_node(owner: Site, queue: Tdqueue) -> Node:

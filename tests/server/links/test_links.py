@@ -11,8 +11,9 @@ import pytest
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.messages import MessageFrame, encode
-from tdqsim.definitions import define_tdqueue
+from tdqsim.definitions import define_connection, define_tdqueue
 from tdqsim.errors import TdqError
+from tdqsim.facts import Cvda
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.server.links import Identity
 from tests.server.links.authority import Authority
@@ -51,6 +52,33 @@ def regions(side):
     near.start()
     near.later(near.links.up())
     return near, far
+
+
+def test_explain_follows_a_request_to_the_region_of_another_process(regions):
+    """Its rules, its units of work and what it would answer; and it changes nothing there."""
+    near, far = regions
+    far.do(lambda: far.region.writeq_td("FARQ", b"one"))
+    near.do(lambda: [near.region.start(lambda task: [task.writeq_td("FARQ", b"two"), task.delay(hours=9)])])
+    eventually(lambda: any(task.transid == "CSMI" for task in far.do(lambda: [*far.region.tasks.values()])))
+    (unit,) = near.do(near.region.recovery.units_of_work)
+    numbers = far.do(lambda: list(far.region.tasks))
+    found = near.do(lambda: near.region.explain("FARQ"))
+    local = far.do(lambda: far.region.explain("FARQ"))
+    assert [f"In region FARAPPL: {each}" for each in local.statements] == [*found.statements[1:]]
+    assert f"part of unit of work {unit.id.hex().upper()} of region NEARAPPL, holds TOQ" in str(found)
+    outcomes = {name: (each.outcome, each.reason) for name, each in found.commands.items()}
+    assert outcomes["READQ TD"] == ("NORMAL", "queue FARQ of region FARAPPL takes it")
+    assert outcomes["WRITEQ TD"][0] == "WAIT"
+    assert outcomes["WRITEQ TD"][1].startswith("queue FARQ of region FARAPPL: the TOQ end is ")
+    assert far.do(lambda: list(far.region.tasks)) == numbers
+    far.do(lambda: far.region.set_tdqueue("FARN", enablestatus=Cvda.DISABLED))
+    refused = near.do(lambda: near.region.explain("FARN").commands["READQ TD"])
+    assert (refused.outcome, refused.resp2) == ("DISABLED", 0)
+    assert refused.unconfirmed_rules == {"TD-DISABLED": "unconfirmed"}
+    far.do(lambda: far.region.install([define_connection(name="NEAR", netname="NEARAPPL", inservice="NO")]))
+    closed = near.do(lambda: near.region.explain("FARN"))
+    assert "cannot be asked there: connection NEAR of region FARAPPL is not in service" in str(closed)
+    assert closed.commands["READQ TD"].outcome == "SYSIDERR"
 
 
 def test_function_shipping(regions):

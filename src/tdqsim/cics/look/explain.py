@@ -16,10 +16,10 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.look.explain_requests import (
     OPERATOR,
-    SHIPPED,
     TD,
     UNKNOWN,
     WAIT,
+    FarExplanation,
     Prediction,
     foresee,
     only_known_there,
@@ -27,7 +27,7 @@ from tdqsim.cics.look.explain_requests import (
 )
 from tdqsim.cics.look.state import QueueState, queue_state
 from tdqsim.cics.model.queue import Began, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.model.region import NearLink
+from tdqsim.cics.model.region import RegionLink, is_near
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.checks import final_target
@@ -37,7 +37,7 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["SHIPPED", "UNKNOWN", "WAIT", "Explanation", "Prediction", "explain"]
+__all__ = ["UNKNOWN", "WAIT", "Explanation", "Prediction", "explain", "explain_for_another"]
 
 _NORMAL: Final = Resp.NORMAL.name
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -117,6 +117,19 @@ def explain(
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
+def explain_for_another(task: TaskBase, name: str, size: int) -> bytes:
+    """Explain a queue for a region of another process, as a message.
+
+    Args:
+        task: the mirror task that would carry out the requests of that region.
+        name: the queue.
+        size: the length, in bytes, of the record of the predicted WRITEQ.
+    """
+    region = task._region
+    found = explain(region, name, task=task, size=size)
+    return FarExplanation(region.applid, found.statements, found.commands).to_bytes()
+
+
 def _history(region: RegionData, queue: str, record: bytes | None) -> tuple[str, ...]:
     recorder: Any = region.recorder
     if not hasattr(recorder, "story"):
@@ -154,8 +167,11 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
     state = "" if queue.enablestatus is Cvda.ENABLED else f", and is {queue.enablestatus.name}: nothing is shipped"
     yield f"Queue {queue.name} is {queue.remotename} of system {queue.remotesystem}{state}."
     link = region.links.get(queue.remotesystem)
-    if not isinstance(link, NearLink):
+    if link is None:
         yield f"There is no connection to system {queue.remotesystem}."
+        return
+    if not is_near(link):
+        yield from _told_there(link, queue, probe)
         return
     try:
         there = link.foresee(probe)._region
@@ -164,6 +180,17 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
         yield f"It cannot be asked there: {condition.detail}."
         return
     for each in _statements(there, queue.remotename, target, probe):
+        yield f"In region {there.applid}: {each}"
+
+
+def _told_there(link: RegionLink, queue: RemoteTdQueue, probe: TaskBase) -> Iterator[str]:
+    """The sentences of a region of another process."""
+    try:
+        there = FarExplanation.from_bytes(link.explain(probe, queue.remotename, 1))
+    except Condition as condition:
+        yield f"It cannot be asked there: {condition.detail}."
+        return
+    for each in there.statements:
         yield f"In region {there.applid}: {each}"
 
 
@@ -213,7 +240,9 @@ def _units_of_work(now: QueueState) -> Iterator[str]:
         done += [f"written {_records(len(unit.written))}"] if unit.written else []
         state = "" if unit.state != "SHUNTED" else f" {unit.uowstate}, SHUNTED: it waits for its coordinator"
         what = f"has {', '.join(done)}, uncommitted" if done else "has changed nothing yet"
-        yield f"The {unit.title}{state} holds {ends} and {what}."
+        applid, _, uow = unit.coordinator.rpartition(".")
+        whose = f", part of unit of work {uow} of region {applid}," if applid else ""
+        yield f"The {unit.title}{whose}{state} holds {ends} and {what}."
 
 
 def _waiters(now: QueueState) -> Iterator[str]:

@@ -10,7 +10,7 @@ name, aliases                         :func:`~tdqsim.cics.queues.checks.final_ta
 a planned fault                       the region's hook, when it can say (``foresee``)
 security, ENABLESTATUS, type, open    :func:`~tdqsim.cics.queues.checks.check_state` and its table
 shipping                              :meth:`~tdqsim.cics.ship.remote.LinkEnd.foresee`, then the same in that
-region
+                                      region; a region of another process is asked over the link
 length                                :func:`~tdqsim.cics.model.space.check_size`; the data set's DCB
 locks                                 the tables of :mod:`~tdqsim.cics.model.lock`
 the next record                       the store; of a LOGICAL queue :func:`~tdqsim.cics.queues.logical.attempt`, on a
@@ -26,16 +26,17 @@ a data set is not predicted: it shows only when a block is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.lock import ASKED
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.model.region import NearLink
+from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.work import LogicalWork
 from tdqsim.cics.queues.checks import check_state, final_target
@@ -56,10 +57,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OPERATOR",
-    "SHIPPED",
     "TD",
     "UNKNOWN",
     "WAIT",
+    "FarExplanation",
     "Prediction",
     "doubt",
     "foresee",
@@ -68,7 +69,6 @@ __all__ = [
 ]
 
 WAIT: Final = "WAIT"
-SHIPPED: Final = "SHIPPED"
 UNKNOWN: Final = "UNKNOWN"
 _NORMAL: Final = Resp.NORMAL.name
 
@@ -85,7 +85,7 @@ class Prediction:
 
     Attributes:
         command: such as READQ TD, or SET TDQUEUE DISABLED.
-        outcome: NORMAL, the name of a condition, WAIT, SHIPPED (to a region of another process) or UNKNOWN.
+        outcome: NORMAL, the name of a condition, WAIT or UNKNOWN.
         nosuspend: for READQ TD the outcome with NOSUSPEND; for other commands the same as ``outcome``.
         reason: the reason as a sentence; for NORMAL the side effect, if any.
         resp2: RESP2 of the condition.
@@ -104,7 +104,7 @@ class Prediction:
         """The prediction as a sentence."""
         if self.outcome == _NORMAL:
             return f"{self.command} would succeed{f': {self.reason}' if self.reason else ''}."
-        what = {WAIT: "would wait", SHIPPED: "would be shipped", UNKNOWN: "cannot be foreseen"}
+        what = {WAIT: "would wait", UNKNOWN: "cannot be foreseen"}
         outcome = what.get(self.outcome, f"would get {self.outcome}{f' RESP2 {self.resp2}' if self.resp2 else ''}")
         busy = f" ({self.nosuspend} with NOSUSPEND)" if self.nosuspend != self.outcome else ""
         return f"{self.command} {outcome}{busy}: {self.reason}{doubt(self.unconfirmed_rules)}."
@@ -120,8 +120,56 @@ class _Wait(Exception):
     """The request would wait."""
 
 
+class _Predicted(Exception):
+    """A region of another process has predicted the outcome."""
+
+    def __init__(self, prediction: Prediction) -> None:
+        self.prediction = prediction
+
+
+class FarExplanation(NamedTuple):
+    """What a region of another process says of a queue.
+
+    Attributes:
+        applid: the region.
+        statements: sentences about the queue's state.
+        commands: the prediction for each command.
+    """
+
+    applid: str
+    statements: Sequence[str]
+    commands: Mapping[str, Prediction]
+
+    def to_bytes(self) -> bytes:
+        """Its form in a message."""
+        commands = {name: list(astuple(self.commands[name])) for name in TD}
+        return json.dumps([self.applid, list(self.statements), commands]).encode()
+
+    @classmethod
+    def from_bytes(cls, form: bytes) -> FarExplanation:
+        """The explanation in a message.
+
+        Raises:
+            Condition: ISCINVREQ: it cannot be read.
+        """
+        try:
+            applid, statements, commands = json.loads(form)
+            predictions = {name: Prediction(*commands[name]) for name in TD}
+            return cls(str(applid), [str(each) for each in statements], predictions)
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise Condition(Resp.ISCINVREQ, detail=f"an explanation that cannot be read: {error}") from error
+
+    def prediction(self, command: str, queue: str) -> Prediction:
+        """The prediction for a command, as the region that ships it says it."""
+        there = self.commands[command]
+        where = f"queue {queue} of region {self.applid}"
+        if there.outcome == _NORMAL:
+            return replace(there, reason=f"{where}: {there.reason}" if there.reason else f"{where} takes it")
+        return replace(there, reason=f"{where}: {there.reason}")
+
+
 class _NotKnown(Exception):
-    """The outcome cannot be predicted: SHIPPED or UNKNOWN, with the reason."""
+    """The outcome cannot be predicted: UNKNOWN, with the reason."""
 
 
 def foresee(
@@ -153,6 +201,8 @@ def _predicted(command: str, ask: Callable[[], str | None]) -> Prediction:
     except _Wait as wait:
         busy = Resp.QBUSY.name if command == READQ else WAIT
         return Prediction(command, WAIT, busy, str(wait))
+    except _Predicted as there:
+        return there.prediction
     except _NotKnown as not_known:
         outcome, why = not_known.args
         return Prediction(command, outcome, outcome, why)
@@ -193,13 +243,14 @@ def would_be_open(region: Region, queue: TdQueue) -> bool:
 def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase, size: int) -> str:
     check_state(task, READQ, queue)
     link = region.link(queue.remotesystem)
-    if not isinstance(link, NearLink):  # only a region of this process can predict
-        raise _NotKnown(SHIPPED, f"queue {queue.remotename} of system {queue.remotesystem} decides")
+    if command == WRITEQ and queue.remotelength > 1:
+        size = min(size, queue.remotelength)
+    if not is_near(link):
+        far = FarExplanation.from_bytes(link.explain(task, queue.remotename, size))
+        raise _Predicted(far.prediction(command, queue.remotename))
     mirror = link.foresee(task)
     there = mirror._region
     where = f"queue {queue.remotename} of region {there.applid}"
-    if command == WRITEQ and queue.remotelength > 1:
-        size = min(size, queue.remotelength)
     try:
         reason = _request(there, command, queue.remotename, mirror, size)
     except Condition as condition:

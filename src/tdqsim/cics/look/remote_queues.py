@@ -9,7 +9,7 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.look.records import records as records_of
 from tdqsim.cics.look.state import QueueState, queue_state
 from tdqsim.cics.model.queue import RemoteTdQueue, TdQueue
-from tdqsim.cics.model.region import NearLink
+from tdqsim.cics.model.region import is_near
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.errors import RegionClosed
 
@@ -63,7 +63,7 @@ def _followed(region: RegionData, queue: TdQueue) -> tuple[RegionData, TdQueue] 
     while isinstance(queue, RemoteTdQueue) and (region.applid, queue.name) not in visited:
         visited.add((region.applid, queue.name))
         link = region.links.get(queue.remotesystem)
-        if not isinstance(link, NearLink) or not link.acquired or link.far.region.closed:
+        if link is None or not is_near(link) or not link.acquired or link.far.region.closed:
             return None
         region = link.far.region
         try:

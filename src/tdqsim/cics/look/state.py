@@ -117,6 +117,7 @@ class Uncommitted:
         reads: the number of committed records that it has read.
         title: the unit of work, for display.
         uowstate: UOWSTATE; usually INDOUBT for one that is SHUNTED.
+        coordinator: the name of the unit of work of another region to which it belongs (APPLID and id); empty for none.
     """
 
     uow: str
@@ -129,6 +130,7 @@ class Uncommitted:
     reads: int = 0
     title: str = ""
     uowstate: str = ""
+    coordinator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,6 +329,7 @@ def _uncommitted(queue: IntraTdQueue, data: tuple[bytes, ...]) -> Iterator[Uncom
             reads,
             uow.title,
             uow.state.name,
+            uow.coordinator,
         )
 
 

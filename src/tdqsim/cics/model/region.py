@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard
 
 from typing_extensions import TypeVar
 
@@ -54,6 +54,7 @@ __all__ = [
     "RegionLink",
     "TasksPart",
     "TerminalsPart",
+    "is_near",
 ]
 
 
@@ -174,6 +175,25 @@ class RegionLink(Protocol):
             Abend: the program has ended with it.
         """
 
+    @property
+    def is_near(self) -> bool:
+        """Whether the other region is in this process."""
+
+    def explain(self, task: TaskData, queue: str, size: int) -> bytes:
+        """The explanation of a queue by a region of another process.
+
+        Args:
+            task: who asks; the other region takes into account what its unit of work has done there.
+            queue: the queue's name in the other region.
+            size: the length, in bytes, of the record of the predicted WRITEQ.
+
+        Returns:
+            A :class:`~tdqsim.cics.look.explain_requests.FarExplanation` as bytes.
+
+        Raises:
+            Condition: SYSIDERR, ISCINVREQ: the other region cannot be asked.
+        """
+
     def leave(self) -> None:
         """This region ends, or has failed: the link is gone."""
 
@@ -189,7 +209,6 @@ class MachinePart(Protocol):
         """Give a condition the RESP, RESP2 and abend code of the machine, if its rule has an answer."""
 
 
-@runtime_checkable
 class NearLink(RegionLink, Protocol):
     """A way to a region of this process, which can be asked what a request would meet there."""
 
@@ -197,6 +216,11 @@ class NearLink(RegionLink, Protocol):
 
     def foresee(self, task: TaskData) -> Any:
         """The task of the other region that would run the next request."""
+
+
+def is_near(link: RegionLink) -> TypeGuard[NearLink]:
+    """Whether a link leads to a region of this process."""
+    return link.is_near
 
 
 class Party(Protocol):

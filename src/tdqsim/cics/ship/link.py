@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
@@ -37,6 +37,8 @@ class Link:
         acquired: whether messages get through.
         fault: called with each step before its message is sent, and may cut the link; None for nothing.
     """
+
+    is_near: ClassVar[bool] = True
 
     def __init__(
         self, one: Region, name_in_one: str, other: Region, name_in_other: str, *, at_once: bool = True

@@ -132,6 +132,9 @@ class MirrorOutcome(NamedTuple):
 class LinkControl(Protocol):
     """The link that a :class:`~tdqsim.cics.ship.remote.LinkEnd` belongs to."""
 
+    is_near: ClassVar[bool]
+    """Whether the other end is in this process."""
+
     @property
     def acquired(self) -> bool:
         """Whether messages get through."""
@@ -238,6 +241,8 @@ class Mirrors:
         fields, key = message.fields, message.fields["key"]
         if fields["command"] == "ROUTE":
             return self._route(fields, message.data)
+        if fields["command"] == "EXPLAIN":
+            return self._explain(fields, message.data)
         error: Exception | None = None
         record = b""
         try:
@@ -308,6 +313,19 @@ class Mirrors:
         except TdqError as failed:
             error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
         return MirrorOutcome({"held": False, **failure_fields(error)}, back)
+
+    def _explain(self, fields: Fields, data: bytes) -> MirrorOutcome:
+        """Explain a queue to the other region; nothing is changed, and no mirror is attached."""
+        from tdqsim.cics.look.explain import explain_for_another  # noqa: PLC0415  (only who asks needs it)
+
+        try:
+            self._check_request(fields)
+            size, _, uow = data.decode("ascii", "replace").partition(" ")
+            task = self.probe(uow, fields["userid"], fields["hops"])
+            back = explain_for_another(task, fields["queue"], int(size) if size.removeprefix("-").isdecimal() else 1)
+        except Condition as condition:
+            return MirrorOutcome({"held": False, **failure_fields(self.answer(condition))})
+        return MirrorOutcome({"held": False, **failure_fields(None)}, back)
 
     def _mirror(self, fields: Fields, order: LinkOrder | None) -> Mirror:
         """The mirror for a request: the existing one, or a new one.

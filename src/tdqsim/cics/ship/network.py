@@ -7,7 +7,7 @@ resynchronisation of the units of work in doubt.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, ClassVar, NoReturn
 
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.transport import Transport
@@ -32,6 +32,8 @@ class FarLink:
         end: the region's view of the other one.
         acquired: whether messages get through.
     """
+
+    is_near: ClassVar[bool] = False
 
     def __init__(self, region: Region, name: str, applid: str) -> None:
         self.applid = applid

@@ -35,7 +35,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ship.branch import Branch
-from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer
+from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
@@ -84,6 +84,7 @@ class LinkEnd:
         self._answers: dict[int, MessageFrame | None] = {}
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
+        self._explained = 0
         self._leaves = False
 
     def __repr__(self) -> str:
@@ -103,6 +104,11 @@ class LinkEnd:
     def acquired(self) -> bool:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
         return self.link.acquired
+
+    @property
+    def is_near(self) -> bool:
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
+        return self.link.is_near
 
     def resyncstatus(self, uow: UnitOfWork) -> Cvda:
         """See :class:`~tdqsim.cics.queues.kinds.RegionLink`."""
@@ -408,6 +414,19 @@ class LinkEnd:
                 raise Condition(Resp.SYSIDERR, detail=detail, rule="REC-SYSIDERR-LINK")
             key = self.name_of(task._uow)
         return self.link.foreseen(self, key, task.userid, hops)
+
+    def explain(self, task: TaskData, queue: str, size: int) -> bytes:
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
+        request = self._request(task, "EXPLAIN", queue)
+        uow = self.name_of(task._uow) if task._has_uow else ""
+        self._explained += 1  # the key must be another one than that of any request that is under way
+        key = f"{self.region.applid}.explain {self._explained}"
+        try:
+            answer = self.ask("REQUEST", {"key": key, **request}, f"{size} {uow}".encode())
+        except LinkDown as error:
+            raise Condition(Resp.SYSIDERR, detail=str(error), rule="REC-SYSIDERR-LINK") from error
+        raise_failure(answer)
+        return answer.data
 
     def _is_lost(self, uow: UnitOfWork) -> bool:
         known = (self.branches.get(uow.id), *uow.participants)

@@ -76,7 +76,7 @@ class PredictedOutcome(TypedDict):
     """The predicted result of a command."""
 
     command: str
-    outcome: Annotated[str, Field(description="NORMAL, a condition, WAIT, SHIPPED or UNKNOWN")]
+    outcome: Annotated[str, Field(description="NORMAL, a condition, WAIT or UNKNOWN")]
     nosuspend: Annotated[
         str, Field(description="for READQ TD, the outcome with NOSUSPEND; for others, the same as outcome")
     ]

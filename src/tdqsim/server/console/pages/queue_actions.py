@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 _WAYS: Final = {"text": "text", "hex": "hexadecimal"}
 _MOST_SEEDS: Final = 1000
-_EXECUTED: Final = ("NORMAL", "WAIT", "SHIPPED", "UNKNOWN")
+_EXECUTED: Final = ("NORMAL", "WAIT", "UNKNOWN")
 """The predictions with which a button is enabled."""
 
 
