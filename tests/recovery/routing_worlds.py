@@ -39,7 +39,7 @@ PAIRS: Final = (("TORREG", "AORREG"), ("TORREG", "QORREG"), ("AORREG", "QORREG")
 TERMINALS: Final = ("T001", "T002")
 PLACES: Final = {"LOGA": "AORREG", "STRQ": "AORREG", "DONQ": "QORREG"}
 """The queues in which each token is at the end, besides QUEQ or SEEN of QORREG, and their regions."""
-FAILURES: Final = ("AZI6", "AKCS", "AEYQ", "AEXI", "AEXJ", "ASPN")
+FAILURES: Final = ("AZI6", "AKCS", "AEYQ", "AEXI", "AEXJ", "AEX8", "ASPN")
 
 
 class World:

@@ -19,14 +19,12 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, Protocol
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.kernel.conditions import Abend, Condition
-from tdqsim.cics.kernel.interval import StartOrder, take_start
 from tdqsim.cics.kernel.security import link_user
 from tdqsim.cics.kernel.task import abnormal_end
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.programs.remote import LinkOrder, serve_link
+from tdqsim.cics.ship.commands import carry_out
 from tdqsim.cics.ship.messages import Fields, failure_fields
-from tdqsim.cics.terminal.surrogate import RECEIVE, SEND
-from tdqsim.cics.ts.remote import TsReply, TsRequest
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
 from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
@@ -253,7 +251,7 @@ class Mirrors:
         if order is not None:
             return self._link(mirror, key, fields["queue"], order)
         try:
-            record = _do(mirror.task, self.name, fields, message.data)
+            record = carry_out(mirror.task, self.name, fields, message.data)
         except Condition as condition:
             error, record = self.answer(condition), condition.data
         except (Abend, RegionClosed, WouldWaitForever) as ended:
@@ -566,48 +564,3 @@ class Mirrors:
                 mirror.task.abcode = abend.code
                 self.region.abends[abend.code] = self.region.abends.get(abend.code, 0) + 1
             self._end(key, mirror, normal=False)
-
-
-def _do(task: MirrorTask, name: str, fields: Fields, data: bytes) -> bytes:
-    command, record = fields["command"], b""
-    if command == "READQ TD":
-        record = task.readq_td(fields["queue"], nosuspend=fields["nosuspend"], nohandle=True)
-    elif command == "WRITEQ TD":
-        task.writeq_td(fields["queue"], data, nohandle=True)
-    elif command == "DELETEQ TD":
-        task.deleteq_td(fields["queue"], nohandle=True)
-    elif command in ("WRITEQ TS", "READQ TS", "DELETEQ TS"):
-        return _do_ts(task, command, fields["queue"], TsRequest.from_bytes(data)).to_bytes()
-    elif command == "START":
-        return take_start(task, StartOrder.from_bytes(data)).encode("latin-1", "replace")
-    elif command == "CANCEL":
-        task.cancel(fields["queue"], nohandle=True)
-    elif command in (SEND, RECEIVE):
-        return task._region.routing.serve_terminal(task, name, fields["queue"], command, data)
-    elif command == "SCHEDULE":
-        task._region.routing.schedule(name, fields["queue"], data)
-    else:
-        raise Condition(Resp.ISCINVREQ, detail=f"{command!r:.40} is not shipped")
-    if task.eib.eibresp is not Resp.NORMAL:
-        assert task.condition is not None, task
-        raise task.condition
-    return record
-
-
-def _do_ts(task: MirrorTask, command: str, queue: str, request: TsRequest) -> TsReply:
-    if command == "DELETEQ TS":
-        task.deleteq_ts(queue)
-        return TsReply()
-    if command == "READQ TS":
-        result = task.readq_ts(queue, item=request.item)
-        return TsReply(0, result.numitems, result.data)
-    done = task.writeq_ts(
-        queue,
-        request.data,
-        item=request.item,
-        rewrite=request.rewrite,
-        main=request.main,
-        auxiliary=request.auxiliary,
-        nosuspend=request.nosuspend,
-    )
-    return TsReply(done.item, done.numitems)
