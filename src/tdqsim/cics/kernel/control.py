@@ -12,7 +12,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.enqueue import acquire, give_up
 from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.levels import check_subset
-from tdqsim.cics.kernel.priorities import task_priority
+from tdqsim.cics.kernel.priorities import task_priority, transaction_priority
 from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
@@ -297,12 +297,6 @@ def _prinsysid(task: TaskBase) -> str:
     return task._region.sysid
 
 
-def _priority(task: TaskBase) -> int:
-    """PRIORITY of the transaction."""
-    entry = task._region.transactions.get(task.transid)
-    return 1 if entry is None else int(entry.definition.priority)
-
-
 ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "ABCODE": lambda task: task.abcode,
     "APPLID": lambda task: task._region.applid,
@@ -330,7 +324,7 @@ ASSIGN_OPTIONS: Final[dict[str, Callable[[TaskBase], object]]] = {
     "TWALENG": _twa_length,
     "TCTUALENG": _terminal(lambda _task: 0),
     "TASKPRIORITY": task_priority,
-    "TRANPRIORITY": _priority,
+    "TRANPRIORITY": transaction_priority,
     **{word: _terminal(partial(_given, size)) for word, size in _SCREEN_SIZES.items()},
     **{word: _terminal(lambda _task: b"\xff") for word in _SCREEN_FLAGS},
 }

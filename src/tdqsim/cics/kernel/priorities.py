@@ -13,7 +13,7 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import DEFAULT_PRIORITY
 
-__all__ = ["task_priority", "with_terminal"]
+__all__ = ["task_priority", "transaction_priority", "with_terminal"]
 
 _HIGHEST: Final = 255
 
@@ -24,9 +24,13 @@ def with_terminal(region: RegionData, priority: int, terminal: str) -> int:
     return priority if known is None else min(priority + known.termpriority, _HIGHEST)
 
 
+def transaction_priority(task: TaskData) -> int:
+    """PRIORITY of the transaction of a task."""
+    entry = task._region.transactions.get(task.transid)
+    return DEFAULT_PRIORITY if entry is None else entry.priority
+
+
 def task_priority(task: TaskData) -> int:
     """The priority of a task."""
-    entry = task._region.transactions.get(task.transid)
-    priority = DEFAULT_PRIORITY if entry is None else entry.priority
-    facility = task._facility
+    priority, facility = transaction_priority(task), task._facility
     return priority if facility is None else with_terminal(task._region, priority, facility.name)

@@ -4,7 +4,7 @@ A task that waits is SUSPENDED; SUSPENDTYPE and SUSPENDVALUE say for what: ENQUE
 with the queue, ICWAIT for DELAY, IRLINK with the connection for the answer or the next request of another region. SET
 TASK ends a suspended task at once with abend AEXY; a task that is not suspended ends at its next wait (RESP2 13:
 deferred). PURGE, FORCEPURGE and KILL do the same here, because each of them backs out the changes of the task and so
-keeps data consistent. PRIORITY is not simulated. Sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID
+keeps data consistent. Sessions have no names, so that SUSPENDVALUE of IRLINK is the SYSID
 alone. Sources: INQUIRE TASK, INQUIRE TASK LIST, SET TASK, AEXY (IBM Docs), CEMT INQUIRE TASK (SC33-1686), APAR PK18456
 (ICWAIT), Resolving IRLINK waits (IBM Support).
 """
@@ -16,6 +16,7 @@ from typing import Annotated, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.authority import check_command
 from tdqsim.cics.kernel.command import Flag, Fullword, Opt, command, to_cvda
+from tdqsim.cics.kernel.priorities import task_priority, transaction_priority
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import is_purgeable
@@ -71,6 +72,7 @@ _MINUTE: Final = 60
 _TRANSID_LENGTH: Final = 4
 _LISTS: Final = {"LISTSIZE": Opt("fullword", 4), "SET": Opt("pointer", 4), "SETTRANSID": Opt("pointer", 4)}
 _IRLINK: Final = "IRLINK"
+_NO_CLASS: Final = "DFHTCL00"  # the name is also in tdqsim.definitions, which would import pydantic
 
 
 # -- readers of the options -------------------------------------------------------------------------------------------
@@ -152,6 +154,13 @@ def _suspendvalue(task: TaskData, region: RegionData) -> str:
     return "" if wait is None else wait.name
 
 
+def _tranclass(task: TaskData, region: RegionData) -> str:
+    entry = region.transactions.get(task.transid)
+    if entry is None or region.limits is None or entry.definition.tranclass not in region.limits.classes:
+        return _NO_CLASS
+    return str(entry.definition.tranclass)
+
+
 TASK: Final = ResourceType[int, TaskData, TaskInfo](
     "TASK",
     TaskInfo,
@@ -162,12 +171,15 @@ TASK: Final = ResourceType[int, TaskData, TaskInfo](
         "INDOUBT": lambda task, _region: Cvda[facts_of(task).action],
         "INDOUBTMINS": lambda task, _region: (facts_of(task).waittime or 0) // _MINUTE,
         "INDOUBTWAIT": lambda task, _region: Cvda.WAIT if facts_of(task).wait else Cvda.NOWAIT,
+        "PRIORITY": lambda task, _region: task_priority(task),
         "PROGRAM": lambda task, _region: task._program,
         "RUNSTATUS": _runstatus,
         "STARTCODE": lambda task, _region: task._startcode,
         "SUSPENDTIME": _suspendtime,
         "SUSPENDTYPE": _suspendtype,
         "SUSPENDVALUE": _suspendvalue,
+        "TRANCLASS": _tranclass,
+        "TRANPRIORITY": lambda task, _region: transaction_priority(task),
         "TRANSACTION": lambda task, _region: task.transid,
         "UOW": lambda task, _region: long_id(task._uow.id) if task._has_uow else bytes(UOW_LENGTH),
         "USERID": lambda task, _region: task.userid,

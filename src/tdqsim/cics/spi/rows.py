@@ -60,9 +60,10 @@ ConnectionOption = Literal[
 ]  # fmt: skip
 TaskOption = Literal[
     "DTIMEOUT", "dtimeout", "FACILITY", "facility", "FACILITYTYPE", "facilitytype", "INDOUBT", "indoubt",
-    "INDOUBTMINS", "indoubtmins", "INDOUBTWAIT", "indoubtwait", "PROGRAM", "program", "RUNSTATUS", "runstatus",
-    "STARTCODE", "startcode", "SUSPENDTIME", "suspendtime", "SUSPENDTYPE", "suspendtype", "SUSPENDVALUE",
-    "suspendvalue", "TRANSACTION", "transaction", "UOW", "uow", "USERID", "userid",
+    "INDOUBTMINS", "indoubtmins", "INDOUBTWAIT", "indoubtwait", "PRIORITY", "priority", "PROGRAM", "program",
+    "RUNSTATUS", "runstatus", "STARTCODE", "startcode", "SUSPENDTIME", "suspendtime", "SUSPENDTYPE", "suspendtype",
+    "SUSPENDVALUE", "suspendvalue", "TRANCLASS", "tranclass", "TRANPRIORITY", "tranpriority", "TRANSACTION",
+    "transaction", "UOW", "uow", "USERID", "userid",
 ]  # fmt: skip
 TransactionOption = Literal[
     "CMDSEC", "cmdsec", "DTIMEOUT", "dtimeout", "PROGRAM", "program", "REMOTESYSTEM", "remotesystem", "RESSEC",
@@ -204,12 +205,15 @@ class TaskInfo(Info):
     indoubt: Literal[Cvda.BACKOUT, Cvda.COMMIT, Cvda.NOTAPPLIC]
     indoubtmins: int
     indoubtwait: Literal[Cvda.NOWAIT, Cvda.WAIT, Cvda.NOTAPPLIC]
+    priority: int
     program: str
     runstatus: Literal[Cvda.DISPATCHABLE, Cvda.RUNNING, Cvda.SUSPENDED, Cvda.NOTAPPLIC]
     startcode: str
     suspendtime: int
     suspendtype: str
     suspendvalue: str
+    tranclass: str
+    tranpriority: int
     transaction: str
     uow: bytes
     userid: str
