@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 import pyarrow as pa
+from freezegun import freeze_time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -228,6 +229,29 @@ def test_a_queue_that_begins_anew_is_not_read_on_as_if_it_were_the_same(store: P
         next_offsets(chosen, end, rows=0, size=0, target=None)
     lenient = options(store, queue="ONE", failOnDataLoss="false")
     assert batches(lenient, after=end) == [[b"new%02d" % number for number in range(10)]]
+
+
+def sent(path: Path, year: int, entry: bytes) -> None:
+    with freeze_time(f"{year}-01-01"), System(path=path) as system, system.job() as job:
+        if "SHOP/Q" not in [queue.qualified for queue in system.queues()]:
+            system.install(Definitions.of([Dtaq(dtaq="SHOP/Q", maxlen=9)]), create_libraries=True)
+        job.qsnddtaq("Q", "SHOP", entry)
+
+
+def test_numbers_rise_although_the_clock_goes_back(tmp_path: Path) -> None:
+    path = tmp_path / "system"
+    chosen = options(path, "dtaq", queue="SHOP/Q")
+    sent(path, 2030, b"one")
+    end = next_offsets(chosen, first_offsets(chosen), rows=0, size=0, target=None)
+    trim(path, "dtaq", {"SHOP/Q": end["SHOP/Q"]["seq"]})
+    sent(path, 2020, b"two")
+    assert batches(chosen, after=end) == [[b"two"]]
+    # A system that was killed when the queue was empty may have given higher numbers, which the store does not know.
+    end["SHOP/Q"]["seq"] += 10**18
+    with pytest.raises(QueueHoles, match="queue SHOP/Q has lower numbers since the stream read up to"):
+        batches(chosen, after=end)
+    lenient = options(path, "dtaq", queue="SHOP/Q", failOnDataLoss="false")
+    assert batches(lenient, after=end) == [[b"two"]]
 
 
 # writing -------------------------------------------------------------------------------------------------------------

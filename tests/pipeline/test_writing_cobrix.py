@@ -1,4 +1,3 @@
-# ruff: noqa: E402 - what the extra brings is imported after asking for it
 """Cobrix reads the data sets that are written here: a slow test that is given Cobrix's jar by TDQ_COBRIX_JAR."""
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class DataQueue(SystemObject):
         maximum: how many entries fit at most.
         last_reclaim_ns: the moment of the last automatic reclaim, 0 for none.
         stamp: the enqueue moment of the last entry; it increases with each entry.
-        kept_stamp: the value of ``stamp`` in the store. A restart can take it from the last entry, but not for a keyed
-            queue, whose entries must all be read after a kill.
+        kept_stamp: the value of ``stamp`` in the store. After a kill, the moment of the last entry counts if it is
+            later; to find it in a keyed queue, all entries must be read.
         waiters: the receives that wait, highest run priority first.
         temporary: whether it is in a QTEMP and therefore not in the catalogue.
         trace: records events of the queue (see :class:`~tdqsim.ibmi._recorder.SystemRecorder`); or None.
@@ -311,7 +311,7 @@ class DataQueue(SystemObject):
     @property
     def unwritten(self) -> bool:
         """Whether the record must be written at a close."""
-        return self.unsaved or (self.key_length > 0 and self.stamp > self.kept_stamp)
+        return self.unsaved or self.stamp > self.kept_stamp
 
     def saved(self) -> None:
         """Note that a forced queue's allocation was committed with its entries."""

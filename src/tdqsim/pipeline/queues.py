@@ -4,9 +4,10 @@ Each read opens the store read-only and sees the last commit, even while another
 nothing; :func:`trim` takes records off and needs the store for itself.
 
 An offset of a stream contains, for each queue, the sequence number of the last record of a batch, how many records of
-the queue the stream has read so far, and the incarnation of the queue. The number says where to continue. The other two
-detect, also after a restart, when that would be wrong: records of the range are gone, or the queue was deleted or
-created again since.
+the queue the stream has read so far, and the incarnation of the queue. A number belongs to one record for ever: the
+store keeps it with the record and gives it to no other, whatever reads take off the queue. It says where to continue.
+The other two detect, also after a restart, when that would be wrong: records of the range are gone, or the queue was
+deleted or created again since.
 """
 
 from __future__ import annotations
@@ -351,7 +352,7 @@ def next_offsets(
     with opened(options.store, options.kind) as stored:
         for queue in wanted(stored, options.queues, options.store):
             name = queue.name
-            after, records = _resume(options, name, queue.incarnation, start.get(name))
+            after, records = _resume(options, queue, start.get(name))
             upto = queue.last if target is None else min(target.get(name, {}).get("seq", 0), queue.last)
             end[name] = _place(after, records, queue.incarnation)
             if upto <= after or (rows and taken >= rows) or (size and taken_bytes >= size):
@@ -365,18 +366,20 @@ def next_offsets(
     return end
 
 
-def _resume(options: QueueOptions, name: str, incarnation: int, place: Mapping[str, int] | None) -> tuple[int, int]:
+def _resume(options: QueueOptions, queue: Queue, place: Mapping[str, int] | None) -> tuple[int, int]:
     """The number after which to continue, and how many records were read so far."""
     if place is None or not place["seq"]:
         return 0, 0  # nothing of it has been read yet
     after, records = int(place["seq"]), int(place["records"])
-    if incarnation == place["incarnation"]:
+    # A kill can take back the last number of a data queue that was empty, so an earlier clock may give lower ones.
+    lower = queue.order == "FIFO" and queue.records and queue.last < after
+    if queue.incarnation == place["incarnation"] and not lower:
         return after, records
     if options.fail_on_data_loss:
+        problem = "has lower numbers" if lower else "was deleted or created again"
         raise QueueHoles(
-            f"{options.store}: queue {name} was deleted or created again since the stream read up to {after}; "
-            "records may "
-            "have gone unread: give the stream a new checkpoint, or set failOnDataLoss to false"
+            f"{options.store}: queue {queue.name} {problem} since the stream read up to {after}; records may have gone "
+            "unread: give the stream a new checkpoint, or set failOnDataLoss to false"
         )
     return 0, records
 
@@ -400,8 +403,8 @@ def ranges(
             if name not in stored.names or stored.queue(name).incarnation != place["incarnation"]:
                 _miss(options, name, "the queue was deleted, or was created again")
                 continue
-            if before.get("incarnation", place["incarnation"]) != place["incarnation"]:
-                after = 0  # the queue was created again before this batch was planned
+            if before.get("incarnation", place["incarnation"]) != place["incarnation"] or place["seq"] < after:
+                after = 0  # the numbers began again before this batch was planned
             pieces = _cut(stored.entries(name, after, int(place["seq"])), int(place["seq"]), options.rows_per_partition)
             missing = int(place["records"]) - int(before["records"]) - sum(piece.records for piece in pieces)
             if missing:
