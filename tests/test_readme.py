@@ -41,7 +41,7 @@ NEEDS = {
     "pipeline": ("pyarrow", "spark"),
     "qsam-options": ("pyarrow", "spark"),
     "serve": ("uvicorn", "serve"),
-    "spark": ("deltalake", "lakehouse"),
+    "spark": ("pyiceberg", "lakehouse"),
 }
 """What pages need beyond the package: a module, and the extra that brings it."""
 COBOL = "<!-- cobc -->\n```python"
