@@ -1,4 +1,3 @@
-
 """Streams whose query, and whose region or system, are killed: a sink that is keyed by offset has each record once."""
 
 from __future__ import annotations
