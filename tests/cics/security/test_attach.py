@@ -29,7 +29,10 @@ def made(tmp_path, *definitions, classes=CLASSES, **options):
 
 @pytest.mark.rule("SEC-XTRAN", "SEC-XTRAN-CSMT", "TERM-PRESET-USER")
 def test_a_terminal_user_is_refused_a_transaction(tmp_path):
-    terminals = [define_terminal(name="T001", userid="CLERK"), define_terminal(name="T002", userid="ANN")]
+    terminals = [
+        define_terminal(name="T001", netname="LU001", userid="CLERK"),
+        define_terminal(name="T002", userid="ANN"),
+    ]
     classes = CLASSES + "  OWN1: {uacc: READ}\n"
     reg, ran = made(tmp_path, *terminals, define_transaction(name="OWN1"), classes=classes)
     with reg:
@@ -40,7 +43,7 @@ def test_a_terminal_user_is_refused_a_transaction(tmp_path):
         assert "not authorized to use transaction PAY1" in shown
         assert rule("SEC-XTRAN-CSMT").message in messages(reg, "CSMT")
         assert "term id = T001, trans id = PAY1, userid = CLERK." in messages(reg, "CSMT")
-        text = "Security violation by user CLERK at netname T001 for resource PAY1 in class TCICSTRN."
+        text = "Security violation by user CLERK at netname LU001 for resource PAY1 in class TCICSTRN."
         assert text in messages(reg, "CSCS")
         reg.screens.type("T002", "PAY1")
         reg.screens.type("T001", "OWN1")

@@ -33,6 +33,8 @@ def load(tmp_path, text):
         ("classes:\n  TCICSTRN:\n    PAY1: {uac: READ}\n", 3, "classes.TCICSTRN.PAY1.uac", "did you mean uacc?"),
         ("classes:\n  TCICSTRN:\n    PAY1: {uacc: WRITE}\n", 3, "classes.TCICSTRN.PAY1.uacc", "NONE, READ, UPDATE"),
         ("classes:\n  TCICSTRN:\n    'A,B':\n", 3, "classes.TCICSTRN.A,B", "without blanks , ; ( ) &"),
+        ("users:\n  ANN: pw4ann\n", 2, "users.ANN", "must be a mapping"),
+        ("classes:\n  TCICSTRN: PAY1\n", 2, "classes.TCICSTRN", "must be a mapping"),
         ("- users\n", 1, "", "must be a mapping"),
     ],
 )

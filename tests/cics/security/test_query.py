@@ -7,7 +7,7 @@ import pytest
 from tdqsim.cics import Condition, Region
 from tdqsim.definitions import define_program, define_tdqueue, define_transaction
 from tdqsim.errors import UsageError
-from tdqsim.facts import Cvda
+from tdqsim.facts import INQUIRE_OPTIONS, Cvda
 from tests.cics.security.helpers import ksds, messages, region
 from tests.rules import expect_rule, rule
 
@@ -146,6 +146,12 @@ def test_another_user(tmp_path):
             expect_rule("QSEC-USERID", task.query_security, restype="TDQUEUE", resid="PAYQ", userid="NOBODY")
         with reg.task(userid="BOB") as task:
             expect_rule("QSEC-SURROGATE", task.query_security, restype="TDQUEUE", resid="PAYQ", userid="CLERK")
+
+
+def test_the_types_of_inquire_have_names_in_the_class_of_commands(tmp_path):
+    with made(tmp_path, "CCICSCMD:\n  '**': {uacc: READ}\n") as reg, reg.task(userid="ANN") as task:
+        for name in INQUIRE_OPTIONS.keys() - {"TRANCLASS"}:
+            assert answers(task, restype="SPCOMMAND", resid=name)[:2] == ["READABLE", "NOTUPDATABLE"], name
 
 
 def test_the_text_form_gets_the_cvdas_asked_for(tmp_path):

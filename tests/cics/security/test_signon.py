@@ -63,6 +63,22 @@ def test_passwords_are_verified_and_wrong_ones_counted(reg):
         expect_rule("PASSWORD-NONE", task.verify_password, "pw4ann", "ANN")
 
 
+@pytest.mark.parametrize(("revoke", "most"), [(0, 9), (1, 1), (2, 2)])
+def test_how_many_wrong_passwords_revoke_a_user(tmp_path, revoke, most):
+    path = tmp_path / "policy.yaml"
+    path.write_text(POLICY.replace("revoke: 3", f"revoke: {revoke}"))
+    with Region([], security=path) as reg, reg.task() as task:
+        task.verify_password("pw4clerk", "CLERK")
+        for _ in range(most):
+            with pytest.raises(Condition, match=r"NOTAUTH .* 2"):
+                task.verify_password("x", "CLERK")
+        if revoke:
+            with pytest.raises(Condition, match=r"NOTAUTH .* 19"):
+                task.verify_password("pw4clerk", "CLERK")
+        else:
+            assert task.verify_password("pw4clerk", "CLERK").invalidcount == most
+
+
 @pytest.mark.rule("PASSWORD-EXPIRED", "PASSWORD-NO-EXPIRY")
 def test_times_and_days(reg):
     with reg.task() as task:
@@ -162,3 +178,39 @@ def test_sign_on_without_a_policy_and_with_one_of_your_own():
         reg.security = SecurityPolicy()  # it knows everybody, and every password is right
         at_terminal(reg, "T001", lambda task: task.signon("ANN", "any"))
         assert at_terminal(reg, "T001", lambda _task: None)[1] == "ANN"
+
+
+@pytest.mark.parametrize("command", ["PASSWORD('pw4ann')", "PHRASE('a phrase of ann') PHRASELEN(15)"])
+def test_the_text_form_gets_times_counts_and_codes(reg, command):
+    words = "CHANGETIME DAYSLEFT ESMREASON ESMRESP EXPIRYTIME INVALIDCOUNT LASTUSETIME".split()  # noqa: SIM905
+    text = " ".join(f"{word}({word})" for word in words)
+    wrong = command.replace("ann", "bob")
+    with reg.task() as task:
+        task.verify_password("pw4ann", "ANN")
+        given = dict.fromkeys(words, 99)
+        task.execute(f"VERIFY {wrong} USERID('ANN') {text} NOHANDLE", given)
+        assert [given[word] for word in words] == [99, 99, 0, 8, 99, 1, 99]
+        task.execute(f"VERIFY {command} USERID('ANN') {text}", given)
+        assert [given[word] for word in ("DAYSLEFT", "ESMREASON", "ESMRESP", "INVALIDCOUNT")] == [80, 0, 0, 1]
+        times = [task.formattime(given[word]).yyyymmdd for word in ("CHANGETIME", "EXPIRYTIME", "LASTUSETIME")]
+        assert times == ["20260131", "20260501", "20260210"]
+        task.execute(f"VERIFY {command} USERID('NOBODY') ESMRESP(ESMRESP) NOHANDLE", given)
+        assert (task.eib.eibresp, task.eib.eibresp2, given["ESMRESP"]) == (69, 8, 4)
+        reg.security = None
+        task.execute(f"VERIFY {command} USERID('ANN') NOHANDLE")
+        assert (task.eib.eibresp, task.eib.eibresp2) == (16, 18)
+
+
+def test_the_text_form_of_sign_on_gets_codes(reg):
+    given = {"CODE": 99, "REASON": 99}
+
+    def program(task):
+        text = "SIGNON USERID('ANN') PASSWORD({}) ESMRESP(CODE) ESMREASON(REASON) NOHANDLE"
+        task.execute(text.format("'x'"), given)
+        failed = dict(given)
+        task.execute(text.format("'pw4ann'"), given)
+        return failed, dict(given)
+
+    failed, right = at_terminal(reg, "T001", program)[0]
+    assert failed == {"CODE": 8, "REASON": 0}
+    assert right == {"CODE": 0, "REASON": 0}

@@ -21,7 +21,7 @@ SYSTEM_TRANSID: Final = "CSSY"
 """The transaction of the tasks that write messages of CICS."""
 _SUPPLIED: Final = frozenset(REGION_DEFAULTS["checked_transactions"].split())
 """Transactions of CICS itself, which have no definition in a region; CICS defines them with CMDSEC(YES) RESSEC(YES)."""
-_COMMAND_NAMES: Final = {"TRANCLASS": "TCLASS"}
+_COMMAND_NAMES: Final = {row["type"]: row["name"] for row in table("security_commands") if row["type"]}
 """The names of resource types in the class of commands, where they differ from those of the commands."""
 _RESP2: Final = {row["cause"]: int(row["resp2"]) for row in table("spi_resp2") if row["command"] == "ANY"}
 _COMMAND: Final = _RESP2["command not allowed"]
@@ -120,7 +120,9 @@ def report_violation(
     region: RegionData, user: str, transid: str, resource_class: str, name: str, terminal: str = ""
 ) -> None:
     """Write DFHXS1111, the message about a security violation."""
-    who = f"{user} at netname {terminal}" if terminal else user
+    definition = region.terminals.get(terminal)
+    netname = terminal if definition is None else definition.netname or terminal
+    who = f"{user} at netname {netname}" if terminal else user
     region.messages.write("DFHXS1111", transid=transid, who=who, resource=name, classname=resource_class)
 
 
