@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 from zlib import crc32
@@ -49,6 +50,7 @@ class Tables:
         posted: the number of posted transactions; ``posted_cents`` is their sum.
         rejected: the number of rejected transactions by reason; ``rejected_cents`` is their sum.
         finished: whether the new master has been written.
+        routes: the account of each card and the posting queue of the account; empty before PRDR has read them.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class Tables:
         self.rejected: Counter[int] = Counter()
         self.rejected_cents = 0
         self.finished = False
+        self.routes: dict[bytes, tuple[bytes, str]] = {}
 
 
 _tables: WeakKeyDictionary[Any, Tables] = WeakKeyDictionary()
@@ -89,23 +92,37 @@ def _log(task: Task, text: str) -> None:
 
 
 def read_and_route(task: Task) -> None:
-    """Transaction PRDR."""
+    """Transaction PRDR.
+
+    If it is started with data, a number, it reads so many transactions and starts itself again a second later.
+    """
     tables = tables_of(task.region)
-    routes = _read_cross_reference(task)
-    _read_accounts(task, tables)
-    unknown = (_NO_ACCOUNT, POSTING_QUEUES[0])
-    card = TRANSACTION.CARD
-    for record in _every_record(task, "DALY"):
-        account, queue = routes.get(record[card], unknown)
-        task.writeq_td(queue, account + record)
-        tables.read += 1
-        if tables.read % GIVE_WAY == 0:
-            task.suspend()
+    if tables.finished:
+        tables = _tables[task.region] = Tables()
+    if not tables.routes:
+        tables.routes = _read_cross_reference(task)
+        _read_accounts(task, tables)
+    most = task.retrieve() if task.assign("STARTCODE").rstrip() == "SD" else None
+    count = None if most is None else int(most)
+    routed = sum(1 for record in islice(_every_record(task, "DALY"), count) if _route(task, tables, record))
+    if most is not None and routed == count:
+        task.start("PRDR", from_=most, interval=1)
+        return
     for queue in POSTING_QUEUES:
         # A few records may be waiting below the trigger level; lower the level so that they are processed.
         task.set_tdqueue(queue, triggerlevel=1)
         task.writeq_td(queue, _END)
     _log(task, f"PRDR {tables.read} TRANSACTIONS READ")
+
+
+def _route(task: Task, tables: Tables, record: bytes) -> bool:
+    """Write a transaction to the posting queue of its account."""
+    account, queue = tables.routes.get(record[TRANSACTION.CARD], (_NO_ACCOUNT, POSTING_QUEUES[0]))
+    task.writeq_td(queue, account + record)
+    tables.read += 1
+    if tables.read % GIVE_WAY == 0:
+        task.suspend()
+    return True
 
 
 def _read_cross_reference(task: Task) -> dict[bytes, tuple[bytes, str]]:

@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from tdqsim.report.diagram_svg import DiagramPicture
+from tdqsim.report.flows import FlowCounts, Flows
+from tdqsim.report.page import Page
 from tdqsim.report.parts import Prose, Section
 from tests.report.test_page import HOSTILE, page_with
 
@@ -75,4 +78,42 @@ def test_what_nobody_has_scrolled_to_is_drawn_too(browser: Any, tmp_path: Path) 
     )
     assert tab.locator(".plot").count() == 63
     assert tab.evaluate("scrollY") == 0
+    tab.close()
+
+
+OVERLAPS = """() => {
+    const texts = [...document.querySelectorAll(".tdq-diagram svg text")].filter((each) => each.textContent);
+    const places = texts.map((each) => each.getBoundingClientRect());
+    const pairs = [];
+    places.forEach((one, at) => places.slice(at + 1).forEach((other, later) => {
+        if (one.left < other.right - 0.5 && other.left < one.right - 0.5 && one.top < other.bottom - 2.5 && other.top < one.bottom - 2.5)
+            pairs.push(`${texts[at].textContent} / ${texts[at + 1 + later].textContent}`);
+    }));
+    return pairs;
+}"""
+
+
+def test_two_hundred_queues_fit_and_one_is_found_by_its_name(browser: Any, tmp_path: Path) -> None:
+    counts = FlowCounts()
+    for number in range(200):
+        writer, reader = f"W{number % 7:03}", f"R{number % 11:03}"
+        counts.commands[writer, "WRITEQ TD", f"Q{number:03}", "NORMAL"] = 1000 + number
+        counts.commands[reader, "READQ TD", f"Q{number:03}", "NORMAL"] = 900 + number
+        counts.commands[reader, "READQ TD", f"Q{number:03}", "IOERR"] = number % 3
+    flows = Flows()
+    flows.add("PAYREGN", counts)
+    flows.deep("PAYREGN", [(f"Q{number:03}", 100) for number in range(200)])
+    page = Page("Many queues")
+    page.add("Flows", DiagramPicture("", flows.diagram(join=False), flows.table(), "flows"))
+    tab = browser.new_page(viewport={"width": 1280, "height": 900})
+    tab.goto(page.write(tmp_path / "page.html").as_uri())
+    assert tab.locator(".tdq-diagram .box").count() == 218
+    assert tab.evaluate(OVERLAPS) == []
+    assert tab.evaluate("document.documentElement.scrollWidth") <= 1280
+    tab.get_by_label("Find").fill("q123")
+    assert tab.locator(".tdq-diagram .found .name").all_text_contents() == ["Q123"]
+    place, sheet = (tab.locator(each).bounding_box() for each in (".tdq-diagram .found", ".tdq-diagram .sheet"))
+    assert place is not None
+    assert sheet is not None
+    assert sheet["y"] <= place["y"] <= sheet["y"] + sheet["height"] - place["height"]
     tab.close()

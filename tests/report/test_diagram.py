@@ -96,7 +96,7 @@ def test_the_texts_that_may_change_have_their_keys_in_the_picture() -> None:
     )
     root = ET.fromstring(svg(drawn, "flows"))
     shown = {each.get("data-k"): each.text or "" for each in root.iter() if each.get("data-k")}
-    assert shown == {"b0.0": "depth 4", "b0.1": "2 abends", "a0.0": "7", "a0.1": " 3 IOERR"}
+    assert shown == {"b0.0": "depth 4", "b0.1": "2 abends", "a0.0": "7", "a0.1": " · 3 IOERR"}
     assert shown == {key: text for key, (text, _) in texts(drawn).items()}
 
 
@@ -114,10 +114,3 @@ def test_names_from_outside_are_only_text(text: str) -> None:
     assert tags == {"svg", "rect", "text", "tspan", "g", "a", "path", "title"}
     assert "<script" not in shown
     assert "<img" not in shown
-
-
-def test_a_search_shows_a_queue_and_its_neighbours() -> None:
-    found = diagram([(1, 2), (2, 3), (3, 4)]).about("q2")
-    assert [box.name for box in found.boxes] == ["Q1", "Q2", "Q3"]
-    assert len(found.arrows) == 2
-    assert diagram([(1, 2)]).about(" ").boxes == diagram([(1, 2)]).boxes

@@ -171,3 +171,14 @@ def test_the_counts_of_a_region_are_bounded() -> None:
         counts.command("FILL", "READQ TD", f"{number:X}", "QIDERR")
     assert len(counts.commands) <= 20_001
     assert counts.by_condition() == {("READQ TD", "QIDERR"): 30_000}
+
+
+def test_a_search_shows_a_queue_and_its_neighbours() -> None:
+    counts = FlowCounts()
+    for actor, queue in (("AAAA", "PAYQ"), ("BBBB", "PAYQ"), ("BBBB", "LOGQ")):
+        counts.command(actor, "WRITEQ TD", queue, "NORMAL")
+    flows = Flows()
+    flows.add("PAYREGN", counts)
+    assert {node.name for node in flows.about("payq").nodes.values()} == {"AAAA", "BBBB", "PAYQ"}
+    assert len(flows.about("log").flows) == 1
+    assert flows.about(" ") is flows

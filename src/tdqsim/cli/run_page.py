@@ -67,7 +67,7 @@ class RunPage:
         page.add("Failures", *wrong[:50])
         if report.checks:
             checks = [(each.name, _word(each.ok), each.detail) for each in report.checks]
-            page.add("Checks", Table(("check", "", "seen"), checks))
+            page.add("Checks", Table(("check", "result", "seen"), checks))
         if report.figures:
             page.add(
                 "Figures", Table(("figure", "value"), [(name, _shown(each)) for name, each in report.figures.items()])

@@ -30,11 +30,11 @@ DebugPort = Annotated[
 @app.command()
 def serve(
     what: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="DIR...|FILE", help="Directories with region.yaml or system.yaml, examples, or a serve.yaml."
         ),
-    ],
+    ] = None,
     address: Annotated[str | None, typer.Option(help="The IP address to listen on; default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 for any free port.")] = None,
     ready_file: Annotated[
@@ -70,6 +70,10 @@ def serve(
         Literal["debug", "info", "warning", "error"] | None,
         typer.Option(help="The lowest level that is logged; default: info."),
     ] = None,
+    demo: Annotated[
+        bool,
+        typer.Option("--demo", help="Serve two example applications that never stand still, and sometimes fail."),
+    ] = False,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,
@@ -77,17 +81,23 @@ def serve(
     """Serve regions and IBM i systems until SIGTERM or Ctrl-C."""
     import sys  # noqa: PLC0415  (a command imports what it uses)
 
-    from tdqsim.cli.examples import example  # noqa: PLC0415
+    from tdqsim.cli.examples import example, folder  # noqa: PLC0415
     from tdqsim.errors import ExtraMissing  # noqa: PLC0415
 
-    what = [example(each) or each for each in what]
+    if demo == bool(what):
+        raise InputError("name directories or a serve.yaml, or give --demo")
+    what = [example(each) or each for each in what or ()]
     try:
+        from tdqsim.server import demo as demonstration  # noqa: PLC0415
+        from tdqsim.server.host import Host  # noqa: PLC0415
         from tdqsim.server.logs import configure_log  # noqa: PLC0415
         from tdqsim.server.servefile import changed, load_serve_file, serve_file  # noqa: PLC0415
         from tdqsim.server.serving import serve as serve_all  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "serve") from error
 
+    if demo:
+        what = demonstration.directories(folder())
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
         raise InputError("give --certificate and --key together")
@@ -104,6 +114,7 @@ def serve(
         timeout=timeout,
         out=out,
         watch=watch,
+        begin=demonstration.begin if demo else Host.start_transactions,
         started=_print_addresses,
     )
     raise typer.Exit(code)

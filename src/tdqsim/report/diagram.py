@@ -62,6 +62,7 @@ class DiagramArrow:
         how: what it means, such as ``records`` or ``starts``, which determines its line.
         label: the text in its middle.
         bad: a second text in its middle, about failures.
+        room: the number of characters to reserve for both texts; 0 to derive it from them.
     """
 
     source: str
@@ -69,11 +70,17 @@ class DiagramArrow:
     how: str = "records"
     label: str = ""
     bad: str = ""
+    room: int = 0
+
+    @property
+    def reserved(self) -> int:
+        """The number of characters that are reserved for both texts."""
+        return max(self.room, len(self.text)) if self.room else room_for(self.text)
 
     @property
     def text(self) -> str:
         """Both texts."""
-        return " ".join(filter(None, (self.label, self.bad)))
+        return " · ".join(filter(None, (self.label, self.bad)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +92,10 @@ class Diagram:
 
     def shape(self) -> tuple[object, ...]:
         """What determines the layout; equal for two diagrams that differ only in short changes of their texts."""
-        boxes = tuple((box.id, box.kind, box.owner, len(box.lines), _width(box)) for box in self.boxes)
-        arrows = tuple((arrow.source, arrow.target, arrow.how, room_for(arrow.text)) for arrow in self.arrows)
+        boxes = tuple(
+            (box.id, box.kind, box.owner, box.name, box.href, len(box.lines), _width(box)) for box in self.boxes
+        )
+        arrows = tuple((arrow.source, arrow.target, arrow.how, arrow.reserved) for arrow in self.arrows)
         return boxes, arrows
 
     def cut(self, most: int) -> tuple[Diagram, int]:
@@ -102,15 +111,6 @@ class Diagram:
         kept = set(ids)
         arrows = [arrow for arrow in self.arrows if arrow.source in kept and arrow.target in kept]
         return Diagram([box for box in self.boxes if box.id in kept], arrows)
-
-    def about(self, words: str) -> Diagram:
-        """The boxes whose names contain these words, and their neighbours; all boxes without words."""
-        words = words.strip().upper()
-        if not words:
-            return self
-        named = {box.id for box in self.boxes if any(words in name.upper() for name in (box.name, *box.members))}
-        beside = {end for arrow in self.arrows if named & {arrow.source, arrow.target} for end in arrow_ends(arrow)}
-        return self.only(named | beside)
 
 
 def arrow_ends(arrow: DiagramArrow) -> tuple[str, str]:

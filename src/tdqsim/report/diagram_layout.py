@@ -263,7 +263,7 @@ def _measured(grid: list[list[_Item]], ways: list[_Way], bands: Mapping[str, tup
     edges, gaps, x = [], [], float(_MARGIN)
     for column, beside in zip(grid, labels, strict=True):
         wide = max((item.width for item in column), default=0.0)
-        room = max((room_for(way.arrow.text) * SMALL + 22 for way in beside), default=0.0)
+        room = max((way.arrow.reserved * SMALL + 16 for way in beside), default=0.0)
         edges.append((x, x + wide))
         gaps.append((x + wide, max(room, _LEAST_GAP)))
         x += wide + max(room, _LEAST_GAP)

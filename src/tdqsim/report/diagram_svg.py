@@ -24,7 +24,7 @@ MOST: Final = 300
 
 _ROUND: Final = ("transaction", "program", "job")
 _TIP: Final = 8
-_LEAST_SCALE: Final = 0.7
+_LEAST_SCALE: Final = 0.62
 """The scale below which a diagram is not made smaller to fit the page."""
 
 
@@ -153,7 +153,7 @@ def _label(at: int, placed: PlacedArrow) -> Iterator[str]:
 
 
 def _bad(arrow: DiagramArrow) -> str:
-    return f" {arrow.bad}" if arrow.bad and arrow.label else arrow.bad
+    return f" · {arrow.bad}" if arrow.bad and arrow.label else arrow.bad
 
 
 def _box(at: int, placed: PlacedBox) -> Iterator[str]:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, ExtraQueue, IndirectQueue
-from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
+from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
 from tdqsim.report.parts import Table
 
 __all__ = ["MOVEMENTS", "Flow", "FlowCounts", "FlowNode", "Flows", "Movement", "resource_of"]
@@ -23,11 +23,13 @@ __all__ = ["MOVEMENTS", "Flow", "FlowCounts", "FlowNode", "Flows", "Movement", "
 _MOST: Final = 20_000
 """The number of different counts of one region; others are counted without the name of their resource."""
 _ORDINARY: Final = frozenset({"QZERO", "ENDFILE", "ITEMERR", "NOTFND", "ENDDATA"})
-"""The conditions that a program expects; others are failures."""
+"""The conditions that a program expects, besides QIDERR of READQ TS; others are failures."""
 MIRROR: Final = "CSMI"
 _ALIKE: Final = 3
 _BEGINNING: Final = re.compile(r"[^0-9]+|.")
 _GROUPED_FROM: Final = 60
+_LEAST_RATE, _WHOLE_RATE = 0.1, 10
+_RATE_ROOM: Final = len(" · 0.0/s")
 
 
 class Movement(NamedTuple):
@@ -98,8 +100,9 @@ class FlowCounts:
     def by_condition(self) -> Counter[tuple[str, str]]:
         """The number of commands by (command, condition)."""
         total: Counter[tuple[str, str]] = Counter()
-        for (_actor, command, _resource, condition), count in self.commands.items():
-            total[command, condition] += count
+        for (_actor, command, _resource, condition), count in list(self.commands.items()):
+            if command != "SEED":
+                total[command, condition] += count
         return total
 
 
@@ -184,11 +187,11 @@ class Flows:
             if program.remotesystem not in ("", sysid):
                 self.know(owner, program.name, "program", systems.get(program.remotesystem, program.remotesystem))
 
-    def deep(self, owner: str, depths: Iterable[tuple[str, int]], kind: str = "queue") -> None:
-        """Set the depths of queues or data queues; those with records are shown even if nothing flowed."""
+    def deep(self, owner: str, depths: Iterable[tuple[str, int]], kind: str = "queue", *, new: bool = True) -> None:
+        """Set the depths of queues or data queues; if ``new``, queues with records are shown even if nothing flowed."""
         for name, depth in depths:
             node = self.nodes.get(f"{owner}/{kind}/{name}")
-            if node is not None or depth:
+            if node is not None or (depth and new):
                 node = node or self._resource(owner, self._kind(owner, name, kind), name)
                 self.nodes[node.id] = node._replace(depth=depth)
 
@@ -218,7 +221,7 @@ class Flows:
         if condition == "NORMAL" or (condition == "LENGERR" and operation.how == "reads"):
             how = operation.how if operation.how in ("deletes", "starts") else "records"
             self._flow(*ends).counts[how] += count
-        elif condition not in _ORDINARY:
+        elif condition not in _ORDINARY and not (condition == "QIDERR" and operation == MOVEMENTS["READQ TS"]):
             self._flow(*ends).failed[condition] += count
         else:
             self._flow(*ends)
@@ -312,14 +315,40 @@ class Flows:
         several = len({node.owner for node in flows.nodes.values()}) > 1
         nodes = sorted(flows.nodes.values(), key=lambda node: (node.owner, node.name, node.kind))
         boxes = [_box(node, links or {}, framed=several) for node in nodes]
-        return Diagram(boxes, [_arrow(flow, (rates or {}).get(key, 0.0)) for key, flow in flows.flows.items()])
+        return Diagram(
+            boxes, [_arrow(flow, None if rates is None else rates.get(key, 0.0)) for key, flow in flows.flows.items()]
+        )
+
+    def within(self, owners: Collection[str]) -> Flows:
+        """The flows in some regions, and those to and from them."""
+        kept = {each for each, node in self.nodes.items() if node.owner in owners}
+        result = Flows()
+        for key, flow in self.flows.items():
+            if not kept.isdisjoint(key):
+                result.flows[key] = flow
+        shown = kept.union(*result.flows)
+        result.nodes = {each: node for each, node in self.nodes.items() if each in shown}
+        return result
+
+    def about(self, words: str) -> Flows:
+        """The nodes whose names contain these words, and their neighbours; all without words."""
+        words = words.strip().upper()
+        if not words:
+            return self
+        named = {each for each, node in self.nodes.items() if words in node.name.upper()}
+        result = Flows()
+        result.flows = {key: flow for key, flow in self.flows.items() if not named.isdisjoint(key)}
+        shown = named.union(*result.flows)
+        result.nodes = {each: node for each, node in self.nodes.items() if each in shown}
+        return result
 
     def table(self, most: int = 2000) -> Table:
         """A table with a row for each flow."""
         heads = ("in", "from", "to", "records", "starts", "other", "failed")
-        return Table(heads, sorted(self._rows()), "Flows", most=most)
+        return Table(heads, sorted(self.rows()), "Flows", most=most)
 
-    def _rows(self) -> Iterator[tuple[str, str, str, int, int, str, str]]:
+    def rows(self) -> Iterator[tuple[str, str, str, int, int, str, str]]:
+        """The rows of the table: region, both ends, records, starts, other counts, failures."""
         for flow in self.flows.values():
             source, target = self.nodes[flow.source], self.nodes[flow.target]
             other = ", ".join(f"{how} {count:,}" for how, count in flow.counts.items() if how in ("deletes", "ships"))
@@ -358,14 +387,16 @@ def _box(node: FlowNode, links: Mapping[str, str], *, framed: bool) -> DiagramBo
     return DiagramBox(node.id, node.name, node.kind, node.owner if framed else "", tuple(lines), href, node.members)
 
 
-def _arrow(flow: Flow, rate: float) -> DiagramArrow:
+def _arrow(flow: Flow, rate: float | None) -> DiagramArrow:
     counts = flow.counts
     words = [f"{counts['records']:,}"] if counts["records"] else []
     words += [f"{how} {counts[how]:,}" for how in ("deletes", "starts", "ships") if counts[how]]
-    if rate >= 0.1:
-        words.append(f"{rate:,.0f}/s" if rate >= 10 else f"{rate:.1f}/s")
+    failures = _failures(flow.failed)
+    room = 0 if rate is None else room_for(" · ".join([*words, failures])) + _RATE_ROOM
+    if rate and rate >= _LEAST_RATE:
+        words.append(f"{rate:,.0f}/s" if rate >= _WHOLE_RATE else f"{rate:.1f}/s")
     how = "records" if counts["records"] or not counts else next(iter(counts))
-    return DiagramArrow(flow.source, flow.target, how, " · ".join(words), _failures(flow.failed))
+    return DiagramArrow(flow.source, flow.target, how, " · ".join(words), failures, room)
 
 
 def _failures(failed: Counter[str]) -> str:

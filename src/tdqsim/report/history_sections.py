@@ -89,7 +89,7 @@ def tasks(digest: Digest) -> list[Part]:
         return []
     left_out = digest.bars_left_out
     table = Table(
-        ("task", "", "what", "from event", "to", "seconds"),
+        ("task", "kind", "what", "from event", "to", "seconds"),
         [
             (
                 bar.lane,

@@ -92,7 +92,7 @@ class Topology:
         ]
         connected = {end for each in self.edges for end in (each.source, each.target)}
         rows += [(*_cells(each), "", "", "", "", "") for each in self.nodes if each.id not in connected]
-        heads = ("in", "kind", "name", "its definition", "", "in", "kind", "name", "by")
+        heads = ("in", "kind", "name", "its definition", "how", "in", "kind", "name", "by")
         return Table(heads, sorted(rows), "Queues and where they lead", most=most, rest="tdq topology --json has all")
 
     def diagram(self) -> Diagram:

@@ -72,6 +72,10 @@ class DepthHistory:
         for name in [name for name in self._rings if name not in self._region.tdqueues]:
             del self._rings[name]
 
+    def latest(self) -> list[tuple[str, int]]:
+        """The queues with changes, and the time of the last change of each in nanoseconds; any thread may call this."""
+        return [(name, ring.times[-1]) for name, ring in list(self._rings.items())]
+
     def of(self, name: str) -> list[tuple[int, int]]:
         """Pairs of the time of a change in nanoseconds and the depth since then; empty for a queue without changes.
 

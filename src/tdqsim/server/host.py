@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
-from tdqsim.cics.internals import core_of, is_mirror
+from tdqsim.cics.internals import core_of, is_mirror, request_of
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
@@ -28,7 +28,9 @@ from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.ibmi import System
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
+from tdqsim.report.flows import FlowCounts, resource_of
 from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.server.activity import Activity, Change
 from tdqsim.server.audit import audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
@@ -49,6 +51,8 @@ __all__ = ["Host", "UnknownRegion"]
 T = TypeVar("T")
 _RECENT: Final = 5000
 """The number of past events of a region that are kept."""
+_SHOWN: Final = 60
+"""The number of characters that are shown of a value."""
 _CHANGES_RESOURCES: Final = ("CREATE ", "DISCARD ", "INSTALL ", "SET ")
 
 
@@ -69,6 +73,8 @@ class _Recorder:
         self._recent = host.recent.setdefault(region.applid, deque(maxlen=_RECENT))
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
         self._commands = LastCommands(region.options.codepage)
+        self._flows = host.flows.setdefault(region.applid, FlowCounts())
+        self._activity = host.activity.setdefault(region.applid, Activity())
 
     def last_commands(self, task: int, most: int) -> list[str]:
         """The last commands of a task with their answers and records, at most ``most``, the newest last."""
@@ -77,19 +83,25 @@ class _Recorder:
     def command(self, task: Task, command: str, arguments: Mapping[str, Any], outcome: object) -> None:
         """A command has ended."""
         condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
-        self._host.counts[self._applid, command, condition] += 1
         queue = arguments.get("queue")
+        named = queue.rstrip(" ") if isinstance(queue, str) and command != "START" else resource_of(command, arguments)
+        self._flows.command(task.transid, command, named, condition)
         self._commands.add(task.number, command, arguments, outcome)
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
+        self._activity.commands += 1
         if is_mirror(task) and not command.startswith("INQUIRE "):
             text = queue.rstrip(" ") if isinstance(queue, str) else None
             audit("link", task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
         if condition != "NORMAL":
+            self._activity.failed += 1
             self._host.waits.condition_came(self._region, condition)
         if isinstance(queue, str):
             self._changed(queue)
         elif command.startswith(_CHANGES_RESOURCES):
             self._depths.prune()
+            details = " ".join(f"{name}({_shown(value)})" for name, value in arguments.items() if value is not None)
+            now = self._host.engine.dispatcher.clock.time_ns()
+            self._activity.changes.append(Change(now, task.userid, command, details, condition))
             self._host.waits.all_changed(self._region)
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
@@ -106,18 +118,24 @@ class _Recorder:
     def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
         """A unit of work has ended."""
         self._host.units_ended[self._applid, committed] += 1
-        self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed)
+        network = {"coordinator": uow.coordinator} if uow.link and uow.coordinator else {}
+        self._publish("unit_of_work", uow=uow.id.hex().upper(), task=uow.taskid, committed=committed, **network)
         for queue in uow.works:
             self._changed(queue.name)
 
     def task_started(self, task: Task) -> None:
         """A task was attached."""
+        request = request_of(task)
+        self._flows.tasks[task.transid] += 1
+        if request is not None:
+            self._flows.started[request.queue.name, task.transid] += 1
         self._publish("task_started", task=task.number, transid=task.transid)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
         if not normal:
+            self._flows.abends[task.transid, task.abcode or ""] += 1
             self._take_over_dump(task)
         self._host.waits.task_ended(self._region)
 
@@ -137,6 +155,7 @@ class _Recorder:
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
+        self._flows.command("seed", "SEED", queue.rstrip(" "), "NORMAL", len(records))
         self._publish("seeded", queue=queue, records=len(records))
         self._changed(queue)
 
@@ -147,16 +166,17 @@ class _Recorder:
 
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
-        published = {
-            "event": event,
-            "region": self._applid,
-            "position": self._position,
-            "time_ns": engine.dispatcher.clock.time_ns(),
-            **facts,
-        }
+        now = engine.dispatcher.clock.time_ns()
+        self._activity.at(now)
+        published = {"event": event, "region": self._applid, "position": self._position, "time_ns": now, **facts}
         self._position += 1
         self._recent.append(published)
         engine.publish(published)
+
+
+def _shown(value: object) -> str:
+    """A value of an option as text; the name of a CVDA, and the beginning of a long value."""
+    return str(getattr(value, "name", value))[:_SHOWN]
 
 
 class Host:
@@ -177,7 +197,8 @@ class Host:
         served: for each directory, in order, ``region`` or ``system`` and its name.
         units: the units of work that clients keep open.
         waits: the waits of clients for records or the end of tasks.
-        counts: the number of commands that ended, by (region, command, condition).
+        flows: the counts of commands, by APPLID.
+        activity: what the regions have done lately, by APPLID.
         units_ended: the number of units of work that ended, by (region, whether it was committed).
         commits: the times of durable commits, by region.
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
@@ -207,7 +228,8 @@ class Host:
         self.served: list[tuple[str, str]] = []
         self.units = OpenUnits(self.engine)
         self.waits = ChangeWaits(self.engine)
-        self.counts: Counter[tuple[str, str, str]] = Counter()
+        self.flows: dict[str, FlowCounts] = {}
+        self.activity: dict[str, Activity] = {}
         self.units_ended: Counter[tuple[str, bool]] = Counter()
         self.commits: dict[str, Latency] = {}
         self.faults: dict[str, dict[str, ActivePlan]] = {}
@@ -333,6 +355,13 @@ class Host:
         starts, self._starts = self._starts, []
         for region, transid in starts:
             self.engine.outside(partial(region.start, transid)).result()
+
+    @property
+    def counts(self) -> dict[tuple[str, str, str], int]:
+        """The number of commands that ended, by (region, command, condition)."""
+        return {
+            (applid, *key): count for applid, flows in self.flows.items() for key, count in flows.by_condition().items()
+        }
 
     def region(self, name: str) -> Region:
         """The region of this APPLID.

@@ -116,6 +116,7 @@ def serve(
     insecure: bool = False,
     out: Path | None = None,
     watch: bool = False,
+    begin: Callable[[Host], None] = Host.start_transactions,
     request_seconds: float = _BOUNDS["request_seconds"],
     started: Callable[[Served], Any] | None = None,
 ) -> int:
@@ -129,6 +130,7 @@ def serve(
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
         watch: whether to take up changed files of the regions (:mod:`tdqsim.server.watching`).
+        begin: starts the first transactions when all regions exist; by default those of ``start:`` in their files.
         request_seconds: the time limit for the head of a request, and for its body.
         started: called when everything listens.
 
@@ -156,7 +158,7 @@ def serve(
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
-            host.start_transactions()  # after all regions exist, because remote queues may refer to any of them
+            begin(host)  # after all regions exist, because remote queues may refer to any of them
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
             gate = Gate(users, token=token, secure=certificate is not None, open_metrics=loopback and users is None)

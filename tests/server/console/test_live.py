@@ -13,7 +13,6 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import rules
 from tdqsim.server.console.frame import _error_text
-from tdqsim.server.console.graph_layout import place_boxes
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.queue_state import predict_set, read_queue, read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
@@ -227,9 +226,3 @@ def test_a_record_is_shown_as_text_dump_and_fields():
 def test_a_line_of_depths_has_steps_and_needs_two_samples():
     assert spark([(0, 5)], 10) == ""
     assert spark([(0, 0), (50, 10)], 100) == "0.0,22.0 50.0,22.0 50.0,2.0 100.0,2.0 100.0,2.0"
-
-
-def test_boxes_stand_to_the_right_of_what_points_to_them_even_in_a_ring():
-    boxes = {box["name"]: box for box in place_boxes([("A", "B"), ("B", "C")])}
-    assert boxes["A"]["x"] < boxes["B"]["x"] < boxes["C"]["x"]
-    assert len(place_boxes([("A", "B"), ("B", "A")])) == 2

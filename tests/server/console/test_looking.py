@@ -10,6 +10,8 @@ pytestmark = pytest.mark.browser
 
 PAGES = {
     "": "Overview",
+    "flows": "Flows",
+    "regions/PAYREGN/flows": "Flows",
     "regions/PAYREGN/queues": "Queues",
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
     "regions/PAYREGN/incidents": "Incidents",

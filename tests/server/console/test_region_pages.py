@@ -56,7 +56,7 @@ def test_who_waits_for_whom_is_shown_and_ended_by_a_purge(browser, server):
         row.wait_for()
         holder = row.get_by_role("cell").nth(2).inner_text()
         page.get_by_text(f"waits for what is not committed to LOGQ, which {holder} has.").wait_for()
-        page.get_by_label("Who waits for whom, as boxes and arrows").locator("svg").wait_for()
+        page.locator(".tdq-diagram svg").wait_for()
         waiter = rows(page, "Tasks").filter(has_text="TD_READ LOGQ")
         waiter.get_by_role("button", name=re.compile("^Purge task")).click()
         page.get_by_role("dialog").get_by_role("button", name="PURGE").click()
@@ -190,7 +190,7 @@ def test_the_topology_is_a_picture_to_click_and_a_list(browser):
     rows(page, "Queues and their targets").filter(has_text="ALIA").filter(has_text="is an alias of").wait_for()
     rows(page, "Queues and their targets").filter(has_text="TRGQ").filter(has_text="transaction TRGT").wait_for()
     rows(page, "Queues and their targets").filter(has_text="FARQ").filter(has_text="XXQ of CRD1").wait_for()
-    page.get_by_label("Queues and their targets, as boxes and arrows").get_by_text("TRGQ", exact=True).click()
+    page.locator("svg").get_by_text("TRGQ", exact=True).click()
     page.get_by_role("heading", level=1, name="Queue TRGQ").wait_for()
 
 
@@ -257,7 +257,7 @@ def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshot
     browser = person()
     page = browser.open("", "Overview")
     row = page.get_by_role("table", name="Regions").get_by_role("row").filter(has_text="PAYREGN")
-    row.get_by_role("cell").nth(10).get_by_role("link").click()
+    row.get_by_role("cell").nth(11).get_by_role("link").click()
     page.get_by_role("heading", level=1, name="Incidents").wait_for()
     row = rows(page, "Abends").filter(has_text="FALT").first
     row.get_by_text('task.writeq_td("NONE"').wait_for()

@@ -29,6 +29,7 @@ from tdqsim.server.audit import audit
 from tdqsim.server.console.callers import Caller, Callers
 from tdqsim.server.console.controls import Block, Button
 from tdqsim.server.console.live import Live
+from tdqsim.server.console.live_flows import LiveFlows
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
 from tdqsim.server.operations import ServerOperation, operation
@@ -46,7 +47,7 @@ _LONGEST_WAIT: Final = 300.0
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 _PAGES: Final = (
-    ("queues", "Queues"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("start", "Start"),
+    ("queues", "Queues"), ("flows", "Flows"), ("incidents", "Incidents"), ("tasks", "Tasks"), ("start", "Start"),
     ("units", "Units of work"), ("commands", "Commands"), ("log", "Log"), ("topology", "Topology"),
     ("timeline", "Time line"), ("statistics", "Statistics"), ("output", "Output"),
     ("definitions", "Definitions"), ("snapshots", "Snapshots"), ("faults", "Faults"),
@@ -70,6 +71,7 @@ class Console:
     Attributes:
         host: the regions and systems.
         live: the state of the regions, kept up to date.
+        flows: what flows in the regions and systems.
         callers: identifies the users of pages.
         messages: the messages of the regions to their operators.
         prefix: the path below which the pages are.
@@ -77,6 +79,7 @@ class Console:
 
     host: Host
     live: Live
+    flows: LiveFlows
     callers: Callers
     messages: MessageLog
     prefix: str
@@ -299,6 +302,7 @@ def _bar(visit: Visit, here: str) -> None:
         Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
         with Block("nav", "tdq-nav", aria_label="Main"):
             _link("Overview", visit.href(""), current=here == "overview")
+            _link("Flows", visit.href("flows"), current=here == "flows")
             _link("Clock", visit.href("clock"), current=here == "clock")
             _link("IBM i", visit.href("systems"), current=here == "systems")
         with Block("div", "tdq-who"):

@@ -13,11 +13,12 @@ from nicegui.logging import log
 from starlette.routing import Mount
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tdqsim import __version__
+from tdqsim import __version__, report
 from tdqsim.server.audit import one_line
 from tdqsim.server.console.callers import Callers
 from tdqsim.server.console.frame import Console
 from tdqsim.server.console.live import Live
+from tdqsim.server.console.live_flows import LiveFlows
 from tdqsim.server.console.message_checks import end_on_errors, guarded
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.console.pages import add_pages
@@ -27,6 +28,7 @@ from tdqsim.server.http.access import Gate
 __all__ = ["PREFIX", "mount"]
 
 PREFIX: Final = "/console"
+_DIAGRAMS: Final = [Path(report.__file__).parent / name for name in ("diagram.css", "diagram.js")]
 _STYLE: Final = Path(__file__).parent / "static" / "console.css"
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
@@ -50,12 +52,20 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
         gate: identifies the users.
     """
     log.addFilter(_in_one_line)
-    console = Console(host, Live(host), Callers(gate), MessageLog(), PREFIX)
+    live = Live(host)
+    console = Console(host, live, LiveFlows(host, live), Callers(gate), MessageLog(), PREFIX)
     for region in host.regions.values():
         host.engine.outside(partial(console.messages.listen, region)).result()
     add_pages(console)
-    core.app.add_static_file(local_file=_STYLE, url_path="/console.css")
-    ui.add_head_html(f'<link rel="stylesheet" href="{PREFIX}/console.css?{__version__}">', shared=True)
+    for path in (_STYLE, *_DIAGRAMS):
+        core.app.add_static_file(local_file=path, url_path=f"/{path.name}")
+        address = f"{PREFIX}/{path.name}?{__version__}"
+        tag = (
+            f'<link rel="stylesheet" href="{address}">'
+            if path.suffix == ".css"
+            else f'<script src="{address}"></script>'
+        )
+        ui.add_head_html(tag, shared=True)
     core.app.config.socket_io_js_transports = ["websocket"]
     ui.run_with(
         app, title="tdqsim", mount_path=PREFIX, dark=None, language="en-US", tailwind=False, favicon="▤",

@@ -10,6 +10,7 @@ from tdqsim.server.console.pages import (
     data_queue,
     definitions,
     faults,
+    flows,
     incident,
     incidents,
     log,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["add_pages"]
 
 _PAGES = (
-    overview, clock, queues, queue, incidents, incident, tasks, start, units, commands, log, topology, timeline,
+    overview, flows, clock, queues, queue, incidents, incident, tasks, start, units, commands, log, topology, timeline,
     statistics, output, definitions, snapshots, faults, systems, data_queue,
 )  # fmt: skip
 

@@ -23,7 +23,7 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
 
-__all__ = ["add", "day_and_time", "incidents_of"]
+__all__ = ["Incident", "add", "day_and_time", "incidents_of"]
 
 _AGAIN: Final = 5.0
 """The seconds between two looks for waits that have become long."""

@@ -1,26 +1,33 @@
-"""The overview of all regions and systems."""
+"""The overview: what is wrong, what moves, what waits and what was changed, in all regions and systems."""
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.cics.model.dump import Dump
+from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.incidents import incidents_of
+from tdqsim.server.console.pages.incidents import Incident, day_and_time, incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
-from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column
+from tdqsim.server.console.pages.tasks import moment
+from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
 
 __all__ = ["add"]
 
-_COLUMNS: Final = (
+_REGIONS: Final = (
     column("name", "Region"),
     column("start", "Start"),
+    column("rate", "Commands/s", num=True),
     column("queues", "Queues", num=True),
     column("records", "Records", num=True),
     column("disabled", "Not enabled or closed", num=True),
@@ -32,6 +39,35 @@ _COLUMNS: Final = (
     column("incidents", "Incidents", num=True),
     column("abends", "Abends"),
 )
+_WRONG: Final = (
+    column("region", "Region"), column("kind", "Incident"), column("when", "Since"), column("what", "What", wide=True),
+)  # fmt: skip
+_MOVING: Final = (
+    column("region", "Region"), column("queue", "Queue"), column("depth", "Depth", num=True),
+    column("line", "Last 5 minutes"), column("most", "Deepest", num=True), column("trigger", "Starts"),
+)  # fmt: skip
+_WAITS: Final = (
+    column("region", "Region"), column("who", "Who waits"), column("what", "For"), column("holder", "Held by"),
+    column("since", "Since"),
+)  # fmt: skip
+_CHANGES: Final = (
+    column("time", "Time"), column("region", "Region"), column("user", "User"), column("command", "Command"),
+    column("details", "Options", mono=True, wide=True),
+)  # fmt: skip
+_LISTED: Final = 8
+_AGAIN: Final = 2.0
+_MINUTES_NS: Final = INTERVAL * INTERVALS * NS_PER_SECOND
+_LATELY: Final = 2
+"""The number of intervals of which the rate is the mean."""
+
+
+class _Moving(NamedTuple):
+    """A queue whose depth has changed lately, with its samples of the last minutes."""
+
+    changes: int
+    view: RegionView
+    queue: str
+    samples: list[tuple[int, int]]
 
 
 def add(console: Console) -> None:
@@ -41,23 +77,137 @@ def add(console: Console) -> None:
     @ui.page("/")
     async def overview(request: Request) -> None:
         with frame(console, request, "Overview", here="overview") as visit:
-            await _build(visit, reader)
+            await _Overview(visit, reader).build()
 
 
-async def _build(visit: Visit, reader: SystemReader) -> None:
-    console = visit.console
-    names = tuple(console.host.regions)
-    with Block("section", "tdq-card", aria_label="Regions"):
-        Block("h2", words="Regions")
-        table = DataTable("Regions", _COLUMNS, empty="No region is served.")
+@dataclass(slots=True, repr=False)
+class _Overview:
+    visit: Visit
+    reader: SystemReader
+    verdict: Block = field(init=False)
+    wrong: DataTable = field(init=False)
+    moving: DataTable = field(init=False)
+    waits: DataTable = field(init=False)
+    changes: DataTable = field(init=False)
+    regions: DataTable = field(init=False)
 
-    async def refresh() -> None:
-        views = [console.live.view(name) for name in names]
-        table.show([_row(visit, view, len(await incidents_of(visit, view))) for view in views])
+    async def build(self) -> None:
+        console = self.visit.console
+        names = tuple(console.host.regions)
+        with Block("section", "tdq-card", aria_label="Is anything wrong?"):
+            Block("h2", words="Is anything wrong?")
+            self.verdict = Block("p", aria_live="polite")
+            self.wrong = DataTable("Incidents", _WRONG, empty="Nothing is wrong.")
+        with Block("section", "tdq-card", aria_label="Regions"):
+            Block("h2", words="Regions")
+            self.regions = DataTable("Regions", _REGIONS, empty="No region is served.")
+        with Block("div", "tdq-cols"):
+            with Block("section", "tdq-card", aria_label="What moves"):
+                Block("h2", words="What moves")
+                with Block("p", "tdq-dim"):
+                    Block("a", words="All flows as a picture", href=self.visit.href("flows"))
+                self.moving = DataTable(
+                    "Queues that move", _MOVING, empty="No depth has changed in the last 5 minutes."
+                )
+            with Block("section", "tdq-card", aria_label="What waits"):
+                Block("h2", words="What waits")
+                self.waits = DataTable("Waits", _WAITS, empty="No task waits for another one.")
+        with Block("section", "tdq-card", aria_label="What was changed"):
+            Block("h2", words="What was changed")
+            self.changes = DataTable("Changes", _CHANGES, empty="No resource has been changed.")
+        await self.visit.follow(names, self._refresh)
+        self.visit.every(_AGAIN, self._refresh)
+        if console.host.systems:
+            await add_systems_table(self.visit, self.reader)
 
-    await visit.follow(names, refresh)
-    if console.host.systems:
-        await add_systems_table(visit, reader)
+    async def _refresh(self) -> None:
+        console = self.visit.console
+        views = [console.live.view(name) for name in console.host.regions]
+        present = {view.region.applid: await incidents_of(self.visit, view) for view in views}
+        self._show_wrong(views, present)
+        self.regions.show([_row(self.visit, view, len(present[view.region.applid])) for view in views])
+        moving = sorted((each for view in views for each in _moving(view)), key=lambda each: -each.changes)
+        self.moving.show([self._moves(each) for each in moving[:_LISTED]])
+        self.waits.show(list(self._waiting(views))[:_LISTED])
+        self.changes.show(list(self._changed(views))[:_LISTED])
+
+    def _show_wrong(self, views: Iterable[RegionView], present: dict[str, list[Incident]]) -> None:
+        rows = [self._incident(view, each) for view in views for each in present[view.region.applid]]
+        now, alike = len(rows), _abends(views)
+        for (applid, code, transid), dumps in alike[:_LISTED]:
+            dump = dumps[-1]
+            href = self.visit.href("regions", applid, "incidents", str(dump.time_ns), str(dump.task))
+            kind: Cell = {"text": f"Abend {code}", "href": href, "tone": "bad"}
+            times = f"{len(dumps):,} times, last: " if len(dumps) > 1 else ""
+            text = f"{transid}, {times}task {dump.task}: {dump.reason or dump.statement}"
+            rows.append({"id": f"{applid} {code} {transid}", "cells": [applid, kind, day_and_time(dump.time_ns), text]})
+        self.wrong.show(rows)
+        kept = sum(len(dumps) for _, dumps in alike)
+        words = f"Now: {now:,}. Abends of which a dump is kept: {kept:,}." if rows else "No incident, no abend."
+        self.verdict.say(words, "tdq-verdict bad" if now else "tdq-verdict warn" if rows else "tdq-verdict ok")
+
+    def _incident(self, view: RegionView, incident: Incident) -> Row:
+        applid = view.region.applid
+        kind: Cell = {
+            "text": incident.kind, "href": self.visit.href("regions", applid, *incident.page), "tone": "bad"
+        }  # fmt: skip
+        return {"id": f"{applid} {incident.what}", "cells": [applid, kind, "now", incident.what]}
+
+    def _moves(self, moving: _Moving) -> Row:
+        applid = moving.view.region.applid
+        queue = moving.view.queues[moving.queue]
+        href = self.visit.href("regions", applid, "queues", queue.name)
+        now = moving.view.snapshot.time_ns
+        line: Cell = {"spark": spark(moving.samples, now), "title": f"depth of {queue.name}", "text": ""}
+        cells: list[Cell] = [
+            applid, {"text": queue.name, "href": href}, f"{queue.depth:,}", line,
+            f"{max(depth for _, depth in moving.samples):,}",
+            f"{queue.trigger} at {queue.level}" if queue.trigger else "",
+        ]  # fmt: skip
+        return {"id": f"{applid} {queue.name}", "cells": cells}
+
+    def _waiting(self, views: Iterable[RegionView]) -> Iterator[Row]:
+        for view in views:
+            applid = view.region.applid
+            for wait in view.snapshot.waits:
+                since = moment(view.since[wait]) if wait in view.since else ""
+                who: Cell = {"text": wait.waiter, "href": self.visit.href("regions", applid, "tasks")}
+                cells: list[Cell] = [applid, who, wait.what, wait.holder, since]
+                yield {"id": f"{applid} {wait.waiter} {wait.what}", "cells": cells}
+
+    def _changed(self, views: Iterable[RegionView]) -> Iterator[Row]:
+        activity = self.visit.console.host.activity
+        changes = sorted(
+            ((change, view.region.applid) for view in views for change in tuple(activity[view.region.applid].changes)),
+            key=lambda each: -each[0].time_ns,
+        )
+        for at, (change, applid) in enumerate(changes):
+            href = self.visit.href("regions", applid, "log")
+            failed = f": {change.condition}" if change.condition != "NORMAL" else ""
+            command: Cell = {"text": f"{change.command}{failed}", "tone": "bad"} if failed else change.command
+            region: Cell = {"text": applid, "href": href}
+            cells: list[Cell] = [day_and_time(change.time_ns), region, change.userid, command, change.details]
+            yield {"id": f"{applid} {change.time_ns} {at}", "cells": cells}
+
+
+def _abends(views: Iterable[RegionView]) -> list[tuple[tuple[str, str, str], list[Dump]]]:
+    """The dumps of abends by region, code and transaction, those with the newest dump first."""
+    alike: dict[tuple[str, str, str], list[Dump]] = {}
+    for view in views:
+        for dump in view.snapshot.dumps:
+            alike.setdefault((view.region.applid, dump.code, dump.transid), []).append(dump)
+    return sorted(alike.items(), key=lambda each: -each[1][-1].time_ns)
+
+
+def _moving(view: RegionView) -> Iterator[_Moving]:
+    """The queues of a region whose depths have changed in the last minutes."""
+    now = view.snapshot.time_ns
+    for name, times in view.depths.latest():
+        if now - times <= _MINUTES_NS and name in view.queues:
+            samples = view.depths.of(name)
+            since = [at for at, (time_ns, _) in enumerate(samples) if now - time_ns <= _MINUTES_NS]
+            if since:
+                yield _Moving(len(since), view, name, samples[max(0, since[0] - 1) :])
 
 
 def _row(visit: Visit, view: RegionView, present: int) -> Row:
@@ -66,6 +216,9 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
     unusable = sum(map(is_unusable, queues))
     indoubt = sum(unit.state == "INDOUBT" for unit in snapshot.units)
     abends = ", ".join(f"{code} {count:,}" for code, count in sorted(snapshot.abends.items()))
+    intervals = visit.console.host.activity[region.applid].per_interval(snapshot.time_ns)
+    rate = sum(commands for commands, _ in intervals[-_LATELY - 1 : -1]) / (_LATELY * INTERVAL)
+    line = spark([(at, commands) for at, (commands, _) in enumerate(intervals)], len(intervals) - 1)
 
     def link(words: int | str, page: str, tone: str = "", **query: str) -> RichCell:
         """A figure that is a link to the page with its details."""
@@ -76,6 +229,7 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
     cells: list[Cell] = [
         link(region.applid, "queues"),
         region.recovery.start_type,
+        {**link(f"{rate:,.1f}", "flows"), "spark": line, "title": "commands over the last 5 minutes"},
         link(len(view.queues), "queues", show="all"),
         link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
         link(unusable, "queues", "warn", show="off"),

@@ -11,11 +11,11 @@ from nicegui import ui
 
 from tdqsim.cics.look.waits import Wait
 from tdqsim.facts import Cvda
-from tdqsim.server.console.charts import Arrow, Graph
+from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
+from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.graph_layout import Box, place_boxes
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.region_state import TaskRow
@@ -38,8 +38,6 @@ _COLUMNS: Final = (
 _WAITS: Final = (column("who", "Who waits"), column("what", "For", wide=True), column("holder", "Held by"))
 _PURGES: Final = ({"PURGE": "Purge", "FORCEPURGE": "Forcepurge"}).items()
 _DRAWN: Final = 60
-_GAP: Final = 220
-"""Space for the labels of the arrows, in pixels."""
 
 
 def moment(time_ns: int) -> str:
@@ -64,7 +62,7 @@ class _Tasks:
     words: Block = field(init=False)
     table: DataTable = field(init=False)
     waits: DataTable = field(init=False)
-    graph: Graph = field(init=False)
+    diagram: DiagramView = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="In words"):
@@ -75,7 +73,7 @@ class _Tasks:
         with Block("section", "tdq-card", aria_label="Waits"):
             Block("h2", words="Who waits for whom")
             self.waits = DataTable("Waits", _WAITS, empty="No task waits.")
-            self.graph = Graph("Who waits for whom, as boxes and arrows; the table above says the same")
+            self.diagram = DiagramView("Who waits for whom; the table above has the same data")
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
@@ -84,8 +82,8 @@ class _Tasks:
         self.waits.show(
             [{"id": str(at), "cells": [wait.waiter, wait.what, wait.holder]} for at, wait in enumerate(snapshot.waits)]
         )
-        self.graph.show(*_drawn(snapshot.waits[:_DRAWN]))
-        self.graph.visible(any(wait.holder for wait in snapshot.waits))
+        self.diagram.show(_drawn(snapshot.waits[:_DRAWN]))
+        self.diagram.set_visibility(any(wait.holder for wait in snapshot.waits))
         region = self.view.region
         findings = await self.visit.ask(lambda: (find_deadlock([region]), lost_triggers(region)))
         self.words.say(_in_words(snapshot.tasks, snapshot.waits, *findings))
@@ -128,20 +126,9 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _drawn(waits: tuple[Wait, ...]) -> tuple[list[Box], list[Arrow]]:
-    """The graph of waits: arrows from the waiting task to the holder of the resource."""
-    edges = [(wait.waiter, wait.holder, wait.what) for wait in waits if wait.holder]
-    waiting = {wait.waiter for wait in waits}
-    boxes = place_boxes([(one, other) for one, other, _ in edges], gap=_GAP)
-    for box in boxes:
-        box["itemStyle"] = {"color": "#b35c00" if box["name"] in waiting else "#1f7a3d"}
-    arrows: list[Arrow] = [
-        {
-            "source": one,
-            "target": other,
-            "lineStyle": {"curveness": 0.1},
-            "label": {"formatter": what.replace("{", "(").replace("}", ")")},
-        }
-        for one, other, what in edges
-    ]
-    return boxes, arrows
+def _drawn(waits: tuple[Wait, ...]) -> Diagram:
+    """Arrows from the waiting task to the holder of the resource."""
+    edges = [wait for wait in waits if wait.holder]
+    names = dict.fromkeys(name for wait in edges for name in (wait.waiter, wait.holder))
+    boxes = [DiagramBox(name, name, "transaction") for name in names]
+    return Diagram(boxes, [DiagramArrow(wait.waiter, wait.holder, "waits for", wait.what) for wait in edges])

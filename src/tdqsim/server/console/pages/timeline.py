@@ -1,11 +1,15 @@
-"""The time line of the last tasks and their units of work, from the recent events of the region."""
+"""The time line of the last tasks with their waits and units of work, from the recent events of the regions.
+
+A unit of work that another region coordinates has the name of the coordinator's unit of work. By this name the time
+line connects the tasks of several regions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from fastapi import Request
 from nicegui import ui
@@ -21,9 +25,10 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 __all__ = ["add"]
 
 _COLUMNS: Final = (
-    column("task", "Task", num=True), column("transid", "Transaction"), column("began", "Began"),
-    column("ended", "Ended"), column("seconds", "Seconds", num=True), column("commands", "Commands", num=True),
-    column("units", "Units of work"), column("how", "How it ended"),
+    column("region", "Region"), column("task", "Task", num=True), column("transid", "Transaction"),
+    column("began", "Began"), column("ended", "Ended"), column("seconds", "Seconds", num=True),
+    column("commands", "Commands", num=True), column("waited", "Waited, seconds", num=True),
+    column("units", "Units of work"), column("with", "With"), column("how", "How it ended"),
 )  # fmt: skip
 _NS: Final = 10**9
 _BLUE, _GREEN, _RED, _ORANGE = "#3d8fdd", "#2f9e57", "#d64545", "#d9820b"
@@ -31,10 +36,28 @@ _ROWS: Final = {"25": "25", "50": "50", "100": "100"}
 _EVENTS: Final = 5000
 
 
+class _Unit(NamedTuple):
+    """The end of a unit of work; ``name`` is the same in the region of its coordinator."""
+
+    time_ns: int
+    committed: bool
+    name: str
+    own: bool
+
+
+class _Waited(NamedTuple):
+    """A wait; ``end`` is 0 if it has not ended."""
+
+    begin: int
+    end: int
+    what: str
+
+
 @dataclass(slots=True)
 class _Line:
     """A summary of the events of one task."""
 
+    region: str
     number: int
     transid: str = ""
     began: int = 0
@@ -43,7 +66,8 @@ class _Line:
     abend: str = ""
     commands: int = 0
     failed: int = 0
-    units: list[tuple[int, bool]] = field(default_factory=list)
+    units: list[_Unit] = field(default_factory=list)
+    waits: list[_Waited] = field(default_factory=list)
 
 
 def add(console: Console) -> None:
@@ -61,13 +85,18 @@ class _TimeLine:
     visit: Visit
     view: RegionView
     rows: Control = field(init=False)
+    linked: Control = field(init=False)
     words: Block = field(init=False)
     bars: Bars = field(init=False)
     table: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Time line"):
-            self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
+            with Block("div", "tdq-row"):
+                self.rows = Control("The last tasks", "select", "25", options=_ROWS, on_change=self.refresh)
+                self.linked = Control(
+                    "with tasks of other regions in the same units of work", "check", True, on_change=self.refresh
+                )
             self.words = Block("p", "tdq-dim")
             self.bars = Bars("Tasks over time, as bars; the table below has the same data")
         with Block("section", "tdq-card", aria_label="As a list"):
@@ -76,26 +105,58 @@ class _TimeLine:
         await self.visit.follow([self.view.region.applid], self.refresh)
 
     async def refresh(self) -> None:
-        recent, applid = self.visit.console.host.recent, self.view.region.applid
-        events = await self.visit.ask(lambda: list(islice(reversed(recent.get(applid, ())), _EVENTS)))
-        lines = _lines(reversed(events), {task.number for task in self.view.snapshot.tasks})[-int(self.rows.text) :]
-        self.table.show([_row(line) for line in reversed(lines)])
+        own = self.view.region.applid
+        lines = (await self._lines_of(own))[-int(self.rows.text) :]
+        if self.linked.checked:
+            lines = await self._with_other_regions(lines)
+        pairs = list(_pairs(lines))
+        self.table.show(
+            [
+                _row(line, _partners(at, lines, pairs), self.view.snapshot.time_ns)
+                for at, line in reversed(list(enumerate(lines)))
+            ]
+        )
         if not lines:
             self.words.say("No task is recorded.")
             return
-        first, now = lines[0].began, self.view.snapshot.time_ns
-        names = [f"{line.number} {line.transid}" for line in lines]
-        self.bars.show(names, [_bar(line, first, now) for line in lines], _marks(lines, first))
+        first, now = min(line.began for line in lines), self.view.snapshot.time_ns
+        names = [f"{line.number} {line.transid}" + (f" {line.region}" if line.region != own else "") for line in lines]
+        self.bars.show(
+            names, [_bar(line, first, now) for line in lines], _marks(lines, first), _waits(lines, first, now),
+            [((time_ns - first) / _NS, one, other) for time_ns, one, other in pairs],
+        )  # fmt: skip
         self.words.say(
-            f"{len(lines)} tasks, from {moment(first)} on. Green: ended normally, red: abended, blue: running; "
-            "dots are ends of units of work, green for commit and orange for backout."
+            f"{len(lines)} tasks, from {moment(first)} on. Green: ended normally, red: abended, blue: running, yellow: "
+            "waiting. Dots are ends of units of work, green for commit and orange for backout; dashed arrows lead to "
+            "the parts of a unit of work in other regions. The slider selects a part of the time."
         )
 
+    async def _lines_of(self, applid: str) -> list[_Line]:
+        recent, view = self.visit.console.host.recent, self.visit.console.live.view(applid)
+        events = await self.visit.ask(lambda: list(islice(reversed(recent.get(applid, ())), _EVENTS)))
+        return _lines(applid, reversed(events), {task.number for task in view.snapshot.tasks})
 
-def _lines(events: Iterable[dict[str, Any]], running: set[int]) -> list[_Line]:
+    async def _with_other_regions(self, lines: list[_Line]) -> list[_Line]:
+        """The tasks, each followed by the tasks of other regions in the same units of work."""
+        own = self.view.region.applid
+        others: dict[str, list[_Line]] = {}
+        for applid in self.visit.console.host.regions:
+            for line in await self._lines_of(applid) if applid != own else ():
+                for name in {unit.name for unit in line.units}:
+                    others.setdefault(name, []).append(line)
+        found: dict[tuple[str, int], _Line] = {}
+        for line in lines:
+            found[line.region, line.number] = line
+            for unit in line.units:
+                for other in others.get(unit.name, ()):
+                    found.setdefault((other.region, other.number), other)
+        return list(found.values())
+
+
+def _lines(applid: str, events: Iterable[dict[str, Any]], running: set[int]) -> list[_Line]:
     """The tasks of some events, in the order of their beginnings.
 
-    A command outside a started task has no event for its end: such a task has ended if it is not in ``there``.
+    A command outside a started task has no event for its end: such a task has ended if it is not in ``running``.
     """
     lines: dict[int, _Line] = {}
     for event in events:
@@ -104,7 +165,7 @@ def _lines(events: Iterable[dict[str, Any]], running: set[int]) -> list[_Line]:
             continue
         line = lines.get(number)
         if line is None:
-            line = lines[number] = _Line(number, began=event["time_ns"])
+            line = lines[number] = _Line(applid, number, began=event["time_ns"])
         line.transid = event.get("transid") or line.transid
         _note(line, event)
     for line in lines.values():
@@ -119,7 +180,13 @@ def _note(line: _Line, event: dict[str, Any]) -> None:
         line.commands += 1
         line.failed += event["condition"] != "NORMAL"
     elif kind == "unit_of_work":
-        line.units.append((time_ns, event["committed"]))
+        coordinator = event.get("coordinator")
+        name = coordinator or f"{line.region}.{event['uow']}"
+        line.units.append(_Unit(time_ns, event["committed"], name, own=not coordinator))
+    elif kind == "task_waits":
+        line.waits.append(_Waited(time_ns, 0, event["what"]))
+    elif kind == "task_goes_on" and line.waits:
+        line.waits[-1] = line.waits[-1]._replace(end=time_ns)
     elif kind == "task_ended":
         line.ended = time_ns
         line.abend = "" if event["normal"] else event["abcode"] or "abend"
@@ -133,14 +200,37 @@ def _bar(line: _Line, first: int, now: int) -> tuple[float, float, str]:
 
 def _marks(lines: list[_Line], first: int) -> list[tuple[float, int, str]]:
     return [
-        ((time_ns - first) / _NS, row, _GREEN if committed else _ORANGE)
+        ((unit.time_ns - first) / _NS, row, _GREEN if unit.committed else _ORANGE)
         for row, line in enumerate(lines)
-        for time_ns, committed in line.units
+        for unit in line.units
     ]
 
 
-def _row(line: _Line) -> Row:
-    committed = sum(commit for _, commit in line.units)
+def _waits(lines: list[_Line], first: int, now: int) -> list[tuple[float, float, int, str]]:
+    return [
+        ((wait.begin - first) / _NS, ((wait.end or line.ended or now) - first) / _NS, row, wait.what)
+        for row, line in enumerate(lines)
+        for wait in line.waits
+    ]
+
+
+def _pairs(lines: list[_Line]) -> Iterator[tuple[int, int, int]]:
+    """The time and the rows of each unit of work that two regions share, its coordinator first."""
+    owners = {unit.name: row for row, line in enumerate(lines) for unit in line.units if unit.own}
+    for row, line in enumerate(lines):
+        for unit in line.units:
+            if not unit.own and unit.name in owners:
+                yield unit.time_ns, owners[unit.name], row
+
+
+def _partners(row: int, lines: list[_Line], pairs: list[tuple[int, int, int]]) -> str:
+    """The tasks of other regions in the units of work of a task, as text."""
+    rows = dict.fromkeys(other if row == one else one for _, one, other in pairs if row in (one, other))
+    return ", ".join(f"{lines[other].region} task {lines[other].number}" for other in rows)
+
+
+def _row(line: _Line, partners: str, now: int) -> Row:
+    committed = sum(unit.committed for unit in line.units)
     backed_out = len(line.units) - committed
     units = ", ".join(
         words
@@ -151,8 +241,10 @@ def _row(line: _Line) -> Row:
     if line.ended:
         how = {"text": f"abend {line.abend}", "tone": "bad"} if line.abend else "normally"
     failed = f" ({line.failed} with a condition)" if line.failed else ""
+    waited = sum((wait.end or line.ended or now) - wait.begin for wait in line.waits)
     cells: list[Cell] = [
-        line.number, line.transid, moment(line.began), moment(line.ended) if line.ended else "",
-        f"{(line.ended - line.began) / _NS:.3f}" if line.ended else "", f"{line.commands}{failed}", units, how,
+        line.region, line.number, line.transid, moment(line.began), moment(line.ended) if line.ended else "",
+        f"{(line.ended - line.began) / _NS:.3f}" if line.ended else "", f"{line.commands}{failed}",
+        f"{waited / _NS:.3f}" if line.waits else "", units, partners, how,
     ]  # fmt: skip
-    return {"id": str(line.number), "cells": cells}
+    return {"id": f"{line.region} {line.number}", "cells": cells}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -11,10 +11,10 @@ from nicegui import ui
 
 from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
-from tdqsim.server.console.charts import Arrow, Graph
+from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block, Control
+from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
-from tdqsim.server.console.graph_layout import Box, place_boxes
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.region_state import QueueRow
@@ -23,10 +23,8 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 __all__ = ["add"]
 
 _COLUMNS: Final = (column("from", "From"), column("how", "How"), column("to", "To", wide=True))
-_COLOURS: Final = {
-    "queue": "#0b5cad", "transaction": "#7a3e9d", "data set": "#1f7a3d", "system": "#b35c00", "alias": "#4d6478",
-}  # fmt: skip
-_DRAWN: Final = 60
+_ARROWS: Final = {"alias": "alias of", "system": "shipped to", "data set": "data set"}
+_DRAWN: Final = 300
 _LISTED: Final = 500
 
 
@@ -59,7 +57,7 @@ class _Topology:
     has: Control = field(init=False)
     supplied: Control = field(init=False)
     words: Block = field(init=False)
-    graph: Graph = field(init=False)
+    diagram: DiagramView = field(init=False)
     table: DataTable = field(init=False)
 
     async def build(self) -> None:
@@ -68,10 +66,7 @@ class _Topology:
                 self.has = Control("Name has", hint="such as PAY", on_change=self.refresh)
                 self.supplied = Control("with the supplied queues", "check", False, on_change=self.refresh)
             self.words = Block("p", "tdq-dim", aria_live="polite")
-            with Block("p", "tdq-row"):
-                for kind, colour in _COLOURS.items():
-                    Block("span", "tdq-chip", kind, style=f"background: {colour}; color: #fff")
-            self.graph = Graph("Queues and their targets, as boxes and arrows; the table has the same data", self._open)
+            self.diagram = DiagramView("Queues and their targets; the list has the same data")
         with Block("section", "tdq-card", aria_label="As a list"):
             Block("h2", words="The same as a list")
             self.table = DataTable("Queues and their targets", _COLUMNS, empty="No queue has a target.")
@@ -88,8 +83,7 @@ class _Topology:
             if wanted in way.queue or wanted in way.to.upper()
         ]
         drawn = ways[:_DRAWN]
-        self.graph.show(*_picture(drawn, self.view.queues))
-        self.graph.visible(bool(drawn))
+        self.diagram.show(_diagram(drawn, self.view.queues, self._href))
         self.table.show([self._row(str(at), way) for at, way in enumerate(ways[:_LISTED])])
         self.words.say(
             f"{len(ways):,} connections"
@@ -107,10 +101,6 @@ class _Topology:
 
     def _href(self, queue: str) -> str:
         return self.visit.href("regions", self.view.region.applid, "queues", queue)
-
-    def _open(self, name: str) -> None:
-        if name in self.view.queues:
-            self.visit.client.open(f"/regions/{self.view.region.applid}/queues/{name}")
 
 
 def _links(region: Region) -> dict[str, str]:
@@ -134,19 +124,21 @@ def _ways(queue: QueueRow, links: dict[str, str]) -> Iterator[_Way]:
             f"starts, at {queue.level} {records}",
             f"transaction {queue.trigger}",
             "transaction",
-            level=f"{queue.level}",
+            level=f"at {queue.level}",
         )
 
 
-def _picture(ways: list[_Way], queues: dict[str, QueueRow]) -> tuple[list[Box], list[Arrow]]:
+def _diagram(ways: list[_Way], queues: dict[str, QueueRow], href: Callable[[str], str]) -> Diagram:
     kinds = {way.to: way.kind for way in ways if way.kind != "alias"}
-    boxes = place_boxes([(way.queue, way.to) for way in ways])
-    for box in boxes:
-        alias = box["name"] in queues and queues[box["name"]].type == "INDIRECT"
-        box["itemStyle"] = {"color": _COLOURS[kinds.get(box["name"], "alias" if alias else "queue")]}
-    arrows: list[Arrow] = [
-        {"source": way.queue, "target": way.to, "label": {"show": bool(label), "formatter": label}}
+    names = dict.fromkeys(name for way in ways for name in (way.queue, way.to))
+    boxes = []
+    for name in names:
+        queue = queues.get(name) if name not in kinds else None
+        kind = kinds.get(name) or ("alias" if queue is not None and queue.type == "INDIRECT" else "queue")
+        shown = name.removeprefix("transaction ") if kind == "transaction" else name
+        boxes.append(DiagramBox(name, shown, kind, href=href(name) if queue is not None else ""))
+    arrows = [
+        DiagramArrow(way.queue, way.to, "starts" if way.level else _ARROWS[way.kind], way.state or way.level)
         for way in ways
-        for label in [way.state or way.level]
     ]
-    return boxes, arrows
+    return Diagram(boxes, arrows)

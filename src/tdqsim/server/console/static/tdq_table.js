@@ -7,13 +7,13 @@ export default {
       <thead role="rowgroup">
         <tr role="row">
           <th v-for="column in columns" :key="column.key" role="columnheader" scope="col"
-              :aria-label="column.label ? null : 'Actions'"
               :class="{ num: column.num, wide: column.wide }"
               :aria-sort="sort && sort.key === column.key ? (sort.down ? 'descending' : 'ascending') : null">
             <button v-if="column.sort" type="button" class="tdq-sort" @click="$emit('sort', column.key)">
               {{ column.label }}<span aria-hidden="true">{{ sort && sort.key === column.key ? (sort.down ? ' ▾' : ' ▴') : '' }}</span>
             </button>
-            <template v-else>{{ column.label }}</template>
+            <template v-else-if="column.label">{{ column.label }}</template>
+            <span v-else class="tdq-unseen">Actions</span>
           </th>
         </tr>
       </thead>
