@@ -148,10 +148,11 @@ class _Overview:
 
     def _incident(self, view: RegionView, incident: Incident) -> Row:
         applid = view.region.applid
+        since = day_and_time(incident.since_ns) if incident.since_ns else "now"
         kind: Cell = {
             "text": incident.kind, "href": self.visit.href("regions", applid, *incident.page), "tone": "bad"
         }  # fmt: skip
-        return {"id": f"{applid} {incident.what}", "cells": [applid, kind, "now", incident.what]}
+        return {"id": f"{applid} {incident.kind} {incident.key}", "cells": [applid, kind, since, incident.what]}
 
     def _moves(self, moving: _Moving) -> Row:
         applid = moving.view.region.applid
@@ -170,7 +171,7 @@ class _Overview:
         for view in views:
             applid = view.region.applid
             for wait in view.snapshot.waits:
-                since = moment(view.since[wait]) if wait in view.since else ""
+                since = moment(wait.since_ns) if wait.since_ns else ""
                 who: Cell = {"text": wait.waiter, "href": self.visit.href("regions", applid, "tasks")}
                 cells: list[Cell] = [applid, who, wait.what, wait.holder, since]
                 yield {"id": f"{applid} {wait.waiter} {wait.what}", "cells": cells}
