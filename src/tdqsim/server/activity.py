@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND
 
-__all__ = ["INTERVAL", "INTERVALS", "Activity", "Change"]
+__all__ = ["INTERVAL", "INTERVALS", "Activity", "ResourceChange"]
 
 INTERVAL: Final = 5
 """The length of an interval in seconds."""
@@ -21,7 +21,7 @@ _CHANGES: Final = 50
 _LENGTH: Final = INTERVAL * NS_PER_SECOND
 
 
-class Change(NamedTuple):
+class ResourceChange(NamedTuple):
     """A change of a resource.
 
     Attributes:
@@ -52,7 +52,7 @@ class Activity:
 
     def __init__(self) -> None:
         self.commands = self.failed = 0
-        self.changes: deque[Change] = deque(maxlen=_CHANGES)
+        self.changes: deque[ResourceChange] = deque(maxlen=_CHANGES)
         self._next = 0
         self._samples: deque[tuple[int, int, int]] = deque(maxlen=INTERVALS)
 

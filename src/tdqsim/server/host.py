@@ -30,7 +30,7 @@ from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
 from tdqsim.report.flows import FlowCounts, resource_of
 from tdqsim.report.queue_layouts import queue_layouts
-from tdqsim.server.activity import Activity, Change
+from tdqsim.server.activity import Activity, ResourceChange
 from tdqsim.server.audit import audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
@@ -101,7 +101,7 @@ class _Recorder:
             self._depths.prune()
             details = " ".join(f"{name}({_shown(value)})" for name, value in arguments.items() if value is not None)
             now = self._host.engine.dispatcher.clock.time_ns()
-            self._activity.changes.append(Change(now, task.userid, command, details, condition))
+            self._activity.changes.append(ResourceChange(now, task.userid, command, details, condition))
             self._host.waits.all_changed(self._region)
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
