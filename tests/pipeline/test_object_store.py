@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -176,6 +178,17 @@ def test_planning_takes_some_requests_however_large_the_file(
             found += batch.num_rows
         assert len(requests_made) <= 5
     assert found == count
+
+
+def test_a_compressed_file_is_read_in_few_requests(bucket: str, requests_made: list[str]) -> None:
+    records = random.Random(1).randbytes(8_000_000)
+    place(f"{bucket}/data.gz").write_bytes(gzip.compress(records, 1))
+    options = read_options({"path": f"{bucket}/data.gz", "record_format": "F", "record_length": "80"})
+    (part,) = plan(options)
+    requests_made.clear()
+    found = b"".join(b"".join(batch.column(0).to_pylist()) for batch in SplitReader(options).read(part))
+    assert found == records
+    assert len(requests_made) <= 5
 
 
 def test_data_sets_are_read_from_there(store: str, path: Path, tmp_path: Path) -> None:

@@ -143,7 +143,7 @@ class _Unpacked:
         self._begin()
 
     def _begin(self) -> None:
-        self.stream = pa.CompressedInputStream(_stream(self.path), self.codec)
+        self.stream = pa.CompressedInputStream(_stream(self.path, forwards=True), self.codec)
         self.kept, self.start = b"", 0
 
     def read_at(self, size: int, offset: int) -> bytes:
@@ -174,11 +174,19 @@ class _Unpacked:
         self.stream.close()
 
 
-def _stream(path: str) -> pa.NativeFile:
+def _stream(path: str, *, forwards: bool = False) -> pa.NativeFile:
+    """A file for reading at any offset, or ``forwards`` only: from an object store, in requests of some megabytes."""
     if "://" not in path:
         return pa.OSFile(path)
     system, name = file_system(path)
-    return system.open_input_file(name)
+    return system.open_input_stream(name, None, CHUNK) if forwards else system.open_input_file(name)
+
+
+class _ExactReads(fs.FSSpecHandler):  # type: ignore[misc]  # it has no types
+    """A store whose files are read as asked for: reading ahead would fetch up to 50 MB for a few bytes."""
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        return pa.PythonFile(self.fs.open(path, mode="rb", cache_type="none"), mode="r")
 
 
 def compression(path: str) -> str:
@@ -281,7 +289,7 @@ def file_system(uri: str) -> tuple[Any, str]:
     if uri.startswith("s3://"):
         return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
     target: Any = place(uri)
-    return fs.PyFileSystem(fs.FSSpecHandler(target.fs)), target.path
+    return fs.PyFileSystem(_ExactReads(target.fs)), target.path
 
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:
