@@ -239,7 +239,10 @@ class Side:
 
     def _line(self) -> str:
         assert self.process.stdout is not None
-        return next(line for line in self.process.stdout if line.startswith(("{", "[")) or line[0].isdigit())
+        for line in self.process.stdout:
+            if line.startswith("{") or line[0].isdigit():  # other lines are Spark's
+                return line
+        raise RuntimeError("a side of the race has ended; its output says why")
 
     def seconds(self, name: str) -> float:
         """Do a work; the processor seconds of the process and all that it started."""
@@ -253,7 +256,7 @@ class Side:
         self.process.wait()
 
 
-def race(folder: Path, names: Sequence[str] = (), *, warm: int = WARM) -> dict[str, tuple[float, float]]:
+def race(folder: Path, names: Sequence[str] = ()) -> dict[str, tuple[float, float]]:
     """The processor seconds of Cobrix and of ours for each work: medians of rounds in which both took turns."""
     sides = [Side("cobrix", folder), Side("qsam", folder)]
     try:
@@ -261,11 +264,11 @@ def race(folder: Path, names: Sequence[str] = (), *, warm: int = WARM) -> dict[s
         found = {}
         for name in names or sides[1].works:
             rounds = []
-            for number in range(warm + MEASURED):
+            for number in range(WARM + MEASURED):
                 order = sides if number % 2 else sides[::-1]
                 took = {id(side): side.seconds(name) for side in order}
                 rounds.append([took[id(side)] for side in sides])
-            theirs, ours = (statistics.median(each) for each in zip(*rounds[warm:], strict=True))
+            theirs, ours = (statistics.median(each) for each in zip(*rounds[WARM:], strict=True))
             found[name] = theirs, ours
             print(f"{name:<28} {theirs:6.2f} {ours:6.2f} {theirs / ours:6.2f}", file=sys.stderr, flush=True)
     finally:

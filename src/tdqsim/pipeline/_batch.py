@@ -236,11 +236,11 @@ class Pass:
         column = level.cut(item).bytes()
         if self.shape.debug == "string" and pa.types.is_string(kind):
             charset = self.shape.ascii_charset or "utf-8"
-            return in_charset(ascii_strings(column, None, None), charset, missing, controls=True)
+            return in_charset(ascii_strings(column), charset, missing, controls=True)
         if pa.types.is_string(kind):
             text = np.frombuffer(column.tobytes().hex().upper().encode(), np.uint8)
             column = text.reshape(level.rows, 2 * item.length)
-            return ascii_strings(column, None, missing)
+            return ascii_strings(column, missing)
         offsets = np.arange(0, (level.rows + 1) * item.length, item.length, dtype=np.int32)
         return pa.Array.from_buffers(
             kind, level.rows, [null_mask(missing), pa.py_buffer(offsets), pa.py_buffer(column)]
@@ -253,7 +253,7 @@ class Pass:
         blanks, charset = blank_bytes(page), charset_of(item, self.rules, self.shape)
         if have is None:
             column = level.cut(item).bytes()
-            raw = whole = ascii_strings(column, None, None)
+            raw = whole = ascii_strings(column)
             first, padded = column[:, 0], _padded(column, blanks)
         else:
             raw = whole = level.text(item, have)

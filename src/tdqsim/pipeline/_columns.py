@@ -132,16 +132,12 @@ def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: b
         return pa.array(texts, pa.string())
 
 
-def ascii_strings(text: Bytes, lengths: Ints | None, nulls: Mask | None) -> pa.Array:
-    """A string array from ASCII bytes (rows of fixed width), using all bytes of each row or its first ``lengths``."""
+def ascii_strings(text: Bytes, nulls: Mask | None = None) -> pa.Array:
+    """A string array from ASCII bytes, a row of fixed width for each string."""
     rows, width = text.shape
-    if lengths is None:
-        offsets = np.arange(0, (rows + 1) * width, width, dtype=np.int32) if width else np.zeros(rows + 1, np.int32)
-        data = np.ascontiguousarray(text)
-    else:
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        data = text[up_to(width, lengths)]
-    return pa.Array.from_buffers(pa.string(), rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+    buffers = [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(text))]
+    return pa.Array.from_buffers(pa.string(), rows, buffers)
 
 
 def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array:
