@@ -8,7 +8,7 @@ from unittest import mock
 import numpy as np
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline import splits
+from tdqsim.pipeline import opening, splits
 from tdqsim.pipeline.frames import FramingError, walk_for
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.splits import plan, records_before, walk_part
@@ -80,7 +80,7 @@ def by_parts(path: str, options: splits.QsamOptions) -> list[bytes] | None:
     found: list[bytes] = []
     try:
         for split in plan(options, count=True):
-            opened = splits.open_file(path)
+            opened = opening.open_file(path)
             try:
                 assert split.first_record in (len(found), records_before(opened, split.start, options))
                 for _, frames in walk_part(opened, split.start, split.end, options):

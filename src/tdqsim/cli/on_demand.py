@@ -54,11 +54,11 @@ if TYPE_CHECKING:
     from tdqsim.definitions import group as group
     from tdqsim.layouts import copybook as copybook
     from tdqsim.pipeline import data_sets as data_sets
+    from tdqsim.pipeline import opening as opening
     from tdqsim.pipeline import probe as probe
     from tdqsim.pipeline import publishing as publishing
     from tdqsim.pipeline import queues as queues
     from tdqsim.pipeline import session as session
-    from tdqsim.pipeline import splits as splits
     from tdqsim.report import flows as flows
     from tdqsim.report import history_sections as history_sections
     from tdqsim.report import page as page
@@ -89,9 +89,9 @@ _MODULES: Final = (
     "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
-    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.probe", "tdqsim.pipeline.publishing", "tdqsim.pipeline.queues",
+    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.opening", "tdqsim.pipeline.probe", "tdqsim.pipeline.publishing",
+    "tdqsim.pipeline.queues",
     "tdqsim.pipeline.session",
-    "tdqsim.pipeline.splits",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
     "tdqsim.report.topology",
     "tdqsim.server.kept_dumps", "tdqsim.server.schema", "tdqsim.server.systemfile",

@@ -245,7 +245,7 @@ def decode(
 ) -> None:
     """Decode data sets to Parquet; existing results for the same inputs and options are used again."""
     _needs()
-    size = sum(size for _, size in on_demand.splits.list_files(tuple(sources)))
+    size = sum(size for _, size in on_demand.opening.list_files(tuple(sources)))
     chosen = stages.runners.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
     files = on_demand.data_sets.stage_data_set(

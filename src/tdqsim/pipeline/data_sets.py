@@ -29,12 +29,13 @@ import pyarrow.parquet as pq
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
+from tdqsim.pipeline.opening import list_files
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.splits import Split, list_files, plan
+from tdqsim.pipeline.splits import Split, plan
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole
 from tdqsim.pipeline.stages.plan import TaskStep
 from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner

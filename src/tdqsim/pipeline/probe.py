@@ -23,8 +23,8 @@ from tdqsim.pipeline._numbers import Bytes, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import Frames
 from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
+from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.splits import compression, list_files, open_file
 
 __all__ = ["Candidate", "Finding", "ProbedFile", "probe"]
 

@@ -21,6 +21,7 @@ from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
+from tdqsim.pipeline.opening import open_file
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import RecordSegments, RedefineRules, fields_called, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
@@ -30,7 +31,6 @@ from tdqsim.pipeline.splits import (
     EXACT,
     Split,
     framing_error,
-    open_file,
     part_bounds,
     records_before,
     walk_part,

@@ -13,22 +13,15 @@ files are not cut, and are not read before their task runs. Several files are pl
 
 from __future__ import annotations
 
-import glob
 import os
-import socket
-import stat
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
-from typing import Any, Final, Protocol
-from urllib.parse import unquote, urlparse
+from pathlib import Path
+from typing import Any, Final
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import fs
 
-from tdqsim.core.portable import read_at
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
@@ -37,18 +30,14 @@ from tdqsim.pipeline.descriptor_words import DESCRIPTOR, CutShort, blocks_in, re
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
+from tdqsim.pipeline.opening import CHUNK, Opened, Unpacked, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.publishing import place, reached
 from tdqsim.pipeline.segments import SegmentState, segment_states
 
 __all__ = [
     "BATCH_ROWS",
-    "Opened",
     "Split",
-    "compression",
     "framing_error",
-    "list_files",
-    "open_file",
     "part_bounds",
     "plan",
     "records_before",
@@ -56,14 +45,9 @@ __all__ = [
 ]
 
 BATCH_ROWS = 1 << 15
-# Each column of a batch costs some fifty microseconds whatever its rows: wide records need large chunks.
-CHUNK = 16 << 20
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
 FILES_AT_ONCE = 100
-HIDDEN = ("_", ".")
-CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
 
 WALK_HINT: Final = (
@@ -107,205 +91,6 @@ class Split:
         return self.path if "://" in self.path else os.path.join(self.folder, self.path)  # noqa: PTH118 - text
 
 
-class Opened(Protocol):
-    """A file that can be read at any offset."""
-
-    def read_at(self, size: int, offset: int) -> bytes:
-        """Some bytes from an offset in the file; fewer at its end."""
-
-    def close(self) -> None:
-        """Close it."""
-
-
-class _Local:
-    """A local file, read through its descriptor, so that four-byte reads cost a microsecond."""
-
-    def __init__(self, path: str) -> None:
-        self.descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-
-    def read_at(self, size: int, offset: int) -> bytes:
-        return read_at(self.descriptor, size, offset)
-
-    def close(self) -> None:
-        os.close(self.descriptor)
-
-
-class _Unpacked:
-    """The content of a compressed file, for reading forwards: going back restarts at the beginning.
-
-    Attributes:
-        held_back: this many bytes at its end are not read.
-    """
-
-    def __init__(self, path: str, codec: str) -> None:
-        self.path, self.codec = path, codec
-        self.held_back = 0
-        self._begin()
-
-    def _begin(self) -> None:
-        self.stream = pa.CompressedInputStream(_stream(self.path, forwards=True), self.codec)
-        self.kept, self.start = b"", 0
-
-    def read_at(self, size: int, offset: int) -> bytes:
-        if offset < self.start:
-            self.close()
-            self._begin()
-        while self.start + len(self.kept) < offset:
-            self.start += len(self.kept)
-            self.kept = self.stream.read(min(offset - self.start, CHUNK))
-            if not self.kept:
-                return b""
-        self.kept, self.start = self.kept[offset - self.start :], offset
-        wanted = size + self.held_back
-        while len(self.kept) < wanted and (more := self.stream.read(wanted - len(self.kept))):
-            self.kept += more
-        return self.kept[: max(min(size, len(self.kept) - self.held_back), 0)]
-
-    def size(self) -> int:
-        """How many bytes can be read; decompresses all of them."""
-        total = -self.held_back
-        while chunk := self.stream.read(CHUNK):
-            total += len(chunk)
-        self.close()
-        self._begin()
-        return total
-
-    def close(self) -> None:
-        self.stream.close()
-
-
-def _stream(path: str, *, forwards: bool = False) -> pa.NativeFile:
-    """A file for reading at any offset, or ``forwards`` only: from an object store, in requests of some megabytes."""
-    if "://" not in path:
-        return pa.OSFile(path)
-    system, name = file_system(path)
-    return system.open_input_stream(name, None, CHUNK) if forwards else system.open_input_file(name)
-
-
-class _ExactReads(fs.FSSpecHandler):  # type: ignore[misc]  # it has no types
-    """A store whose files are read as asked for: reading ahead would fetch up to 50 MB for a few bytes."""
-
-    def open_input_file(self, path: str) -> pa.NativeFile:
-        return pa.PythonFile(self.fs.open(path, mode="rb", cache_type="none"), mode="r")
-
-
-def compression(path: str) -> str:
-    """The codec of a compressed file, from the suffix of its name; empty for none.
-
-    Raises:
-        DatasetError: the suffix is that of an unsupported compression.
-    """
-    ending = PurePosixPath(path).suffix.lower()  # works for URIs too
-    if ending in NOT_UNPACKED:
-        raise DatasetError(f"{path}: {ending} files are not decompressed here, only {', '.join(CODECS)}")
-    return CODECS.get(ending, "")
-
-
-def open_file(path: str) -> Opened:
-    """Open a path or URI for reading; compressed files are decompressed.
-
-    Raises:
-        DatasetError: it cannot be opened, or its compression is not supported.
-    """
-    codec = compression(path)
-    try:
-        with reached(path):
-            opened: Opened = _Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
-    except FileNotFoundError as error:  # it existed when the files were listed, perhaps on another machine
-        raise DatasetError(
-            f"{path}: cannot be read: there is no such file on {socket.gethostname()}: the tasks and the process that "
-            "plans them need the same files; share them, or put them in an object store"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read: {error}") from error
-    return opened
-
-
-def list_files(paths: tuple[str, ...], *, deep: bool = True) -> list[tuple[str, int]]:
-    """Files and their sizes, sorted by name: the matches of patterns, and all files of directories that are not hidden.
-
-    Args:
-        paths: files, directories, patterns, or such places in an object store.
-        deep: whether to include the files in subdirectories.
-
-    Raises:
-        DatasetError: a path does not exist or is not a regular file, or there is no file at all.
-    """
-    if not paths:
-        raise DatasetError("no path was given: load(path), or the option data_paths")
-    files = [entry for path in paths for entry in _expand(path, deep=deep)]
-    if not files:
-        raise DatasetError(f"{', '.join(paths)}: there is no file")
-    return files
-
-
-def _expand(path: str, *, deep: bool) -> Iterator[tuple[str, int]]:
-    parsed = urlparse(path)
-    if parsed.scheme == "file":
-        path = unquote(parsed.path)
-    elif parsed.scheme and "://" in path:
-        yield from _remote(path)
-        return
-    matches = [path] if os.path.exists(path) else sorted(glob.glob(path))  # noqa: PTH110, PTH207 - text in, text out
-    if not matches:
-        folder = "" if Path(path).is_absolute() else f" in {Path.cwd()}"
-        raise DatasetError(f"{path}: there is no such file or directory{folder}")
-    for match in matches:
-        try:
-            yield from _local_files(Path(match), deep=deep)
-        except OSError as error:
-            raise DatasetError(
-                f"{error.filename or match}: cannot be read: {error.strerror or error}; give access, or leave it out"
-            ) from error
-
-
-def _local_files(path: Path, *, deep: bool) -> Iterator[tuple[str, int]]:
-    if path.is_dir():
-        for entry in sorted(path.rglob("*") if deep else path.iterdir()):
-            parts = entry.relative_to(path).parts
-            if not entry.is_dir() and not any(part.startswith(HIDDEN) for part in parts):
-                yield str(entry), _size(entry)
-    else:
-        yield str(path), _size(path)
-
-
-def _size(path: Path) -> int:
-    """The size of a regular file; other kinds are refused, as a pipe would block and a device has no size."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise DatasetError(f"{path}: is not a regular file; a data set must be one")
-    return status.st_size
-
-
-def file_system(uri: str) -> tuple[Any, str]:
-    """Arrow's file system for a URI, and the name in it: Arrow's own for S3, else one made from fsspec.
-
-    Arrow's own file systems for other stores retry for a quarter of an hour when access is denied, or end the process.
-
-    Raises:
-        DatasetError: the scheme is unknown, or the package for it is not installed.
-        OSError, ValueError: the store cannot be reached, or the URI names none.
-    """
-    if uri.startswith("s3://"):
-        return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
-    target: Any = place(uri)
-    return fs.PyFileSystem(_ExactReads(target.fs)), target.path
-
-
-def _remote(path: str) -> Iterator[tuple[str, int]]:
-    try:
-        with reached(path):
-            system, name = file_system(path)
-            info = system.get_file_info(name)
-            entries = [info] if info.is_file else system.get_file_info(fs.FileSelector(name, recursive=True))
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: cannot be read: {error}") from error
-    whole, inside = path.rstrip("/"), len(name.strip("/"))  # the part before it can be spelled in several ways
-    for entry in sorted(entries, key=lambda entry: str(entry.path)):
-        if entry.is_file and not entry.base_name.startswith(HIDDEN):
-            yield whole + entry.path.strip("/")[inside:], entry.size
-
-
 def plan(options: QsamOptions, *, count: bool | None = None) -> list[Split]:
     """The parts of all files of a read.
 
@@ -342,7 +127,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
     start, end = options.file_start_offset, size - options.file_end_offset
     opened = open_file(path)
     try:
-        if isinstance(opened, _Unpacked):
+        if isinstance(opened, Unpacked):
             return [Split(file_id, path, start, size, 0, data_end=PACKED)]
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
@@ -465,7 +250,7 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
     """
     if split.data_end == EXACT:
         return split.start, split.end
-    if isinstance(opened, _Unpacked):
+    if isinstance(opened, Unpacked):
         opened.held_back = options.file_end_offset
         end = opened.size() if options.extracted else WHOLE
         if split.start and not opened.read_at(1, split.start - 1):

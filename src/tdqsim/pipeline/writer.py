@@ -28,11 +28,11 @@ from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.framers import Framer
+from tdqsim.pipeline.opening import compression
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.shape import columns_of
 from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.splits import compression
 
 __all__ = ["DataSetPart", "PartWriter", "commit_parts", "write_data_set"]
 

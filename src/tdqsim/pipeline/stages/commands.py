@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
+from tdqsim.pipeline.opening import list_files
 from tdqsim.pipeline.parquet import open_parquet
 from tdqsim.pipeline.publishing import is_local, place
-from tdqsim.pipeline.splits import list_files
 from tdqsim.pipeline.stages.exchange import load_buckets, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.ingest import IngestRequest, check_request, file_stamp, ingest_files
 from tdqsim.pipeline.stages.manifest import (
