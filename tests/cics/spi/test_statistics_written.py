@@ -56,6 +56,8 @@ def test_a_request_resets_only_with_resetnow_and_only_its_types(reg, task):
     assert [record["writes_auxiliary"] for record in collection.of("TSG")] == [1]
     assert task.extract_statistics(tsqueue=True)["writes_auxiliary"] == 0
     assert writes(reg) == 1
+    task.execute("PERFORM STATISTICS RECORD TDQUEUE TSQUEUE")
+    assert len(reg.statistics.collections[-1].queues) == 1
     task.execute("PERFORM STATISTICS RECORD ALL RESETNOW")
     assert {record.record for record in reg.statistics.collections[-1].records} == {"STG", "XMG", "DSG", "TSG"}
     assert reg.statistics.collections[-1].total["ci_size"] == 4096
@@ -176,6 +178,19 @@ def test_forms_of_a_time(task, given, hours, minutes, seconds):
     task.set_statistics(**given)
     found = task.inquire_statistics("INTERVALHRS", "INTERVALMINS", "INTERVALSECS", "ENDOFDAY")
     assert list(found.as_dict().values()) == [hours, minutes, seconds, 0]
+
+
+@pytest.mark.parametrize(
+    ("given", "value"),
+    [
+        ({"endofdayhrs": 23, "endofdaymins": 59, "endofdaysecs": 58}, 235958),
+        ({"endofdaymins": 61}, 10100),
+        ({"endofdaysecs": 86399}, 235959),
+    ],
+)
+def test_forms_of_the_end_of_the_day(task, given, value):
+    task.set_statistics(**given)
+    assert task.inquire_statistics("ENDOFDAY").endofday == value
 
 
 @pytest.mark.rule("SET-STATISTICS-INTERVAL", "SET-STATISTICS-ENDOFDAY", "SET-STATISTICS-RECORDING")
