@@ -182,6 +182,20 @@ def test_records_that_are_gone_are_missed_when_a_batch_is_planned_again(store: P
     assert read(lenient, start, end) == [b"one%02d" % number for number in range(1, 6)]
 
 
+def test_records_that_are_gone_before_a_batch_is_planned_are_missed(store: Path) -> None:
+    chosen = options(store, queue="ONE")
+    _, end = planned(chosen)
+    trim(store, "tdqueue", {"ONE": end["ONE"]["seq"]})
+    assert len(batches(chosen, after=end)[0]) == 4
+    with Region(QUEUES, store=store, supplied_queues=False) as region:
+        assert region.readq_td("ONE") == b"one06"
+    with pytest.raises(
+        QueueHoles, match="queue ONE: its records from 7 to 7 are gone: another program reads the queue"
+    ):
+        batches(chosen, after=end)
+    assert len(batches(options(store, queue="ONE", failOnDataLoss="false"), after=end)[0]) == 3
+
+
 def test_records_that_go_while_a_batch_is_read_are_missed(store: Path) -> None:
     chosen = options(store, queue="ONE")
     part = ranges(chosen, *planned(chosen))[0]

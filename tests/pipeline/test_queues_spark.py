@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +202,39 @@ def test_a_stream_that_misses_records_fails(spark: Any, store: Path, tmp_path: P
             region.readq_td("ONE")
     with pytest.raises(Exception, match=r"queue ONE: 2 of its records from .* are gone"):
         streams.run()
+
+
+KILLED = """
+import os, sys
+from tdqsim.cics import Region
+region = Region([], store=sys.argv[1], supplied_queues=False)
+region.writeq_td("TWO", b"committed")
+task = region.task().__enter__()
+task.writeq_td("TWO", b"lost")
+os._exit(1)
+"""
+
+
+def test_a_sink_that_is_keyed_by_offset_has_each_record_once(spark: Any, store: Path, tmp_path: Path) -> None:
+    """The query ends between its sink and Spark's commit, and the region is killed. test_stream_kills has the rest."""
+    from pyspark.errors import StreamingQueryException
+
+    sink: dict[int, list[tuple[int, bytes]]] = {}
+
+    def batch(frame: Any, number: int) -> None:
+        again = number in sink
+        sink[number] = [(row.seq, bytes(row.data)) for row in frame.select("seq", "data").collect()]
+        if not again and not number:
+            raise RuntimeError("the query ends here")
+
+    def run() -> None:
+        stream = spark.readStream.format("tdqueue").option("queue", "TWO").load(str(store)).writeStream
+        stream = stream.foreachBatch(batch).option("checkpointLocation", str(tmp_path / "check"))
+        stream.trigger(availableNow=True).start().awaitTermination()
+
+    with pytest.raises(StreamingQueryException):
+        run()
+    assert sink == {0: [(1, b"two")]}
+    subprocess.run([sys.executable, "-c", KILLED, str(store)], check=False)
+    run()
+    assert sink == {0: [(1, b"two")], 1: [(2, b"committed")]}

@@ -374,6 +374,9 @@ def _resume(options: QueueOptions, queue: Queue, place: Mapping[str, int] | None
     # A kill can take back the last number of a data queue that was empty, so an earlier clock may give lower ones.
     lower = queue.order == "FIFO" and queue.records and queue.last < after
     if queue.incarnation == place["incarnation"] and not lower:
+        # A region numbers records without gaps. Entries of data queues have the numbers of their moments.
+        if options.kind == "tdqueue" and queue.first > after + 1:
+            _miss(options, queue.name, f"its records from {after + 1} to {queue.first - 1} are gone")
         return after, records
     if options.fail_on_data_loss:
         problem = "has lower numbers" if lower else "was deleted or created again"
