@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from heapq import nlargest
 from typing import Any, Final, NamedTuple
 
 from tdqsim.definitions import Definitions, ExtraQueue, IndirectQueue
@@ -164,6 +165,7 @@ class Flows:
         self.nodes: dict[str, FlowNode] = {}
         self.flows: dict[tuple[str, str], Flow] = {}
         self._known: dict[tuple[str, str], tuple[str, str]] = {}
+        self._joined: Flows | None = None
 
     # -- what is known of the resources --------------------------------------------------------------------------
 
@@ -269,7 +271,15 @@ class Flows:
     # -- views ---------------------------------------------------------------------------------------------------
 
     def joined(self) -> Flows:
-        """The flows with one node for at least three resources of the same kind, with names and flows alike."""
+        """The flows with one node for at least three resources of the same kind, with names and flows alike.
+
+        They are made once: call this when all regions are added.
+        """
+        if self._joined is None:
+            self._joined = self._join()
+        return self._joined
+
+    def _join(self) -> Flows:
         ways: dict[str, set[tuple[str, bool]]] = {each: set() for each in self.nodes}
         for flow in self.flows.values():
             ways[flow.source].add((flow.target, True))
@@ -302,19 +312,19 @@ class Flows:
         *,
         join: bool | None = None,
         rates: Mapping[tuple[str, str], float] | None = None,
-        links: Mapping[str, str] | None = None,
+        link: Callable[[FlowNode], str] = lambda _node: "",
     ) -> Diagram:
         """The flows as boxes and arrows.
 
         Args:
             join: whether to join nodes that are alike; None to join them if there are more than 60 nodes.
             rates: the number of records and starts a second, by the ids of both nodes.
-            links: the addresses of pages, by the ids of nodes.
+            link: returns the address of the page of a node; empty for none.
         """
         flows = self.joined() if join or (join is None and len(self.nodes) > _GROUPED_FROM) else self
         several = len({node.owner for node in flows.nodes.values()}) > 1
         nodes = sorted(flows.nodes.values(), key=lambda node: (node.owner, node.name, node.kind))
-        boxes = [_box(node, links or {}, framed=several) for node in nodes]
+        boxes = [_box(node, link, framed=several) for node in nodes]
         return Diagram(
             boxes, [_arrow(flow, None if rates is None else rates.get(key, 0.0)) for key, flow in flows.flows.items()]
         )
@@ -347,9 +357,14 @@ class Flows:
         heads = ("in", "from", "to", "records", "starts", "other", "failed")
         return Table(heads, sorted(self.rows()), "Flows", most=most)
 
-    def rows(self) -> Iterator[tuple[str, str, str, int, int, str, str]]:
-        """The rows of the table: region, both ends, records, starts, other counts, failures."""
-        for flow in self.flows.values():
+    def largest(self, most: int) -> list[tuple[str, str]]:
+        """The ids of both nodes of the flows with the largest counts, the largest first."""
+        return nlargest(most, self.flows, key=lambda key: (self.flows[key].total(), key))
+
+    def rows(self, keys: Iterable[tuple[str, str]] | None = None) -> Iterator[tuple[str, str, str, int, int, str, str]]:
+        """The rows of the table, of some or all flows: region, both ends, records, starts, other counts, failures."""
+        for key in self.flows if keys is None else keys:
+            flow = self.flows[key]
             source, target = self.nodes[flow.source], self.nodes[flow.target]
             other = ", ".join(f"{how} {count:,}" for how, count in flow.counts.items() if how in ("deletes", "ships"))
             failed = ", ".join(f"{condition} {count:,}" for condition, count in sorted(flow.failed.items()))
@@ -371,7 +386,7 @@ def _beginning(name: str) -> str:
     return found[0] if found is not None else ""
 
 
-def _box(node: FlowNode, links: Mapping[str, str], *, framed: bool) -> DiagramBox:
+def _box(node: FlowNode, link: Callable[[FlowNode], str], *, framed: bool) -> DiagramBox:
     lines = []
     if node.members:
         lines.append(BoxLine(f"{len(node.members):,} {node.kind}s"))
@@ -383,7 +398,7 @@ def _box(node: FlowNode, links: Mapping[str, str], *, framed: bool) -> DiagramBo
         lines.append(BoxLine(f"depth {node.depth:,}"))
     if node.abends:
         lines.append(BoxLine(f"{node.abends:,} abend{'' if node.abends == 1 else 's'}", bad=True))
-    href = "" if node.members else links.get(node.id, "")
+    href = "" if node.members else link(node)
     return DiagramBox(node.id, node.name, node.kind, node.owner if framed else "", tuple(lines), href, node.members)
 
 

@@ -87,11 +87,8 @@ class _FlowPage:
         if self.region:
             flows = flows.within({self.region})
         flows = flows.about(self.has.text)
-        diagram, left_out = flows.diagram(
-            join=_JOINED[self.join.text],
-            rates=live.rates,
-            links={each.id: self._href(each) for each in flows.nodes.values()},
-        ).cut(MOST)
+        join = _JOINED[self.join.text]
+        diagram, left_out = flows.diagram(join=join, rates=live.rates, link=self._href).cut(MOST)
         self.view.show(diagram)
         self.table.show(self._rows(flows))
         self.words.say(_in_words(flows, len(diagram.boxes), left_out))
@@ -107,10 +104,9 @@ class _FlowPage:
     def _rows(self, flows: Flows) -> list[Row]:
         rates = self.visit.console.flows.rates
         rows: list[Row] = []
-        pairs = sorted(
-            zip(flows.rows(), flows.flows, strict=True), key=lambda each: (-each[0][3] - each[0][4], each[0])
-        )
-        for at, ((owner, source, target, records, starts, other, failed), key) in enumerate(pairs[:_LISTED]):
+        keys = flows.largest(_LISTED)
+        shown = zip(flows.rows(keys), keys, strict=True)
+        for at, ((owner, source, target, records, starts, other, failed), key) in enumerate(shown):
             wrong: Cell = {"text": failed, "tone": "bad"} if failed else ""
             rate = f"{rates[key]:,.1f}" if rates.get(key) else ""
             cells: list[Cell] = [owner, source, target, f"{records:,}", f"{starts:,}", other, wrong, rate]
