@@ -210,8 +210,7 @@ class World:
             self.link(pair).restore()
         elif kind < 0.8 and name in self:
             self.told.append(f"{name} ends")
-            started = any(task.transid == "STRT" for task in self[name].tasks.values())
-            self.end(name, clean=rng.random() < 0.3 and not started)  # a normal end ends a task and its START
+            self.end(name, clean=rng.random() < 0.3)
         elif kind < 0.95 and name not in self:
             self.begin(name)
         elif "TORREG" in self:

@@ -370,9 +370,10 @@ def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs) -> None:
     region.close()
 
 
+@pytest.mark.parametrize("clean", [False, True])
 @pytest.mark.parametrize("syncpoint", [False, True])
 @pytest.mark.rule("IC-RESTART-TAKEN")
-def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, syncpoint: bool) -> None:
+def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, syncpoint: bool, clean: bool) -> None:
     region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
     got: list[bytes] = []
 
@@ -386,10 +387,10 @@ def test_a_recoverable_request_is_done_when_its_task_has_committed(runs: Runs, s
     ask(region, "FROM(D) REQID('RECOVER')", b"x")
     run_what_is_due(region)
     assert got == [b"x"]
-    region.close(clean=False)
+    region.close(clean=clean)
     region = runs.begin()
     run_what_is_due(region)
-    assert runs.seen == ([] if syncpoint else [("EMERGENCY", [b"x"], "")])
+    assert runs.seen == ([] if syncpoint else [("WARM" if clean else "EMERGENCY", [b"x"], "")])
     region.close()
 
 

@@ -285,7 +285,7 @@ class Starts:
         self._unit(uow).consumed.append(request)
 
     def _forget(self, request: StartRequest) -> None:
-        if not self._region.failed:
+        if not (self._region.closed or self._region.failed):  # then the next start processes it again
             self._region.hardening.note(request.key, None)
 
     # -- the end of a region and the next start -----------------------------------------------------------------------
