@@ -162,7 +162,7 @@ def test_the_policy_of_region_yaml_decides_what_a_user_sees_and_does(ask):
     [
         (
             "queues: {ALICE: {PAYQ: WRITE}}",
-            "7: security.queues.ALICE.PAYQ = 'WRITE': must be NONE, READ, UPDATE or ALTER",
+            "7: security.queues.ALICE.PAYQ = 'WRITE': must be NONE, READ, UPDATE, CONTROL or ALTER",
         ),
         ("queues: {alice: {PAYQ: READ}}", "7: security.queues.alice"),
         ("queue: {ALICE: {PAYQ: READ}}", "did you mean queues?"),

@@ -36,12 +36,27 @@ from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
-__all__ = ["CallCancelled", "Engine", "EngineFault", "EngineStopped", "Stopped", "Subscription"]
+__all__ = ["CallCancelled", "Engine", "EngineFault", "EngineStopped", "ResultReceiver", "Stopped", "Subscription"]
 
 T = TypeVar("T")
 M = TypeVar("M", bound="_Closable")
-_Pending: TypeAlias = Future[Any]
-"""The future of a call, whatever the call returns."""
+
+
+class ResultReceiver(Protocol):
+    """Where the engine puts the result of a call; a :class:`concurrent.futures.Future` is one."""
+
+    def cancelled(self) -> bool:
+        """Whether the result is not wanted any more; called in any thread."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Set the result; InvalidStateError if there is one, or it is not wanted."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """Set the exception; InvalidStateError as for a result."""
+
+
+_Pending: TypeAlias = ResultReceiver
+"""The answer of a call, whatever the call returns."""
 _GRACE: Final = 5.0
 """Seconds that closing may take beyond the time given for tasks to end, before the engine's thread is given up."""
 _EVENTS_KEPT: Final = 10_000
@@ -216,6 +231,21 @@ class Engine:
         self._post(partial(self._begin, answer, call, name), answer)
         answer.add_done_callback(self._noticed)
         return answer
+
+    def submit_to(self, answer: ResultReceiver, call: Callable[[], object], *, name: str = "a call") -> None:
+        """Run a call as :meth:`submit` does, with an answer of the caller's own in place of a future.
+
+        Call :meth:`give_up` if the answer is cancelled.
+
+        Raises:
+            EngineStopped: the engine is stopping or has stopped.
+        """
+        self._post(partial(self._begin, answer, call, name), answer)
+
+    def give_up(self, answer: ResultReceiver) -> None:
+        """End the wait of the call whose answer was cancelled, as cancelling the future of :meth:`submit` does."""
+        self._inbox.append(partial(self._give_up, answer))
+        self._clock.wake()
 
     def make(self, factory: Callable[..., M], *args: object, **options: object) -> M:
         """Make a region or system in the engine's thread; the engine closes it when it stops.
@@ -396,12 +426,11 @@ class Engine:
             if strand is not None:
                 self._given_up.discard(strand)
 
-    def _noticed(self, answer: _Pending) -> None:
+    def _noticed(self, answer: Future[Any]) -> None:
         """A future is done; if it was cancelled, have its strand cancelled. Called in any thread."""
         if answer.cancelled():
             answer.set_running_or_notify_cancel()  # without this, concurrent.futures.wait() does not notice it
-            self._inbox.append(partial(self._give_up, answer))
-            self._clock.wake()
+            self.give_up(answer)
 
     def _give_up(self, answer: _Pending) -> None:
         strand = self._calls.get(answer)

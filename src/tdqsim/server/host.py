@@ -34,6 +34,7 @@ from tdqsim.server.activity import Activity, ResourceChange
 from tdqsim.server.audit import audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
+from tdqsim.server.handover import Handover
 from tdqsim.server.hostservers import Accounts
 from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
@@ -240,6 +241,7 @@ class Host:
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
+        self._handover: Handover | None = None
         self._modules = ExitStack()
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
@@ -436,9 +438,20 @@ class Host:
 
         return self.waits.for_condition(region, condition, seconds, has_come=has_come)
 
+    def submit(self, call: Callable[[], T], *, name: str = "a request") -> asyncio.Future[T]:
+        """Run a call in the engine's thread; the call may wait like a task, until the future is cancelled.
+
+        Raises:
+            EngineStopped: the engine is stopping or has stopped.
+        """
+        loop = asyncio.get_running_loop()
+        if self._handover is None or self._handover.loop is not loop:
+            self._handover = Handover(self.engine, loop)
+        return self._handover.submit(call, name)
+
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Run a call in the engine's thread; the call may wait like a task."""
-        return await asyncio.wrap_future(self.engine.submit(call, name=name))
+        return await self.submit(call, name=name)
 
     def stop(self, timeout: float = 10.0) -> Any:
         """Back out open units of work of clients, let tasks end, and close the regions."""

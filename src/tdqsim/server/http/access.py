@@ -36,7 +36,7 @@ from tdqsim.server.http.sessions import Session, Sessions
 from tdqsim.server.operations import ServerOperation, listed, operation_of_id
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "check_may", "has_signed_on", "note_for_audit", "signed_on"]
+__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "caller_of", "check_may", "has_signed_on", "note_for_audit", "signed_on"]
 
 PREFIX: Final = "/api/v1"
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
@@ -155,7 +155,7 @@ def check_may(user: User, operation: ServerOperation) -> None:
         raise HTTPException(HTTPStatus.FORBIDDEN, f"{operation.name}: the role {operation.role} is needed")
 
 
-async def _caller(request: HTTPConnection) -> User:
+def caller_of(request: HTTPConnection) -> User:
     """The user of the request, after checking the role of the route's operation (``facts/operations.tsv``).
 
     Raises:
@@ -164,6 +164,10 @@ async def _caller(request: HTTPConnection) -> User:
     user = signed_on(request)
     check_may(user, operation_of_id(request.scope["route"].operation_id))
     return user
+
+
+async def _caller(request: HTTPConnection) -> User:
+    return caller_of(request)
 
 
 Caller = Annotated[User, Depends(_caller)]

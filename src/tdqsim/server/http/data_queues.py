@@ -5,7 +5,6 @@ If the client of a waiting receive disconnects, the receive is cancelled and rem
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Literal, cast
 
 from fastapi import Body, Query, Request
@@ -204,7 +203,7 @@ async def receive(
         sender = None if row is None or row.sender is None else str(row.sender)
         return None if row is None else _entry(job, row.data, row.key, sender, encoding)
 
-    waiting = asyncio.ensure_future(host.ask(lambda: in_a_job(system, user, act), name="a receive"))
+    waiting = host.submit(lambda: in_a_job(system, user, act), name="a receive")
     return {"entry": await attended(request, waiting, BOUNDS["wait_seconds"] + 5)}
 
 

@@ -91,10 +91,10 @@ async def read(
     """READQ TD, as a separate task; the record is removed from the queue."""
     if count is not None:
         take = partial(in_a_task, region, user, lambda task: _several(task, queue, count, nosuspend=nosuspend))
-        records: list[bytes] = await attended(request, asyncio.ensure_future(host.ask(take)))
+        records: list[bytes] = await attended(request, host.submit(take))
         return {"records": [shown(each, region, encoding) for each in records]}
     call = partial(in_a_task, region, user, lambda task: task.readq_td(queue, nosuspend=nosuspend))
-    record: bytes = await attended(request, asyncio.ensure_future(host.ask(call)))
+    record: bytes = await attended(request, host.submit(call))
     return {"record": shown(record, region, encoding), "length": len(record)}
 
 

@@ -68,7 +68,7 @@ async def execute(
     """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
     _check_command(request, user, statement.text, operation_of_command(resolve(statement.text)))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
-    answer: CommandResult = await attended(request, asyncio.ensure_future(host.ask(call)))
+    answer: CommandResult = await attended(request, host.submit(call))
     note_for_audit(request, resp=answer["condition"])
     return answer
 
