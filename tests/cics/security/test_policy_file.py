@@ -26,6 +26,7 @@ def load(tmp_path, text):
         ("users:\n  ANN: {password: ninechars}\n", 2, "users.ANN.password", "8"),
         ("users:\n  ANN: {changed: 2026-13-01}\n", 2, "users.ANN.changed", "must be a date such as 2026-01-31"),
         ("users:\n  ann:\n", 2, "users.ann", "must be 1 to 10 of A-Z 0-9"),
+        ("passwords: {revok: 5}\n", 1, "passwords.revok", "did you mean revoke?"),
         ("passwords: {revoke: 255}\n", 1, "passwords.revoke", "from 0 to 254"),
         ("users:\n  ANN:\ngroups:\n  ANN: []\n", 4, "groups.ANN", "is the name of a user"),
         ("users:\n  ANN:\ngroups:\n  PAY: [AN]\n", 4, "groups.PAY", "is not a user; did you mean ANN?"),
