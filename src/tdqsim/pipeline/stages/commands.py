@@ -127,6 +127,7 @@ def run_reconcile(
         DatasetError: an earlier stage was not run, a file is not an event table, or nothing is expected.
         NotAllowed: a mask or tolerance names no field.
     """
+    # Long, because its parts share the buckets, the paths and the queues; the docstring has a third of its lines.
     with holding(run, say):
         buckets, paths = load_buckets(run), _expected_files(expected)
         pieces = parquet_pieces(paths)
