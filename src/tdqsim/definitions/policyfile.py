@@ -193,7 +193,6 @@ def _problem(file: str, root: MapNode, loc: tuple[int | str, ...], kind: str, te
         + (did_you_mean(str(place[-1]), known) or f"; allowed are {', '.join(known)}"),
         "tuple_type": "must be a list",
         "dict_type": "must be a mapping",
-        "mapping_type": "must be a mapping",
         "model_type": "must be a mapping",
     }.get(kind, text)
     return Problem(file, line, "", ".".join(str(step) for step in place), shown, message)
