@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.ibmi import System
+from tdqsim.server.activity import Activity
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 
@@ -117,3 +118,14 @@ def test_a_client_asks_for_depths_and_metrics_tell_of_data_queues(host):
         metrics = api.get("/metrics").text.splitlines()
     assert 'tdq_data_queue_entries{library="QGPL",queue="ORDERS",system="PAYSYS"} 3.0' in metrics
     assert 'tdq_jobs{system="PAYSYS"} 0.0' in metrics
+
+
+def test_activity_counts_each_interval_of_five_seconds():
+    activity = Activity()
+    for second, failed in ((1, 0), (2, 1), (6, 0), (21, 1)):
+        if second * SECOND >= activity.next_ns:
+            activity.at(second * SECOND)
+        activity.commands += 1
+        activity.failed += failed
+    assert activity.per_interval(24 * SECOND)[-5:] == [(2, 1), (1, 0), (0, 0), (0, 0), (1, 1)]
+    assert activity.per_interval(31 * SECOND)[-2:] == [(0, 0), (0, 0)]

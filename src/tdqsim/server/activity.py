@@ -46,22 +46,22 @@ class Activity:
         commands: the number of commands that have ended.
         failed: the number of those that ended with a condition.
         changes: the last changes of resources, the newest last.
+        next_ns: the time at which the next interval begins.
     """
 
-    __slots__ = ("_next", "_samples", "changes", "commands", "failed")
+    __slots__ = ("_samples", "changes", "commands", "failed", "next_ns")
 
     def __init__(self) -> None:
         self.commands = self.failed = 0
         self.changes: deque[ResourceChange] = deque(maxlen=_CHANGES)
-        self._next = 0
+        self.next_ns = 0
         self._samples: deque[tuple[int, int, int]] = deque(maxlen=INTERVALS)
 
     def at(self, time_ns: int) -> None:
-        """Store the counts if this is the first event of an interval; call before the event is counted."""
-        if time_ns >= self._next:
-            start = time_ns - time_ns % _LENGTH
-            self._samples.append((start, self.commands, self.failed))
-            self._next = start + _LENGTH
+        """Store the counts before the first event of an interval, one at or after ``next_ns``."""
+        start = time_ns - time_ns % _LENGTH
+        self._samples.append((start, self.commands, self.failed))
+        self.next_ns = start + _LENGTH
 
     def per_interval(self, now_ns: int) -> list[tuple[int, int]]:
         """The numbers of commands and of failures in each of the last intervals up to now, the present one last.

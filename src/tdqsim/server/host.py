@@ -75,6 +75,7 @@ class _Recorder:
         self._depths = host.depths.setdefault(region.applid, DepthHistory(region))
         self._commands = LastCommands(region.options.codepage)
         self._flows = host.flows.setdefault(region.applid, FlowCounts())
+        self._counts = self._flows.commands
         self._activity = host.activity.setdefault(region.applid, Activity())
 
     def last_commands(self, task: int, most: int) -> list[str]:
@@ -86,7 +87,11 @@ class _Recorder:
         condition = getattr(outcome, "name", "NORMAL") if isinstance(outcome, Exception) else "NORMAL"
         queue = arguments.get("queue")
         named = queue.rstrip(" ") if isinstance(queue, str) and command != "START" else resource_of(command, arguments)
-        self._flows.command(task.transid, command, named, condition)
+        key = (task.transid, command, named, condition)
+        if key in self._counts:
+            self._counts[key] += 1
+        else:
+            self._flows.command(*key)
         self._commands.add(task.number, command, arguments, outcome)
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
         self._activity.commands += 1
@@ -168,7 +173,8 @@ class _Recorder:
     def _publish(self, event: str, **facts: Any) -> None:
         engine = self._host.engine
         now = engine.dispatcher.clock.time_ns()
-        self._activity.at(now)
+        if now >= self._activity.next_ns:
+            self._activity.at(now)
         published = {"event": event, "region": self._applid, "position": self._position, "time_ns": now, **facts}
         self._position += 1
         self._recent.append(published)
