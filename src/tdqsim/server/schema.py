@@ -6,12 +6,12 @@ from typing import Any
 
 from tdqsim.definitions.schema import described_schema
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
-from tdqsim.server.servefile import Faces, ServedPlace, ServeFile, TlsFiles
+from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
 from tdqsim.server.systemfile import SystemFile
 
 __all__ = ["serve_json_schema", "system_json_schema"]
 
-_MODELS = (Faces, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
+_MODELS = (AlertHook, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
 """A boolean; some editors read yes as text."""
 
