@@ -108,7 +108,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         EXEC CICS INQUIRE URIMAP('U') HOST(X) END-EXEC
         EXEC CICS READQ TD QUEUE(X) INTOO(X) END-EXEC
         EXEC SQL COMMIT END-EXEC
-        EXEC CICS SIGNOFF RESP(X) END-EXEC
+        EXEC CICS SPOOLCLOSE RESP(X) END-EXEC
         GOBACK.
         """,
     )
@@ -118,7 +118,7 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
         (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
         (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is not an option", "READQ"),
         (10, 'EXEC SQL COMMIT: only a test answers it: SqlStub(SqlAnswer(...), kind="COMMIT"), or a function', "SQL"),
-        (11, "EXEC CICS SIGNOFF RESP(X): SIGNOFF is not a command", "SIGNOFF"),
+        (11, "EXEC CICS SPOOLCLOSE RESP(X): SPOOLCLOSE is not a command", "SPOOLCLOSE"),
     ):
         assert f"ASKS.cbl:{line}: {command}" in told
         assert f'programs.verbs["{function}"]' in told
