@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +18,9 @@ from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
 from tdqsim import Region, Sysplex, define_connection, define_tdqueue
+from tdqsim.cics import Task
 from tdqsim.cics.kernel.region_log import RegionLog
+from tdqsim.cics.queues import td
 from tdqsim.server.audit import audit, command_text
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
@@ -153,3 +155,53 @@ def test_the_level_holds_for_the_server_and_its_regions(level: Any, shown: int) 
     structlog.get_logger("tdqsim.server").warning("users_file_refused")
     RegionLog("PAYREGN").warning("open_failed")
     assert len(stream.getvalue().splitlines()) == shown
+
+
+def _abends(task: Task) -> None:
+    task.abend("OWN1")
+
+
+def _condition(task: Task) -> None:
+    task.writeq_td("NONE", b"x")
+
+
+def _program_check(_task: Task) -> None:
+    json.loads("no JSON")
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(("program", "code"), [(_abends, "OWN1"), (_condition, "AEYH"), (_program_check, "ASRA")])
+def test_an_abend_is_one_line_of_the_log(form: Any, program: Callable[[Task], None], code: str) -> None:
+    stream = io.StringIO()
+    configure_log(form, "info", stream)
+    with Region([], applid="PAYREGN") as region:
+        region.transaction("TEST")(program)
+        region.start("TEST")
+        region.run()
+    (line,) = stream.getvalue().splitlines()
+    assert "abend" in line
+    assert code in line
+    assert "Traceback" not in line
+
+
+@pytest.mark.usefixtures("restored")
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_a_fault_of_the_product_is_logged_with_its_traceback(form: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The traceback has no values of variables, which may be records."""
+    stream = io.StringIO()
+    with Region([define_tdqueue(name="PAYQ", type="INTRA")], applid="PAYREGN") as region:
+        configure_log(form, "info", stream)
+
+        @region.transaction("TEST")
+        def write(task: Task) -> None:
+            secret = b"TOPSECRET"
+            monkeypatch.setattr(td, "_record", None)  # a function of the command, which is called for a bytearray
+            task.writeq_td("PAYQ", bytearray(secret))
+
+        region.start("TEST")
+        region.run()
+    text = stream.getvalue()
+    assert "Traceback (most recent call last)" in text
+    assert "TypeError" in text
+    assert "TOPSECRET" not in text

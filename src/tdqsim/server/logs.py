@@ -55,7 +55,9 @@ def configure_log(form: LogFormat, level: LogLevel, stream: TextIO) -> None:
 
 def _renderers(form: LogFormat, *, colors: bool) -> list[Processor]:
     if form == "text":
-        return [structlog.dev.ConsoleRenderer(colors=colors)]
+        # A traceback shows no values of variables: they may be records or passwords.
+        plain = structlog.dev.plain_traceback
+        return [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
 
 

@@ -57,7 +57,8 @@ class RegionLog:
 
             def render(logger: Logger, name: str, event: Any) -> tuple[tuple[str], dict[str, Any]]:
                 """The event as text; its values are also in the record, for a log of another format."""
-                return (as_text(logger, name, dict(event)),), {"extra": {"tdqsim_event": event}}
+                error = event.pop("exc_info", None)
+                return (as_text(logger, name, dict(event)),), {"extra": {"tdqsim_event": event}, "exc_info": error}
 
             self._structured = structlog.wrap_logger(
                 log,

@@ -32,6 +32,7 @@ from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
+from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
 from tdqsim.facts import Cvda, Resp
 
@@ -386,8 +387,9 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
     region = task._region
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     region.log.warning(
-        "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause), exc_info=abend
-    )
+        "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause),
+        exc_info=product_fault(abend.cause),
+    )  # fmt: skip
     termid = task._facility.name if task._facility is not None else ""
     task.end(normal=False)
     region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)

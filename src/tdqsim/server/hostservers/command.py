@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.engine import CallCancelled, EngineStopped
+from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import ConversionError, SystemClosed
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
-from tdqsim.server.audit import audit
+from tdqsim.server.audit import audit, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
@@ -240,7 +241,8 @@ def _ended(job: Job, message_id: str, error: Exception | SystemExit) -> list[Mes
     """The messages for a command or program that ended with a Python exception: its text, then an escape message."""
     reason = Message("", "diagnostic", 0, f"{type(error).__name__}: {error}"[:_LONGEST_REASON], b"")
     if message_id == "CPF9999":
-        _LOG.warning("%s: a program ended", job.qualified_name, exc_info=error)
+        why = one_line(f"{type(error).__name__}: {error}")
+        _LOG.warning("%s: a program ended: %s", job.qualified_name, why, exc_info=product_fault(error))
         return [reason, message(message_id, "", "", page=job.page)]
     return [reason, message(message_id, page=job.page)]
 

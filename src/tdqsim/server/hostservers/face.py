@@ -21,7 +21,9 @@ from threading import Lock
 from typing import TypeVar, TypeVarTuple
 
 from tdqsim.core.engine import Engine
+from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
+from tdqsim.server.audit import one_line
 from tdqsim.server.connections import Connections
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.command import CommandServer
@@ -284,7 +286,8 @@ class _Connection(asyncio.Protocol):
         return bool(look.poll(0))
 
     def _failed(self, error: BaseException | None) -> None:
-        _LOG.error("%s: a request failed", self._conversation.job_name, exc_info=error)
+        why, unexpected = one_line(repr(error)), None if isinstance(error, TdqError) else error
+        _LOG.error("%s: a request failed: %s", self._conversation.job_name, why, exc_info=unexpected)
         self._work = None
         self.drop()
 
