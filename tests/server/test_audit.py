@@ -118,13 +118,18 @@ def test_a_request_that_was_shipped_to_a_region_is_logged_there(host: Host) -> N
 @pytest.fixture
 def restored() -> Iterator[None]:
     """Give back the configuration of logging."""
-    root, tdqsim = logging.getLogger(), logging.getLogger("tdqsim")
-    before = root.handlers[:], root.level, tdqsim.level
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    levels = {
+        name: logger.level for name, logger in root.manager.loggerDict.items() if isinstance(logger, logging.Logger)
+    }
     yield
     structlog.reset_defaults()
-    root.handlers[:] = before[0]
-    root.setLevel(before[1])
-    tdqsim.setLevel(before[2])
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    for name, logger in root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger):
+            logger.setLevel(levels.get(name, logging.NOTSET))
 
 
 @pytest.mark.usefixtures("restored")
