@@ -485,20 +485,30 @@ class Region(RegionCommands):
 
     @explains_wrong_types
     def explain(
-        self, name: str, *, task: Task | None = None, size: int = 1, record: bytes | None = None
+        self,
+        name: str,
+        *,
+        task: Task | None = None,
+        size: int = 1,
+        record: bytes | None = None,
+        kind: Literal["TDQUEUE", "TASK", "TRANSACTION", "PROGRAM", "TSQUEUE"] = "TDQUEUE",
     ) -> Explanation:
         """Explain a queue's state and how each request would end now: ``print(region.explain("PAYQ"))``.
 
+        A task that waits for another region is followed there, and a remote resource is explained by its owner:
+        ``print(region.explain("12", kind="TASK"))``.
+
         Args:
-            name: the queue, or an alias.
+            name: the queue, or an alias; the name of another resource, or the number of a task.
             task: the task whose requests to predict; a new task of the default user when not given.
             size: the length in bytes of the record of the predicted WRITEQ.
             record: also report what happened to records that contain these bytes; a history must be attached.
+            kind: what ``name`` is the name of.
         """
         from tdqsim.cics.look.explain import explain  # noqa: PLC0415  (only who asks needs it)
 
         self._check("explain")
-        return explain(self._core, name, task=task, size=size, record=record)
+        return explain(self._core, name, task=task, size=size, record=record, kind=kind)
 
     # -- the commands, each a task of its own ----------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pytest
 
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.messages import MessageFrame, encode
-from tdqsim.definitions import define_connection, define_tdqueue
+from tdqsim.definitions import define_connection, define_program, define_tdqueue, define_transaction, define_tsmodel
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda
 from tdqsim.ibmi import EscapeMessage, System
@@ -79,6 +79,30 @@ def test_explain_follows_a_request_to_the_region_of_another_process(regions):
     closed = near.do(lambda: near.region.explain("FARN"))
     assert "cannot be asked there: connection NEAR of region FARAPPL is not in service" in str(closed)
     assert closed.commands["READQ TD"].outcome == "SYSIDERR"
+
+
+def test_explain_follows_a_task_to_the_region_of_another_process(regions):
+    """Its mirror and what that waits for; programs, transactions and TS queues; and it changes nothing there."""
+    near, far = regions
+    far.do(lambda: [far.region.start(lambda task: [task.writeq_td("FARQ", b"held"), task.delay(hours=9)])])
+    far.do(lambda: far.region.programs.register("SERVER", lambda task: task.writeq_td("FARQ", b"more")))
+    near.do(lambda: [near.region.start(lambda task: task.link("SERVER", sysid="FAR"), transid="PAYP")])
+    eventually(lambda: far.do(lambda: far.region.tdqueues["FARQ"].write_end.waiting.waiters))
+    (number,) = near.do(lambda: list(near.region.tasks))
+    numbers = far.do(lambda: list(far.region.tasks))
+    text = near.do(lambda: str(near.region.explain(str(number), kind="TASK")))
+    assert f"Task {number} PAYP of user CICSUSER waits for region FARAPPL over connection FAR: LINK SERVER." in text
+    assert f"In region FARAPPL: Task {numbers[1]} CSMI of user CICSUSER waits for TOQ of FARQ, held by task " in text
+    near.do(lambda: near.region.install([define_program(name="RPGM", remotesystem="FAR", remotename="SERVER")]))
+    remote = near.do(lambda: near.region.explain("RPGM", kind="PROGRAM").statements)
+    assert remote == ("Program RPGM is SERVER of system FAR.", "In region FARAPPL: Program SERVER can run.")
+    near.do(lambda: near.region.install([define_transaction(name="NOTD", remotesystem="FAR")]))
+    remote = near.do(lambda: near.region.explain("NOTD", kind="TRANSACTION").statements)
+    assert remote[1:] == ("In region FARAPPL: Transaction NOTD is not defined.",)
+    near.do(lambda: near.region.install([define_tsmodel(name="FARM", prefix="FAR", remotesystem="FAR")]))
+    remote = near.do(lambda: near.region.explain("FART", kind="TSQUEUE").statements)
+    assert remote[1:] == ("In region FARAPPL: TS queue FART does not exist.",)
+    assert far.do(lambda: list(far.region.tasks)) == numbers
 
 
 def test_function_shipping(regions):

@@ -1,5 +1,8 @@
 """Explain the state of a queue in sentences: its locks and waiters, its trigger, and the outcome of each request.
 
+Tasks, transactions, programs and temporary storage queues are explained by
+:mod:`~tdqsim.cics.look.explain_others`.
+
 The outcomes come from the rules of the commands themselves, through :mod:`~tdqsim.cics.look.explain_requests`. The
 sentences about the trigger come from the table of the ATI cycle in :mod:`~tdqsim.cics.queues.ati` and from the data of
 the latch.
@@ -9,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.look.explain_others import RESOURCES, asked_there, moment, of_task, of_task_number
 from tdqsim.cics.look.explain_requests import (
     OPERATOR,
     TD,
@@ -27,7 +30,7 @@ from tdqsim.cics.look.explain_requests import (
 )
 from tdqsim.cics.look.state import QueueState, queue_state
 from tdqsim.cics.model.queue import Began, ExtraTdQueue, IndirectTdQueue, IntraTdQueue, RemoteTdQueue, TdQueue
-from tdqsim.cics.model.region import RegionLink, is_near
+from tdqsim.cics.model.region import is_near
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.checks import final_target
@@ -40,21 +43,20 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "WAIT", "Explanation", "Prediction", "explain", "explain_for_another"]
 
 _NORMAL: Final = Resp.NORMAL.name
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHOWN_EVENTS: Final = 5
 _ENDS: Final = {OVER: "its end ends the cycle", AGAIN: "it is started again until somebody reads the queue to QZERO"}
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The explanation of the state of a queue.
+    """The explanation of the state of a queue, or of a task, transaction, program or temporary storage queue.
 
     Attributes:
         queue: the given name.
         target: the final target of the name after aliases; empty if there is none.
         statements: sentences about its state and its trigger.
         commands: the prediction for each command, by its name: READQ TD, WRITEQ TD, DELETEQ TD, then the commands of an
-            operator (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE).
+            operator (INQUIRE TDQUEUE, SET TDQUEUE ENABLED ..., DISCARD TDQUEUE). Empty if it is not a TD queue.
         starts: whether the next WRITEQ of one record, if it succeeds and is committed, begins an ATI cycle.
         history: its last operations as recorded by a history, oldest first; empty if none is attached.
     """
@@ -68,7 +70,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """The explanation as text."""
-        lines = [*self.statements, *(str(self.commands[name]) for name in TD)]
+        lines = [*self.statements, *(str(self.commands[name]) for name in TD if name in self.commands)]
         operator = [each for name, each in self.commands.items() if name in OPERATOR]
         well = [each.command for each in operator if each.outcome == _NORMAL and not each.reason]
         lines += [f"{', '.join(well)} would succeed."] if well else []
@@ -86,18 +88,21 @@ def explain(
     size: int = 1,
     record: bytes | None = None,
     pause: Callable[[], object] | None = None,
+    kind: str = "TDQUEUE",
 ) -> Explanation:
-    """Explain the state of a queue.
+    """Explain the state of a queue, or of a task, transaction, program or temporary storage queue.
 
     Args:
         region: the region of the queue.
-        name: the queue's name, or an alias.
+        name: the queue's name, or an alias; the name of another resource, or the number of a task.
         task: the task whose requests to predict; a new task of the default user if not given.
         size: the length, in bytes, of the record of the predicted WRITEQ.
         record: show the history of the records that contain these bytes, instead of the last operations.
         pause: called while the next record of a data set is searched for, so that other tasks can run.
+        kind: TDQUEUE, TASK, TRANSACTION, PROGRAM or TSQUEUE.
 
     Raises:
+        ValueError: there is no such kind.
         UsageError: ``record`` is given, but no history is attached.
     """
     if not isinstance(name, str):
@@ -106,6 +111,8 @@ def explain(
         raise UsageError(f"region {region.applid}: nothing records what happens to records; attach a History first")
     name = name.rstrip(" ")
     probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
+    if kind != "TDQUEUE":
+        return Explanation(name, "", _other(region, kind, name, probe), {}, starts=False)
     commands = foresee(region, name, probe, size, pause)
     try:
         target = final_target(region, name)
@@ -117,16 +124,33 @@ def explain(
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
 
-def explain_for_another(task: TaskBase, name: str, size: int) -> bytes:
-    """Explain a queue for a region of another process, as a message.
+def _other(region: RegionData, kind: str, name: str, probe: TaskBase) -> tuple[str, ...]:
+    if kind == "TASK":
+        return tuple(of_task_number(region, name))
+    if kind not in RESOURCES:
+        raise ValueError(f"kind {kind!r:.40}: allowed are TDQUEUE, TASK, {', '.join(RESOURCES)}")
+    return tuple(RESOURCES[kind](probe, name))
+
+
+def explain_for_another(task: TaskBase, name: str, size: int, kind: str) -> bytes:
+    """Explain a resource for another region, or the task that serves that region, as a message.
 
     Args:
-        task: the mirror task that would carry out the requests of that region.
-        name: the queue.
+        task: the mirror task that would carry out the requests of that region; for TASK the one that serves it.
+        name: the resource.
         size: the length, in bytes, of the record of the predicted WRITEQ.
+        kind: as for :func:`explain`.
+
+    Raises:
+        Condition: ISCINVREQ: there is no such kind.
     """
     region = task._region
-    found = explain(region, name, task=task, size=size)
+    if kind == "TASK":
+        return FarExplanation(region.applid, tuple(of_task(region, task)), {}).to_bytes()
+    try:
+        found = explain(region, name, task=task, size=size, kind=kind)
+    except ValueError as error:
+        raise Condition(Resp.ISCINVREQ, detail=str(error)) from error
     return FarExplanation(region.applid, found.statements, found.commands).to_bytes()
 
 
@@ -171,7 +195,7 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
         yield f"There is no connection to system {queue.remotesystem}."
         return
     if not is_near(link):
-        yield from _told_there(link, queue, probe)
+        yield from asked_there(link, probe, queue.remotename, "TDQUEUE")
         return
     try:
         there = link.foresee(probe)._region
@@ -180,17 +204,6 @@ def _remote(region: RegionData, queue: RemoteTdQueue, probe: TaskBase) -> Iterat
         yield f"It cannot be asked there: {condition.detail}."
         return
     for each in _statements(there, queue.remotename, target, probe):
-        yield f"In region {there.applid}: {each}"
-
-
-def _told_there(link: RegionLink, queue: RemoteTdQueue, probe: TaskBase) -> Iterator[str]:
-    """The sentences of a region of another process."""
-    try:
-        there = FarExplanation.from_bytes(link.explain(probe, queue.remotename, 1))
-    except Condition as condition:
-        yield f"It cannot be asked there: {condition.detail}."
-        return
-    for each in there.statements:
         yield f"In region {there.applid}: {each}"
 
 
@@ -254,11 +267,7 @@ def _waiters(now: QueueState) -> Iterator[str]:
 
 
 def _until(deadline_ns: int | None) -> str:
-    return "" if deadline_ns is None else f", until {_moment(deadline_ns)}"
-
-
-def _moment(time_ns: int) -> str:
-    return f"{_EPOCH + timedelta(microseconds=time_ns // 1000):%Y-%m-%d %H:%M:%S.%f} UTC"
+    return "" if deadline_ns is None else f", until {moment(deadline_ns)}"
 
 
 # -- triggers ---------------------------------------------------------------------------------------------------------
@@ -346,7 +355,7 @@ def _set_by(began: Began) -> str:
     number, transid, termid, uow, time_ns, items = began
     task = f"task {number} {transid}{f' at terminal {termid}' if termid else ''}"
     what = f"the commit of unit of work {uow} of {task}" if uow else f"a WRITEQ TD of {task}"
-    return f"The latch was set at {_moment(time_ns)} by {what}, when the queue held {_records(items)}."
+    return f"The latch was set at {moment(time_ns)} by {what}, when the queue held {_records(items)}."
 
 
 def _serves(task: TaskData, queue: IntraTdQueue) -> bool:

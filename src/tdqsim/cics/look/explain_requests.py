@@ -128,12 +128,12 @@ class _Predicted(Exception):
 
 
 class FarExplanation(NamedTuple):
-    """What a region of another process says of a queue.
+    """What another region says of a queue, another resource, or a task that serves this region.
 
     Attributes:
         applid: the region.
-        statements: sentences about the queue's state.
-        commands: the prediction for each command.
+        statements: sentences about its state.
+        commands: the prediction for each command; empty if it is not a TD queue.
     """
 
     applid: str
@@ -142,11 +142,11 @@ class FarExplanation(NamedTuple):
 
     def to_bytes(self) -> bytes:
         """Its form in a message."""
-        commands = {name: list(astuple(self.commands[name])) for name in TD}
+        commands = {name: list(astuple(self.commands[name])) for name in TD if name in self.commands}
         return json.dumps([self.applid, list(self.statements), commands]).encode()
 
     @classmethod
-    def from_bytes(cls, form: bytes) -> FarExplanation:
+    def from_bytes(cls, form: bytes, kind: str = "TDQUEUE") -> FarExplanation:
         """The explanation in a message.
 
         Raises:
@@ -154,7 +154,7 @@ class FarExplanation(NamedTuple):
         """
         try:
             applid, statements, commands = json.loads(form)
-            predictions = {name: Prediction(*commands[name]) for name in TD}
+            predictions = {name: Prediction(*commands[name]) for name in (TD if kind == "TDQUEUE" else ())}
             return cls(str(applid), [str(each) for each in statements], predictions)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise Condition(Resp.ISCINVREQ, detail=f"an explanation that cannot be read: {error}") from error

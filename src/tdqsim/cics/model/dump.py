@@ -15,6 +15,12 @@ _WORD: Final = re.compile(r"[A-Z0-9](?:[A-Z0-9_-]*[A-Z0-9])?")
 _END: Final = re.compile(r"\bEND-EXEC\b")
 _QUEUE: Final = re.compile(r"\b(?:READQ|WRITEQ|DELETEQ) TD (?:QUEUE\('([^']{1,4})'\)|([^\s:(']{1,4})(?=[:\s]|$))")
 """The queue in the text of a command: a name, or a literal of EXEC CICS."""
+_OTHER: Final = re.compile(
+    r"\b(LINK|START|(?:READQ|WRITEQ|DELETEQ) TS) "
+    r"(?:(?:PROGRAM|TRANSID|QUEUE|QNAME)\('([^']{1,16})'\)|([^\s:(']{1,16})(?=[:\s]|$))"
+)
+"""The program, transaction or temporary storage queue in the text of a command."""
+_KINDS: Final = {"LINK": "PROGRAM", "START": "TRANSACTION"}
 _TEXTS: Final = ("code", "program", "transid", "userid", "reason", "file")
 _NUMBERS: Final = ("task", "time_ns", "line")
 
@@ -144,6 +150,12 @@ class Dump:
         named = [last[1] or last[2]] if last is not None else []
         held = [queue for queue, _end in self.locks] + [work.queue for work in self.works]
         return tuple(dict.fromkeys(name.rstrip(" ") for name in named + held))
+
+    @property
+    def resource(self) -> tuple[str, str] | None:
+        """PROGRAM, TRANSACTION or TSQUEUE, and the name of it that LINK, START or a TS command named last, or None."""
+        last = _OTHER.search(self.commands[-1]) if self.commands else None
+        return None if last is None else (_KINDS.get(last[1], "TSQUEUE"), (last[2] or last[3]).rstrip(" "))
 
     def as_dict(self) -> dict[str, Any]:
         """The dump as values that JSON can represent, with ``statement``; records are hexadecimal."""

@@ -179,13 +179,17 @@ class RegionLink(Protocol):
     def is_near(self) -> bool:
         """Whether the other region is in this process."""
 
-    def explain(self, task: TaskData, queue: str, size: int) -> bytes:
-        """The explanation of a queue by a region of another process.
+    def awaited_by(self, task: TaskData) -> str:
+        """The request of a task whose answer from the other region it waits for; empty if it waits for none."""
+
+    def explain(self, task: TaskData, name: str, size: int, *, kind: str = "TDQUEUE") -> bytes:
+        """The explanation of a resource, or of the task that serves a task of this region, by the other region.
 
         Args:
             task: who asks; the other region takes into account what its unit of work has done there.
-            queue: the queue's name in the other region.
+            name: the resource's name in the other region; for TASK the number of ``task``.
             size: the length, in bytes, of the record of the predicted WRITEQ.
+            kind: TDQUEUE, TSQUEUE, PROGRAM, TRANSACTION or TASK.
 
         Returns:
             A :class:`~tdqsim.cics.look.explain_requests.FarExplanation` as bytes.

@@ -26,14 +26,16 @@ class Branch:
         held: whether the other region has work that must be committed or backed out.
         under_way: whether the last request has reached the other region.
         waiter: the strand that waits for the reply to a request, or None.
+        asked: the last request: its command and the name of the resource.
     """
 
-    __slots__ = ("_key", "_lost", "_uow", "began", "held", "name", "system", "under_way", "waiter")
+    __slots__ = ("_key", "_lost", "_uow", "asked", "began", "held", "name", "system", "under_way", "waiter")
 
     def __init__(self, system: LinkEnd, uow: UnitOfWork) -> None:
         self.name = system.name
         self.system = system
         self.waiter: Strand | None = None
+        self.asked = ("", "")
         self._uow = uow
         self._key = system.name_of(uow)
         self._lost = False
@@ -69,7 +71,7 @@ class Branch:
         self.under_way = False
         if self._lost:
             raise LinkDown(f"{system!r}: it was lost during this unit of work")
-        self.waiter = task._region.dispatcher.current
+        self.waiter, self.asked = task._region.dispatcher.current, (request["command"], request["queue"])
         try:
             answer = system.ask("REQUEST", {"key": self._key, **request}, data, task=task, went=self._went)
         except LinkDown:

@@ -20,7 +20,7 @@ from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.security import link_user
-from tdqsim.cics.kernel.task import abnormal_end
+from tdqsim.cics.kernel.task import TaskBase, abnormal_end
 from tdqsim.cics.model.unit import UOW_ID_LENGTH
 from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.commands import carry_out
@@ -73,12 +73,14 @@ class MirrorTask(Task):
 
     Attributes:
         hops: how many regions the request has passed through.
+        is_serving: whether it carries out a request now; else it waits for the next one or for the syncpoint.
     """
 
-    __slots__ = ("hops",)
+    __slots__ = ("hops", "is_serving")
 
     _is_mirror: ClassVar[bool] = True
     hops: int
+    is_serving: bool
 
 
 class Mirror:
@@ -240,7 +242,7 @@ class Mirrors:
         if fields["command"] == "ROUTE":
             return self._route(fields, message.data)
         if fields["command"] == "EXPLAIN":
-            return self._explain(fields, message.data)
+            return self.explain(fields, message.data)
         error: Exception | None = None
         record = b""
         try:
@@ -312,18 +314,37 @@ class Mirrors:
             error = Condition(Resp.ISCINVREQ, detail=f"region {self.region.applid}: {failed}")
         return MirrorOutcome({"held": False, **failure_fields(error)}, back)
 
-    def _explain(self, fields: Fields, data: bytes) -> MirrorOutcome:
-        """Explain a queue to the other region; nothing is changed, and no mirror is attached."""
+    def explain(self, fields: Fields, data: bytes) -> MirrorOutcome:
+        """Explain a resource, or a task that serves the other region, to that region; nothing is changed.
+
+        No mirror is attached.
+
+        Args:
+            fields: of the request; the name of the resource, or for TASK the number of the task there.
+            data: the kind of the resource, the length of the record of the predicted WRITEQ, and the name of the unit
+                of work there; with a space between them.
+        """
         from tdqsim.cics.look.explain import explain_for_another  # noqa: PLC0415  (only who asks needs it)
 
         try:
             self._check_request(fields)
-            size, _, uow = data.decode("ascii", "replace").partition(" ")
-            task = self.probe(uow, fields["userid"], fields["hops"])
-            back = explain_for_another(task, fields["queue"], int(size) if size.removeprefix("-").isdecimal() else 1)
+            kind, size, uow = [*data.decode("ascii", "replace").split(" ", 2), "", ""][:3]
+            length = int(size) if size.removeprefix("-").isdecimal() else 1
+            routed = self._routed(fields["queue"]) if kind == "TASK" and uow not in self.mirrors else None
+            task = routed or self.probe(uow, fields["userid"], fields["hops"])
+            back = explain_for_another(task, fields["queue"], length, kind)
         except Condition as condition:
             return MirrorOutcome({"held": False, **failure_fields(self.answer(condition))})
         return MirrorOutcome({"held": False, **failure_fields(None)}, back)
+
+    def _routed(self, session: str) -> TaskBase | None:
+        """The task that runs a routed transaction of the other region, by the number of its relay task there."""
+        for task in self.region.tasks.values():
+            surrogate = task._facility.surrogate if task._facility is not None else None
+            if surrogate is not None and (surrogate.system, surrogate.session) == (self.name, session):
+                assert isinstance(task, TaskBase), task
+                return task
+        return None
 
     def _mirror(self, fields: Fields, order: LinkOrder | None) -> Mirror:
         """The mirror for a request: the existing one, or a new one.
@@ -334,7 +355,7 @@ class Mirrors:
         self._check_request(fields)
         mirror = self._mirror_for(fields, order)
         task, current = mirror.task, self.region.dispatcher.current
-        task.hops = fields["hops"]
+        task.hops, task.is_serving = fields["hops"], True
         task._dtimout_ns = None if fields["dtimout_ns"] < 0 else fields["dtimout_ns"]
         task._strand = current if current.local is not None or self.waits_turn else None
         return mirror
@@ -419,6 +440,7 @@ class Mirrors:
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:
         """End a mirror with its reply when it has changed no recoverable resource."""
         task = mirror.task
+        task.is_serving = False
         if task._has_uow or (mirror.stays and not task._ended):
             uow = task._uow
             if mirror.stays or uow.locks or uow.physical or uow.participants or uow.kept:

@@ -415,14 +415,26 @@ class LinkEnd:
             key = self.name_of(task._uow)
         return self.link.foreseen(self, key, task.userid, hops)
 
-    def explain(self, task: TaskData, queue: str, size: int) -> bytes:
+    def awaited_by(self, task: TaskData) -> str:
         """See :class:`~tdqsim.cics.model.region.RegionLink`."""
-        request = self._request(task, "EXPLAIN", queue)
-        uow = self.name_of(task._uow) if task._has_uow else ""
+        branch = self.branches.get(task._unit.id) if task._unit is not None else None
+        if branch is not None and branch.waiter is not None:
+            return " ".join(branch.asked)
+        return "SYNCPOINT" if task._suspended == (_IRLINK, self.name) else ""
+
+    def explain(self, task: TaskData, name: str, size: int, *, kind: str = "TDQUEUE") -> bytes:
+        """See :class:`~tdqsim.cics.model.region.RegionLink`."""
+        request = self._request(task, "EXPLAIN", name)
+        uow = self.name_of(task._unit) if task._unit is not None else ""
         self._explained += 1  # the key must be another one than that of any request that is under way
         key = f"{self.region.applid}.explain {self._explained}"
+        fields, data = {"key": key, **request}, f"{kind} {size} {uow}".encode()
         try:
-            answer = self.ask("REQUEST", {"key": key, **request}, f"{size} {uow}".encode())
+            if self.is_near:
+                outcome = self.far.served.explain(fields, data)
+                answer = MessageFrame("REPLY", outcome.fields, outcome.data)
+            else:
+                answer = self.ask("REQUEST", fields, data)
         except LinkDown as error:
             raise Condition(Resp.SYSIDERR, detail=str(error), rule="REC-SYSIDERR-LINK") from error
         raise_failure(answer)
