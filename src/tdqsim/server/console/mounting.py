@@ -67,6 +67,8 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
         )
         ui.add_head_html(tag, shared=True)
     core.app.config.socket_io_js_transports = ["websocket"]
+    # The bar that Quasar shows during uploads has no name for screen readers; the status line shows their result.
+    core.app.config.quasar_config["loadingBar"]["skipHijack"] = True
     ui.run_with(
         app, title="tdqsim", mount_path=PREFIX, dark=None, language="en-US", tailwind=False, favicon="▤",
         binding_refresh_interval=None, show_welcome_message=False, reconnect_timeout=5.0,
