@@ -443,7 +443,9 @@ def test_a_trigger_for_a_terminal_of_another_region_starts_its_task_there_and_th
 
 
 @pytest.mark.rule("ROUTE-ATI-QUEUED")
-@pytest.mark.parametrize("way", ["cut", "terminal out of service", "terminal has a task", "out of service there"])
+@pytest.mark.parametrize(
+    "way", ["cut", "terminal out of service", "terminal has a task", "out of service there", "out of service here"]
+)
 def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: str) -> None:
     routed.program(trig(routed), "TRIG")
     name, terminal = ("T3QU", "T003") if way == "terminal out of service" else ("TRGQ", "R001")
@@ -454,6 +456,8 @@ def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: 
         routed.type("HERE")
     elif way == "out of service there":
         routed["AORREG"].install([define_connection(name="TOR", netname="TORREG", inservice="NO")])
+    elif way == "out of service here":
+        routed["TORREG"].install([define_connection(name="AOR", netname="AORREG", inservice="NO")])
     routed["AORREG"].writeq_td(name, b"one")
     routed.two.run()
     assert routed.seen == []
@@ -464,6 +468,8 @@ def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: 
         routed["TORREG"].set_terminal("T003", inservice=True)
     elif way == "terminal has a task":
         routed.type("over")
+    elif way == "out of service here":
+        routed["TORREG"].install([define_connection(name="AOR", netname="AORREG")])
     else:
         routed["AORREG"].install([define_connection(name="TOR", netname="TORREG")])
     routed.two.run()

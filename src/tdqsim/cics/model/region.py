@@ -179,6 +179,9 @@ class RegionLink(Protocol):
     def is_near(self) -> bool:
         """Whether the other region is in this process."""
 
+    def hello(self) -> None:
+        """Send the identity of this region again: it takes requests again, after its connection was out of service."""
+
     def awaited_by(self, task: TaskData) -> str:
         """The request of a task whose answer from the other region it waits for; empty if it waits for none."""
 

@@ -72,6 +72,9 @@ class Facilities:
         for kind, name in () if installed is None else installed:
             if kind == "SYSTEM":
                 self._region.routing.link_acquired(name)
+                connection, link = self._region.connections.get(name), self._region.links.get(name)
+                if link is not None and connection is not None and connection.inservice == "YES":
+                    link.hello()
 
     def set_terminal(self, name: str, *, inservice: bool) -> None:
         """Put a terminal in or out of service; tasks that wait for it then start.

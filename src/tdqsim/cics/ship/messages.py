@@ -10,7 +10,7 @@ resynchronise after their link was lost (:data:`RESYNC_STEPS`)::
     BACKOUT    the decision                             BACKED_OUT    likewise
     ASK        what was decided?                        DECISION      COMMIT, BACKOUT, INDOUBT or COLD
     REMIND     a decision to commit, sent again         REMINDED      whether it could be carried out
-    HELLO      who is there; has no answer
+    HELLO      who is there, and again when a connection is in service again; has no answer
     ABANDON    the requester no longer waits; has no answer
 """
 

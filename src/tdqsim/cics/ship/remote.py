@@ -85,7 +85,7 @@ class LinkEnd:
         self._awaited = WaitQueue(f"an answer of connection {name}")
         self._cold: set[bytes] = set()
         self._explained = 0
-        self._leaves = False
+        self._leaves = self._has_greeted = False
 
     def __repr__(self) -> str:
         return f"<LinkEnd {self.name} of {self.region.applid}>"
@@ -152,10 +152,11 @@ class LinkEnd:
         """
         self.branches = {uow: branch for uow, branch in self.branches.items() if not branch.has_ended}
         answers = self._answers = {}
+        self._has_greeted = False
         self._channel = MessageChannel(transport, KINDS, partial(self._arrived, answers), self._link_lost)
 
     def hello(self) -> None:
-        """Send the identity of this region."""
+        """Send the identity of this region; a second one over the same transport asks for what waits for a terminal."""
         self.say("HELLO", {"applid": self.region.applid})
 
     def say(self, kind: str, fields: Fields) -> None:
@@ -284,6 +285,9 @@ class LinkEnd:
                 self._awaited.wake_all()
         elif message.kind == "HELLO":
             self.netname = message.fields["applid"]
+            if self._has_greeted:  # the other region has its connection in service again; see Facilities.refresh
+                self.region.routing.link_acquired(self.name)
+            self._has_greeted = True
         elif message.kind == "ABANDON":
             self.served.abandoned(message.fields["key"])
         elif self.at_once:
