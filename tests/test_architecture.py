@@ -31,11 +31,12 @@ BELOW = {
     "testing": MIDDLE | {"cics", "ibmi", "report", "job", "client"},
     "pipeline": MIDDLE | {"cics", "ibmi", "report", "testing", "job"},
     "cobol": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline"},
-    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client", "job"},
+    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client", "job", "tracing"},
     "probe": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "server", "job"},
     "cli": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "probe", "cobol", "server", "client", "job"},
     "client": set(),
     "job": MIDDLE | {"cics", "ibmi"},
+    "tracing": MIDDLE | {"cics", "report", "testing"},
 }
 """Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""
 
@@ -183,6 +184,16 @@ def command_line_libraries(path: Path) -> set[str]:
 
 def test_the_libraries_of_the_command_line_stay_there() -> None:
     assert breaking(command_line_libraries) == {}
+
+
+def test_only_one_module_imports_opentelemetry_and_only_a_function_imports_that_module() -> None:
+    assert [shown(path) for path in PATHS if any(each.startswith("opentelemetry") for each in imports_of(path))] == [
+        "tracing.py"
+    ]
+    beginnings = [
+        node for path in PATHS for node in tree_of(path).body if isinstance(node, ast.Import | ast.ImportFrom)
+    ]
+    assert not [ast.unparse(node) for node in beginnings if "tdqsim.tracing" in ast.unparse(node)]
 
 
 def test_every_room_is_known_here() -> None:

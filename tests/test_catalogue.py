@@ -78,6 +78,7 @@ def modules_after(statement: str) -> set[str]:
         ("import tdqsim; tdqsim.Region", ["importlib.metadata", "sortedcontainers"]),
         ("import tdqsim; tdqsim.Region", ["logging", "random", "tempfile", "threading", "tdqsim.cics.stepped_task"]),
         ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
+        ("import tdqsim.cics, tdqsim.testing, tdqsim.server.systemfile", ["opentelemetry", "tdqsim.tracing"]),
         ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
         ("import tdqsim.server.systemfile", ["cryptography", "fastapi", "argon2"]),  # a command of a system needs none
     ],

@@ -25,12 +25,14 @@ __all__ = [
     "core_of",
     "handles_of",
     "has_ended",
+    "is_implicit",
     "is_mirror",
     "keep_storage",
     "kept_storage",
     "level_of",
     "request_of",
     "set_handles",
+    "startcode_of",
     "strand_of",
     "suspended_of",
     "unit_of",
@@ -81,6 +83,11 @@ def has_ended(task: TaskData) -> bool:
     return task._ended
 
 
+def is_implicit(task: TaskData) -> bool:
+    """Whether a task is for one command outside any task, or writes a message of the region."""
+    return task._implicit
+
+
 def is_mirror(task: TaskData) -> bool:
     """Whether a task carries out the requests of another region."""
     return task._is_mirror
@@ -89,6 +96,11 @@ def is_mirror(task: TaskData) -> bool:
 def request_of(task: TaskData) -> Latch | None:
     """The request of a queue that started the task, or None."""
     return task._request
+
+
+def startcode_of(task: TaskData) -> str:
+    """Its STARTCODE, such as ``QD``; ``U`` for a task of the calling Python program."""
+    return task._startcode
 
 
 def strand_of(task: TaskData) -> Strand | None:

@@ -9,7 +9,8 @@ and ``region_end`` hold the order of the steps of a start and an end. Programs u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +72,8 @@ class RegionCore(RegionData):
         browses: the browses that commands outside a task have started and not ended, by resource type.
         survivors: the tasks that had not ended by themselves when the region was closed.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
+        link_watch: called with the connection, the kind and the network-wide unit of work of each message that is sent
+            over a link and answered; its context lasts until the answer. None for no such function.
         aside: a temporary store for queues that the store looked at does not show yet, or None.
     """
 
@@ -124,6 +127,7 @@ class RegionCore(RegionData):
         self.is_watched = False
         self._hook: Hook | None = None
         self._recorder: Recorder | None = None
+        self.link_watch: Callable[[str, str, str], AbstractContextManager[object]] | None = None
         self.aside: Store | None = None
         self.machine = machine
         self._make_parts(dfhintra)

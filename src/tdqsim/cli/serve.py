@@ -70,6 +70,9 @@ def serve(
         Literal["debug", "info", "warning", "error"] | None,
         typer.Option(help="The lowest level that is logged; default: info."),
     ] = None,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Send OpenTelemetry spans of the regions by OTLP; needs tdqsim[otel].")
+    ] = False,
     demo: Annotated[
         bool,
         typer.Option("--demo", help="Serve two example applications that never stand still, and sometimes fail."),
@@ -103,7 +106,7 @@ def serve(
         raise InputError("give --certificate and --key together")
     config = changed(
         config, address=address, port=port, debug=debug_port, users=users, tls=tls, certificate=certificate, key=key,
-        log_format=log_format, log_level=log_level,
+        log_format=log_format, log_level=log_level, trace=trace,
     )  # fmt: skip
     configure_log(config.log.format, config.log.level, sys.stderr)
     code = serve_all(

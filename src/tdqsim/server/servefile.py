@@ -167,6 +167,7 @@ class ServeFile(_Strict):
         users: the users file; default: none.
         alerts: the webhook that gets alerts; default: none.
         log: the log on standard error.
+        trace: whether the regions make OpenTelemetry spans, which are sent by OTLP.
         links: the links to regions and systems of other processes.
     """
 
@@ -177,6 +178,7 @@ class ServeFile(_Strict):
     users: Annotated[str, Field(max_length=4096)] = ""
     alerts: AlertHook | None = None
     log: Log = Log()
+    trace: Annotated[bool, BeforeValidator(_yes)] = False
     links: Annotated[tuple[ServedLinks, ...], Field(max_length=1000), AfterValidator(check_names_once)] = ()
 
 
@@ -225,6 +227,7 @@ def changed(
     debug: int | None = None,
     users: Path | None = None,
     tls: bool = False,
+    trace: bool = False,
     certificate: Path | None = None,
     key: Path | None = None,
     log_format: LogFormat | None = None,
@@ -247,6 +250,8 @@ def changed(
     log = {name: each for name, each in (("format", log_format), ("level", log_level)) if each is not None}
     if log:
         update["log"] = config.log.model_copy(update=log)
+    if trace:
+        update["trace"] = True
     if users is not None:
         update["users"] = str(users)
     if certificate is not None and key is not None:

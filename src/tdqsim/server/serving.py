@@ -17,6 +17,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,6 +27,7 @@ from fastapi import FastAPI
 
 from tdqsim.client.control import Address, announce, control_folder, withdraw
 from tdqsim.core.portable import alive
+from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
@@ -43,6 +45,7 @@ from tdqsim.server.users import Users
 from tdqsim.server.webhook import Webhook, read_secret
 
 if TYPE_CHECKING:
+    from tdqsim.cics import Region
     from tdqsim.cobol.debug_adapter import DebugServer
 
 __all__ = ["Served", "serve"]
@@ -154,10 +157,14 @@ def serve(
             certificate.context()  # report its errors before anything is created
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
         accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
+        tracing = _tracing(cleanup) if config.trace else None
         host = Host(frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out)
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
+            if tracing is not None:
+                for region in host.regions.values():
+                    host.engine.outside(partial(tracing, region)).result()
             begin(host)  # after all regions exist, because remote queues may refer to any of them
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
@@ -187,6 +194,17 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
             f"address {config.address}: beyond loopback a server needs users and TLS, and it has no "
             f"{' and no '.join(missing)}; --insecure listens all the same"
         )
+
+
+def _tracing(cleanup: contextlib.ExitStack) -> Callable[[Region], object]:
+    """The function that makes OpenTelemetry spans of a region; they are sent until the cleanup."""
+    try:
+        from tdqsim.tracing import exporting, trace  # noqa: PLC0415  (only if spans are wanted)
+
+        provider = cleanup.enter_context(exporting())
+    except ModuleNotFoundError as error:
+        raise ExtraMissing(error.name, "otel") from error
+    return partial(trace, tracer_provider=provider)
 
 
 def _webhook(hook: AlertHook | None) -> Webhook | None:

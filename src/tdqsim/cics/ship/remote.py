@@ -28,6 +28,7 @@ life, two phases and daisy chains are general CICS knowledge (unconfirmed for tr
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -54,6 +55,7 @@ __all__ = ["LinkEnd"]
 _IN_CONVERSATION: Final = 14
 _MIRROR_LOST: Final = 17
 _NOT_CONNECTED: Final = 19
+_UNWATCHED: Final[AbstractContextManager[object]] = nullcontext()
 _IRLINK: Final = "IRLINK"
 """The resource type of a wait for another region, as INQUIRE TASK shows it."""
 
@@ -202,9 +204,11 @@ class LinkEnd:
                 raise LinkDown(f"{self!r}: {kind} was not answered")
             return WAIT
 
+        watch = self.region.link_watch
         try:
-            self._send(channel, kind, fields, data, went, late)
-            reply = self._wait(attempt, task, late)
+            with _UNWATCHED if watch is None else watch(self.name, kind, fields["key"]):
+                self._send(channel, kind, fields, data, went, late)
+                reply = self._wait(attempt, task, late)
         finally:
             answers.pop(number, None)
         if not is_answer(kind, reply):

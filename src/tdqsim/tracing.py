@@ -1,0 +1,299 @@
+"""OpenTelemetry spans of a region: its tasks, commands, units of work and the messages over its links.
+
+:func:`trace` adds a hook and a recorder to a region. This module needs the extra ``tdqsim[otel]``. In the package only
+``tdq serve --trace`` imports it.
+
+============  =======================================  =================================================================
+Span of       Parent                                   Attributes, each with the prefix ``cics.``
+============  =======================================  =================================================================
+a task        the message that has requested it; else  ``applid``, ``transid``, ``task``, ``userid``, ``startcode``,
+              the current span of OpenTelemetry        ``termid``, ``abcode``
+a command     the command or the task around it        ``applid``, ``command``, ``resource``, ``sysid``, ``resp``,
+                                                       ``resp2``
+a unit of     its task; without one, its first         ``applid``, ``uow``, ``netuowid``, ``outcome``
+work          command
+a message     the command that sends it; else the      ``applid``, ``sysid``, ``message``, ``netuowid``
+              unit of work
+============  =======================================  =================================================================
+
+Times are those of the region's clock. The beginning and the end of a command are exact. A task that its region has not
+attached (a mirror task, a task of the calling Python program) begins with its first command. A unit of work begins with
+the command that makes its first recoverable request. A command that does not return, such as RETURN or ABEND, ends with
+the command or the task around it. A command on the region itself is a span without a task. A task that is attached
+while a command runs, as by START or a trigger level, has a link to the span of that command.
+
+Between regions of one process, the spans of a mirror task are in the trace of its requester. The messages have no field
+for a trace context, so across processes ``netuowid`` joins the units of work: it is the same in all regions. A
+condition is part of a program's work; only an abend sets the status of a span to an error. Records are never in a span.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
+
+from tdqsim.cics import Condition, Region, Task, UnitOfWork
+from tdqsim.cics.internals import core_of, is_implicit, startcode_of, unit_of
+from tdqsim.errors import UsageError
+from tdqsim.report.flows import resource_of
+from tdqsim.testing.hooks import add_hook, remove_hook
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span, TracerProvider
+
+    from tdqsim.cics import Recorder
+    from tdqsim.core.dispatch import Strand
+
+__all__ = ["Tracing", "exporting", "trace"]
+
+_RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
+"""The parameters that may name the resource of a command."""
+_SEEN: Final = ("task_started", "task_ended", "unit_of_work_ended")
+"""The events of a recorder that make spans."""
+_PASSED: Final = ("command", "seeded", "task_waits", "task_goes_on", "unit_of_work_ends")
+"""Other events: they go to the recorder that the region had before."""
+_OF_A_HISTORY: Final = ("trace", "last_commands", "of", "story", "show")
+"""What a recorder may have beside events; dumps and explain use it."""
+
+
+@dataclass(slots=True, eq=False)
+class _Frame:
+    """A command that has begun, or a message that is not answered yet."""
+
+    span: Span
+    began_ns: int
+    strand: Strand
+    outer: _Frame | None  # the frame around it on the strand
+    task: Task | None = None  # of a command
+    arguments: Mapping[str, object] | None = None  # of a command: the same object at its beginning and its end
+    is_request: bool = False  # whether the message requests the task that begins in it
+    open: bool = True
+
+
+@dataclass(slots=True)
+class _Open:
+    """A task or a unit of work: its span, when that began, and the outermost command of a task."""
+
+    span: Span
+    began_ns: int
+    first: _Frame | None = None
+
+
+_INNERMOST: Final[dict[Strand, _Frame]] = {}
+"""The innermost frame of each strand. Not by region: a mirror task of another region may run on the same strand."""
+
+
+def _close(frame: _Frame, time_ns: int) -> None:
+    """End a frame, and the frames inside it that did not return."""
+    inner: _Frame | None = _INNERMOST.pop(frame.strand, None) if frame.open else None
+    while inner is not None and frame.open:
+        inner.open = False
+        inner.span.end(time_ns)
+        inner = inner.outer
+    if inner is not None:
+        _INNERMOST[frame.strand] = inner
+
+
+def _ignore(*_args: object, **_options: object) -> None:
+    """Do nothing with an event."""
+
+
+class Tracing:
+    """The spans of one region, from :func:`trace` to :meth:`close`."""
+
+    def __init__(self, region: Region, provider: TracerProvider | None) -> None:
+        self._core = core_of(region)
+        self._now = region.clock.time_ns
+        self._tracer = get_tracer("tdqsim", tracer_provider=provider)
+        self._tasks: dict[Task, _Open] = {}
+        self._units: dict[str, _Open] = {}
+        self._last_unit: tuple[str, _Open] | None = None  # its COMMIT and BACKOUT messages come after its end
+        none = SimpleNamespace(trace=None, **dict.fromkeys((*_PASSED, *_SEEN), _ignore))
+        self._before = self._core.recorder
+        self._next: Recorder[Any] = self._before or cast("Recorder[Any]", none)
+        for name in (*_PASSED, *_OF_A_HISTORY):
+            if hasattr(self._next, name):
+                setattr(self, name, getattr(self._next, name))
+        self._core.recorder = cast("Recorder[Any]", self)
+        self._core.link_watch = self._message
+        add_hook(region, self)
+
+    def close(self) -> None:
+        """Stop tracing. Spans that have not ended end now."""
+        core, now = self._core, self._now()
+        if cast("object", core.recorder) is self:
+            core.recorder = self._before
+        core.link_watch = None
+        remove_hook(core.facade, self)
+        for task in tuple(self._tasks):
+            self._end_task(task, now, normal=True)
+        for unit in self._units.values():
+            unit.span.end(now)
+        self._units.clear()
+
+    # -- hook, recorder and watch of links ------------------------------------------------------------------------
+
+    def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
+        """See :class:`tdqsim.cics.Hook`."""
+        around = _INNERMOST.get(self._core.dispatcher.current)
+        traced = None if is_implicit(task) else self._tasks.get(task) or self._begin_task(task)
+        holder = around if around is not None and around.task is task else traced
+        named = (arguments[key] for key in _RESOURCES if key in arguments)
+        resource = resource_of(command, arguments) or next(named, None)
+        facts = {"command": command, "resource": resource, "sysid": arguments.get("sysid")}
+        frame = self._begin_frame(command, holder, facts)
+        frame.task, frame.arguments = task, arguments
+        if traced is not None and (traced.first is None or not traced.first.open):
+            traced.first = frame
+
+    def foresee(self, _task: Task, _command: str, _arguments: Mapping[str, object]) -> Condition | None:
+        """The condition that this hook would raise: none."""
+        return None
+
+    def after(self, task: Task, _command: str, arguments: Mapping[str, object], outcome: object) -> None:
+        """See :class:`tdqsim.cics.Hook`."""
+        frame = _INNERMOST.get(self._core.dispatcher.current)
+        while frame is not None and frame.arguments is not arguments:
+            frame = frame.outer
+        if frame is None:
+            return  # the command began before the trace
+        uow = unit_of(task)
+        if uow is not None and self._own_name(uow) not in self._units:
+            self._begin_unit(uow, task, frame)
+        resp, resp2 = (outcome.name, outcome.resp2) if isinstance(outcome, Condition) else ("NORMAL", 0)
+        frame.span.set_attributes({"cics.resp": resp, "cics.resp2": resp2})
+        _close(frame, self._now())
+
+    def unit_of_work_ended(self, uow: UnitOfWork, *, committed: bool) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        own = self._own_name(uow)
+        if own not in self._units:  # it has begun in the command that ends it, or before the trace
+            self._begin_unit(uow, cast("Task | None", uow.task), _INNERMOST.get(self._core.dispatcher.current))
+        unit, netuowid = self._units.pop(own), uow.coordinator if uow.link and uow.coordinator else own
+        self._last_unit = own, unit
+        unit.span.set_attributes({"cics.outcome": "COMMIT" if committed else "BACKOUT", "cics.netuowid": netuowid})
+        unit.span.end(self._now())
+        self._next.unit_of_work_ended(uow, committed=committed)
+
+    def task_started(self, task: Task) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        self._begin_task(task)
+        self._next.task_started(task)
+
+    def task_ended(self, task: Task, *, normal: bool) -> None:
+        """See :class:`tdqsim.cics.Recorder`."""
+        self._end_task(task, self._now(), normal=normal)
+        self._next.task_ended(task, normal=normal)
+
+    @contextmanager
+    def _message(self, sysid: str, kind: str, netuowid: str) -> Iterator[None]:
+        around = _INNERMOST.get(self._core.dispatcher.current)
+        last = self._last_unit[1] if self._last_unit is not None and self._last_unit[0] == netuowid else None
+        holder = around or self._units.get(netuowid) or last
+        facts = {"sysid": sysid, "message": kind, "netuowid": netuowid}
+        frame = self._begin_frame(f"{kind} {sysid}", holder, facts, SpanKind.CLIENT)
+        frame.is_request = kind == "REQUEST"
+        try:
+            yield
+        finally:
+            _close(frame, self._now())
+
+    # -- spans ----------------------------------------------------------------------------------------------------
+
+    def _begin_frame(
+        self, name: str, holder: _Frame | _Open | None, facts: Mapping[str, object], kind: SpanKind = SpanKind.INTERNAL
+    ) -> _Frame:
+        now, strand = self._now(), self._core.dispatcher.current
+        frame = _Frame(self._begin(name, now, holder, facts, kind=kind), now, strand, _INNERMOST.get(strand))
+        _INNERMOST[strand] = frame
+        return frame
+
+    def _begin_task(self, task: Task) -> _Open:
+        now, around = self._now(), _INNERMOST.get(self._core.dispatcher.current)
+        request = around if around is not None and around.is_request else None
+        links = [Link(around.span.get_span_context())] if around is not None and request is None else []
+        facts = {key: getattr(task, key) for key in ("transid", "userid")}
+        facts |= {"task": task.number, "startcode": startcode_of(task), "termid": task.eib.eibtrmid}
+        kind = SpanKind.INTERNAL if request is None else SpanKind.SERVER
+        span = self._begin(f"task {task.transid}", now, request, facts, links, kind)
+        self._tasks[task] = traced = _Open(span, now)
+        return traced
+
+    def _end_task(self, task: Task, now: int, *, normal: bool) -> None:
+        traced = self._tasks.pop(task, None)
+        if traced is None:
+            return
+        if traced.first is not None:
+            _close(traced.first, now)
+        if not normal:
+            traced.span.set_attribute("cics.abcode", task.abcode)
+            traced.span.set_status(Status(StatusCode.ERROR, task.abcode))
+        traced.span.end(now)
+
+    def _begin_unit(self, uow: UnitOfWork, task: Task | None, frame: _Frame | None) -> None:
+        traced = None if task is None else self._tasks.get(task)
+        around = frame if frame is not None and frame.task is task else None
+        first, holder = around or traced, traced or around
+        began = self._now() if first is None else first.began_ns
+        facts = {"uow": uow.id.hex().upper()}
+        self._units[self._own_name(uow)] = _Open(self._begin("unit of work", began, holder, facts), began)
+
+    def _own_name(self, uow: UnitOfWork) -> str:
+        """The name of a unit of work in messages that its region sends as its coordinator."""
+        return f"{self._core.applid}.{uow.id.hex().upper()}"
+
+    def _begin(
+        self,
+        name: str,
+        time_ns: int,
+        holder: _Frame | _Open | None,
+        facts: Mapping[str, object],
+        links: Sequence[Link] = (),
+        kind: SpanKind = SpanKind.INTERNAL,
+    ) -> Span:
+        shown = {key: each.rstrip(" ") if isinstance(each, str) else each for key, each in facts.items()}
+        known = {f"cics.{key}": each for key, each in shown.items() if isinstance(each, str | int) and each != ""}
+        context = None if holder is None else set_span_in_context(holder.span)
+        attributes = {"cics.applid": self._core.applid, **known}
+        return self._tracer.start_span(name, context, kind, attributes, links, time_ns)
+
+
+def trace(region: Region, tracer_provider: TracerProvider | None = None) -> Tracing:
+    """Make spans of everything that a region does from now on.
+
+    A region that is started again needs another call. Attach a history of the region before, and close it after.
+    Without ``tracer_provider`` the global provider of OpenTelemetry makes the spans.
+
+    Raises:
+        UsageError: the region is traced already.
+    """
+    if core_of(region).link_watch is not None:
+        raise UsageError(f"{region.applid} is traced already; close that trace first")
+    return Tracing(region, tracer_provider)
+
+
+@contextmanager
+def exporting() -> Iterator[TracerProvider]:
+    """A provider that sends spans by OTLP over HTTP, in batches; what is left is sent at the end of the context.
+
+    The variables of OpenTelemetry, such as ``OTEL_EXPORTER_OTLP_ENDPOINT``, say where to and which. The service is
+    ``tdqsim`` without ``OTEL_SERVICE_NAME``.
+    """
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  (only to send)
+    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+    from opentelemetry.sdk.trace import TracerProvider as Provider  # noqa: PLC0415
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "tdqsim")})
+    provider = Provider(resource=resource)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    try:
+        yield provider
+    finally:
+        provider.shutdown()
