@@ -218,6 +218,13 @@ def test_a_mirror_of_the_same_process_continues_the_trace_of_its_requester(spans
     assert len({each.context.trace_id for each in spans.all()}) == 1
 
 
+def test_a_command_that_python_refuses_is_not_around_the_next_one(region, spans):
+    with pytest.raises(TypeError):
+        region.writeq_ts("SCRATCH", 1)
+    region.writeq_ts("SCRATCH", b"1")
+    assert [each.parent for each in spans.named("WRITEQ TS")] == [None, None]
+
+
 def test_a_history_goes_on_recording(spans):
     with Region([define_tdqueue(name="OUTQ", type="INTRA")], applid="PAYREGN") as region, History() as history:
         history.attach(region)

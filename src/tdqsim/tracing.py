@@ -1,20 +1,7 @@
-"""OpenTelemetry spans of a region: its tasks, commands, units of work and the messages over its links.
+"""OpenTelemetry spans of a region: its tasks, commands, units of work and the messages to other regions.
 
 :func:`trace` adds a hook and a recorder to a region. This module needs the extra ``tdqsim[otel]``. In the package only
-``tdq serve --trace`` imports it.
-
-============  =======================================  =================================================================
-Span of       Parent                                   Attributes, each with the prefix ``cics.``
-============  =======================================  =================================================================
-a task        the message that has requested it; else  ``applid``, ``transid``, ``task``, ``userid``, ``startcode``,
-              the current span of OpenTelemetry        ``termid``, ``abcode``
-a command     the command or the task around it        ``applid``, ``command``, ``resource``, ``sysid``, ``resp``,
-                                                       ``resp2``
-a unit of     its task; without one, its first         ``applid``, ``uow``, ``netuowid``, ``outcome``
-work          command
-a message     the command that sends it; else the      ``applid``, ``sysid``, ``message``, ``netuowid``
-              unit of work
-============  =======================================  =================================================================
+``tdq serve --trace`` imports it. The chapter *Serving regions* of the guide lists the spans and their attributes.
 
 Times are those of the region's clock. The beginning and the end of a command are exact. A task that its region has not
 attached (a mirror task, a task of the calling Python program) begins with its first command. A unit of work begins with
@@ -29,17 +16,16 @@ condition is part of a program's work; only an abend sets the status of a span t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
 from tdqsim.cics import Condition, Region, Task, UnitOfWork
-from tdqsim.cics.internals import core_of, is_implicit, startcode_of, unit_of
+from tdqsim.cics.internals import core_of, has_ended, is_implicit, startcode_of, unit_of
 from tdqsim.errors import UsageError
 from tdqsim.report.flows import resource_of
 from tdqsim.testing.hooks import add_hook, remove_hook
@@ -50,16 +36,16 @@ if TYPE_CHECKING:
     from tdqsim.cics import Recorder
     from tdqsim.core.dispatch import Strand
 
-__all__ = ["Tracing", "exporting", "trace"]
+__all__ = ["Tracing", "trace"]
 
 _RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
 """The parameters that may name the resource of a command."""
-_SEEN: Final = ("task_started", "task_ended", "unit_of_work_ended")
-"""The events of a recorder that make spans."""
-_PASSED: Final = ("command", "seeded", "task_waits", "task_goes_on", "unit_of_work_ends")
-"""Other events: they go to the recorder that the region had before."""
+_EVENTS: Final = (
+    "command", "seeded", "task_started", "task_ended", "task_waits", "task_goes_on", "unit_of_work_ends",
+    "unit_of_work_ended",
+)  # fmt: skip
 _OF_A_HISTORY: Final = ("trace", "last_commands", "of", "story", "show")
-"""What a recorder may have beside events; dumps and explain use it."""
+"""What a recorder may have besides events; dumps and explain use it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -85,6 +71,7 @@ class _Open:
     first: _Frame | None = None
 
 
+_Holder: TypeAlias = _Frame | _Open | None
 _INNERMOST: Final[dict[Strand, _Frame]] = {}
 """The innermost frame of each strand. Not by region: a mirror task of another region may run on the same strand."""
 
@@ -100,10 +87,6 @@ def _close(frame: _Frame, time_ns: int) -> None:
         _INNERMOST[frame.strand] = inner
 
 
-def _ignore(*_args: object, **_options: object) -> None:
-    """Do nothing with an event."""
-
-
 class Tracing:
     """The spans of one region, from :func:`trace` to :meth:`close`."""
 
@@ -114,11 +97,11 @@ class Tracing:
         self._tasks: dict[Task, _Open] = {}
         self._units: dict[str, _Open] = {}
         self._last_unit: tuple[str, _Open] | None = None  # its COMMIT and BACKOUT messages come after its end
-        none = SimpleNamespace(trace=None, **dict.fromkeys((*_PASSED, *_SEEN), _ignore))
+        none = SimpleNamespace(trace=None, **dict.fromkeys(_EVENTS, lambda *_args, **_options: None))
         self._before = self._core.recorder
         self._next: Recorder[Any] = self._before or cast("Recorder[Any]", none)
-        for name in (*_PASSED, *_OF_A_HISTORY):
-            if hasattr(self._next, name):
+        for name in (*_EVENTS, *_OF_A_HISTORY):
+            if hasattr(self._next, name) and not hasattr(self, name):
                 setattr(self, name, getattr(self._next, name))
         self._core.recorder = cast("Recorder[Any]", self)
         self._core.link_watch = self._message
@@ -141,7 +124,7 @@ class Tracing:
 
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
-        around = _INNERMOST.get(self._core.dispatcher.current)
+        around = self._around()
         traced = None if is_implicit(task) else self._tasks.get(task) or self._begin_task(task)
         holder = around if around is not None and around.task is task else traced
         named = (arguments[key] for key in _RESOURCES if key in arguments)
@@ -193,7 +176,7 @@ class Tracing:
 
     @contextmanager
     def _message(self, sysid: str, kind: str, netuowid: str) -> Iterator[None]:
-        around = _INNERMOST.get(self._core.dispatcher.current)
+        around = self._around()
         last = self._last_unit[1] if self._last_unit is not None and self._last_unit[0] == netuowid else None
         holder = around or self._units.get(netuowid) or last
         facts = {"sysid": sysid, "message": kind, "netuowid": netuowid}
@@ -206,22 +189,30 @@ class Tracing:
 
     # -- spans ----------------------------------------------------------------------------------------------------
 
+    def _around(self) -> _Frame | None:
+        """The innermost frame of the strand. A command from which its task has ended by an exception ends now."""
+        frame = _INNERMOST.get(self._core.dispatcher.current)
+        while frame is not None and frame.task is not None and has_ended(frame.task):
+            _close(frame, self._now())
+            frame = frame.outer
+        return frame
+
     def _begin_frame(
-        self, name: str, holder: _Frame | _Open | None, facts: Mapping[str, object], kind: SpanKind = SpanKind.INTERNAL
+        self, name: str, holder: _Holder, facts: Mapping[str, object], kind: SpanKind = SpanKind.INTERNAL
     ) -> _Frame:
         now, strand = self._now(), self._core.dispatcher.current
-        frame = _Frame(self._begin(name, now, holder, facts, kind=kind), now, strand, _INNERMOST.get(strand))
+        frame = _Frame(self._begin(name, now, holder, facts, kind), now, strand, _INNERMOST.get(strand))
         _INNERMOST[strand] = frame
         return frame
 
     def _begin_task(self, task: Task) -> _Open:
-        now, around = self._now(), _INNERMOST.get(self._core.dispatcher.current)
+        now, around = self._now(), self._around()
         request = around if around is not None and around.is_request else None
         links = [Link(around.span.get_span_context())] if around is not None and request is None else []
         facts = {key: getattr(task, key) for key in ("transid", "userid")}
         facts |= {"task": task.number, "startcode": startcode_of(task), "termid": task.eib.eibtrmid}
         kind = SpanKind.INTERNAL if request is None else SpanKind.SERVER
-        span = self._begin(f"task {task.transid}", now, request, facts, links, kind)
+        span = self._begin(f"task {task.transid}", now, request, facts, kind, links)
         self._tasks[task] = traced = _Open(span, now)
         return traced
 
@@ -249,14 +240,9 @@ class Tracing:
         return f"{self._core.applid}.{uow.id.hex().upper()}"
 
     def _begin(
-        self,
-        name: str,
-        time_ns: int,
-        holder: _Frame | _Open | None,
-        facts: Mapping[str, object],
-        links: Sequence[Link] = (),
-        kind: SpanKind = SpanKind.INTERNAL,
-    ) -> Span:
+        self, name: str, time_ns: int, holder: _Holder, facts: Mapping[str, object],
+        kind: SpanKind = SpanKind.INTERNAL, links: Sequence[Link] = (),
+    ) -> Span:  # fmt: skip
         shown = {key: each.rstrip(" ") if isinstance(each, str) else each for key, each in facts.items()}
         known = {f"cics.{key}": each for key, each in shown.items() if isinstance(each, str | int) and each != ""}
         context = None if holder is None else set_span_in_context(holder.span)
@@ -276,24 +262,3 @@ def trace(region: Region, tracer_provider: TracerProvider | None = None) -> Trac
     if core_of(region).link_watch is not None:
         raise UsageError(f"{region.applid} is traced already; close that trace first")
     return Tracing(region, tracer_provider)
-
-
-@contextmanager
-def exporting() -> Iterator[TracerProvider]:
-    """A provider that sends spans by OTLP over HTTP, in batches; what is left is sent at the end of the context.
-
-    The variables of OpenTelemetry, such as ``OTEL_EXPORTER_OTLP_ENDPOINT``, say where to and which. The service is
-    ``tdqsim`` without ``OTEL_SERVICE_NAME``.
-    """
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  (only to send)
-    from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
-    from opentelemetry.sdk.trace import TracerProvider as Provider  # noqa: PLC0415
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
-
-    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "tdqsim")})
-    provider = Provider(resource=resource)
-    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
-    try:
-        yield provider
-    finally:
-        provider.shutdown()

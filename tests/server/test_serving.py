@@ -14,7 +14,9 @@ import sys
 from contextlib import contextmanager
 from functools import partial
 from http.client import HTTPConnection, HTTPException
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from urllib.request import urlopen
 
 import pytest
@@ -500,3 +502,37 @@ def test_a_request_that_waits_is_told_that_the_server_stops(place):
     log = (place / "log").read_text()
     assert "Traceback" not in log
     assert "graceful" not in log
+
+
+def test_spans_are_sent_if_the_file_asks_for_them(place):
+    pytest.importorskip("opentelemetry.exporter.otlp", reason="the extra [otel] is not installed")
+    received = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self):
+            received.append((self.path, self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_args):
+            pass
+
+    file = place / "serve.yaml"
+    file.write_text("directories: [pay]\nfaces: {http: 0}\ntrace: yes\n")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Collector) as collector:
+        Thread(target=collector.serve_forever).start()
+        try:
+            to = f"http://127.0.0.1:{collector.server_port}"
+            with (
+                running(file, OTEL_EXPORTER_OTLP_ENDPOINT=to) as found,
+                Client(found["url"], found["token"]) as client,
+            ):
+                client.region("PAYREGN").writeq_td("PAYQ", b"secret")
+        finally:
+            collector.shutdown()
+    assert {path for path, _ in received} == {"/v1/traces"}
+    sent = b"".join(body for _, body in received)
+    assert b"tdqsim" in sent
+    assert b"WRITEQ TD" in sent
+    assert b"PAYREGN" in sent
+    assert b"secret" not in sent

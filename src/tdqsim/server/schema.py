@@ -23,6 +23,7 @@ def serve_json_schema() -> dict[str, Any]:
     directories["items"] = {"anyOf": [{"type": "string", "minLength": 1}, directories["items"]]}
     directories["minItems"] = 1
     faces = schema["$defs"]["Faces"]["properties"]
+    schema["properties"]["trace"] = _YES | {"description": schema["properties"]["trace"]["description"]}
     faces["control"] = _YES | {"description": faces["control"]["description"]}
     faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]
     return schema

@@ -197,13 +197,23 @@ def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
 
 
 def _tracing(cleanup: contextlib.ExitStack) -> Callable[[Region], object]:
-    """The function that makes OpenTelemetry spans of a region; they are sent until the cleanup."""
-    try:
-        from tdqsim.tracing import exporting, trace  # noqa: PLC0415  (only if spans are wanted)
+    """The function that makes OpenTelemetry spans of a region, which are sent by OTLP over HTTP until the cleanup.
 
-        provider = cleanup.enter_context(exporting())
+    The environment variables of OpenTelemetry configure it.
+    """
+    try:
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter  # noqa: PLC0415  (an extra)
+        from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
+        from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor  # noqa: PLC0415
+
+        from tdqsim.tracing import trace  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise ExtraMissing(error.name, "otel") from error
+    resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "tdqsim")})
+    provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+    provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+    cleanup.callback(provider.shutdown)
     return partial(trace, tracer_provider=provider)
 
 
