@@ -112,6 +112,24 @@ def test_explain_of_a_task_shows_its_dump_and_its_queues(store, server):
     assert (missing.returncode, missing.stderr.count(f" {task} TAPI MINE")) == (2, 1), missing
 
 
+def test_explain_of_a_task_that_has_not_ended_says_what_it_does(store, server):
+    with Client(server["url"], server["token"]) as client:
+        region = client.region("PAYREGN")
+        with region.unit_of_work() as unit:
+            unit.execute("WRITEQ TD QUEUE('LOGQ') FROM(REC)", {"REC": {"text": "held"}})
+            task = region.tasks()[-1]["task"]
+            told = region.explain_task(task)
+            shown = tdq("explain", "task", task, "--store", store)
+            found = json.loads(tdq("explain", "task", task, "--store", store, "--json").stdout)
+        assert region.explain_task(task)["statements"] == [f"There is no task {task}."]
+    assert told["statements"][0].startswith(
+        f"Task {task} TAPI of user CICSUSER waits for the client's next request, until "
+    )
+    assert told["statements"][1].endswith(" is INFLIGHT and holds TOQ of LOGQ.")
+    assert shown.stdout == told["explanation"] + "\n"
+    assert found == {"task": task, "statements": told["statements"]}
+
+
 def test_explain_of_a_task_without_a_server_reads_the_dumps_in_the_store(tmp_path):
     region = tmp_path / "pay"
     region.mkdir()

@@ -17,6 +17,7 @@ PAGES = {
     "queue_records": ("peekRecords", "peekDecodedRecords", "peekRecordsByLayout"),
     "queue_actions": ("setTdqueue", "discardTdqueue", "writeRecords", "readRecords", "deleteRecords", "seedRecords"),
     "tasks": ("listTasks", "purgeTask"),
+    "incident": ("explainTask",),
     "incidents": ("listDumps", "listIncidents", "streamAlerts"),
     "units": ("listUnitsOfWork", "endUnitOfWork"),
     "commands": (

@@ -54,7 +54,7 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUEUE",
-        help="Queues; * stands for any characters and + for one. Or task N: the dump of a task that has abended.",
+        help="Queues; * stands for any characters and + for one. Or task N: a task, or the dump of an abended one.",
         autocompletion=offered_queues,
         callback=_checked_words,
     ),
@@ -81,7 +81,8 @@ def explain(
 ) -> None:
     """Explain the state of queues and why a trigger has not fired, and predict the result of each command.
 
-    With the words task N: show the dump of a task that has abended in a server, also after the server has ended.
+    With the words task N: explain what a task in a server waits for, also in another region; or show the dump of one
+    that has abended, also after the server has ended.
     """
     if rule is not None:
         _show_rule(rule.strip().upper(), as_json=as_json)
@@ -134,22 +135,30 @@ def _show_rule(name: str, *, as_json: bool) -> None:
 
 
 def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
-    """Show the dump of a task that has abended, and explain the queues that it used.
+    """Show the dump of a task that has abended, and explain what it used; explain a task that has not ended.
 
     The dump comes from the server that has the region, or from those that a server has kept in the store.
     """
     with place.served() as region:
         if region is not None:
+            told = region.explain_task(task)["statements"]
+            if task in [each["task"] for each in region.tasks()]:
+                emit_json({"task": task, "statements": told}) if as_json else emit("\n".join(told))
+                return
             dump = _chosen(task, [on_demand.dump.Dump.from_dict(each) for each in region.dumps()])
             explanations = [_explained(region, queue, size) for queue in dump.queues]
     if region is None:
+        told = []
         dump = _chosen(task, _kept_dumps(place, task))
         with looking(place, programs=True) as local:
             explanations = [_explained(local, queue, size) for queue in dump.queues]
     if as_json:
-        emit_json({**dump.as_dict(), "explanations": [_as_json(each) for each in explanations]})
+        emit_json({**dump.as_dict(), "statements": told, "explanations": [_as_json(each) for each in explanations]})
         return
     emit(str(dump))
+    if dump.resource is not None and told:
+        emit(f"What {dump.resource[1]} is now:")
+        emit("\n".join(told[2:]))
     for each in explanations:
         emit(f"Queue {each.queue} now:")
         _emit([each])

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         IncidentState,
         OpenUnitOfWork,
         TaskEntry,
+        TaskExplanation,
         UnitOfWorkState,
         WaitResult,
     )
@@ -208,6 +209,10 @@ class Operations(ServerConnection):
     def list_tasks(self, name: str) -> list[TaskEntry]:
         """The tasks that have not ended, with the resource that each waits for and its holder."""
         return self.ask("GET", f"/regions/{part(name)}/tasks")
+
+    def explain_task(self, name: str, number: int) -> TaskExplanation:
+        """What a task waits for, also in another region; of a task that has abended, what its last command named."""
+        return self.ask("GET", f"/regions/{part(name)}/tasks/{part(number)}/explain")
 
     def list_dumps(self, name: str) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""

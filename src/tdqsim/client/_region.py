@@ -35,7 +35,15 @@ if TYPE_CHECKING:
         Snapshot,
         TdqueueState,
     )
-    from tdqsim.client.answers.work import CeciAnswer, CemtAnswer, CommandResult, DumpState, TaskEntry, UnitOfWorkState
+    from tdqsim.client.answers.work import (
+        CeciAnswer,
+        CemtAnswer,
+        CommandResult,
+        DumpState,
+        TaskEntry,
+        TaskExplanation,
+        UnitOfWorkState,
+    )
 
 __all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
@@ -248,6 +256,10 @@ class RemoteRegion(_Commands):
     def tasks(self) -> list[TaskEntry]:
         """The tasks that have started and not ended."""
         return self._client.list_tasks(self._name)
+
+    def explain_task(self, number: int) -> TaskExplanation:
+        """What a task waits for, also in another region; of a task that has abended, what its last command named."""
+        return self._client.explain_task(self._name, number)
 
     def dumps(self) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last."""

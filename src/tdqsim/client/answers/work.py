@@ -23,6 +23,7 @@ __all__ = [
     "OptionValue",
     "SourceLineState",
     "TaskEntry",
+    "TaskExplanation",
     "UnitOfWorkState",
     "WaitResult",
 ]
@@ -107,6 +108,13 @@ class TaskEntry(TypedDict):
     waits_for: Annotated[str, Field(description="empty if it does not wait")]
     held_by: Annotated[str, Field(description="the holder of the resource that it waits for; empty for none")]
     since_ns: Annotated[int, Field(description="when its wait began, in nanoseconds since 1970; 0 if it does not wait")]
+
+
+class TaskExplanation(TypedDict):
+    """What a task waits for, or how it has abended."""
+
+    explanation: Annotated[str, Field(description="the whole explanation in sentences")]
+    statements: Annotated[list[str], Field(description="the sentences; those of another region name it")]
 
 
 class IncidentState(TypedDict):

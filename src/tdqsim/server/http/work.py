@@ -10,6 +10,7 @@ from fastapi import Path, Query, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import core_of
+from tdqsim.cics.look.explain import explain as explained
 from tdqsim.cics.look.state import TaskState, tasks_of, unit_states
 from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.text.ceci import session as ceci_session
@@ -25,6 +26,7 @@ from tdqsim.client.answers.work import (
     IncidentState,
     OpenUnitOfWork,
     TaskEntry,
+    TaskExplanation,
     UnitOfWorkState,
     WaitResult,
 )
@@ -173,6 +175,13 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
         return [_task(task, waits.get(task.number)) for task in tasks_of(core_of(region))]
 
     return await host.ask(look)
+
+
+@routes.operation("explainTask")
+async def explain(host: Served, region: PathRegion, number: int) -> TaskExplanation:
+    """What a task waits for, also in another region; of a task that has abended, what its last command named."""
+    explanation = await host.ask(lambda: explained(core_of(region), str(number), kind="TASK"))
+    return {"explanation": str(explanation), "statements": list(explanation.statements)}
 
 
 @routes.operation("listDumps")

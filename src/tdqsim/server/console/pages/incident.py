@@ -8,6 +8,8 @@ from typing import Final
 from fastapi import HTTPException, Request
 from nicegui import ui
 
+from tdqsim.cics.internals import core_of
+from tdqsim.cics.look.explain import explain
 from tdqsim.cics.model.dump import Dump, DumpedWork
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
@@ -135,14 +137,19 @@ def _storage(dump: Dump) -> None:
 
 
 async def _what_to_do(visit: Visit, view: RegionView, dump: Dump) -> None:
-    """What explain says now of the queues that the task used."""
+    """What explain says now of the queues that the task used, and of what its last command named."""
     with Block("section", "tdq-card", aria_label="What to do"):
-        Block("h2", words="What to do: its queues as they are now")
-        if not dump.queues:
-            Block("p", "tdq-dim", "Its last command and its unit of work name no transient data queue.")
+        Block("h2", words="What to do: what it used, as it is now")
+        if not dump.queues and dump.resource is None:
+            Block("p", "tdq-dim", "Its last command and its unit of work name no queue, program or transaction.")
         for queue in dump.queues:
             Block("h3", words=queue)
             details = await visit.ask(partial(read_queue, view.region, queue, visit.caller.userid))
             installed = queue in view.region.tdqueues
             predicted = [str(each) for name, each in details.commands.items() if installed and name.endswith(" TD")]
             Block("p", "tdq-explain", "\n".join([*details.explanation, *predicted]))
+        if dump.resource is not None:
+            kind, name = dump.resource
+            Block("h3", words=name)
+            now = partial(explain, core_of(view.region), name, kind=kind)
+            Block("p", "tdq-explain", str(await visit.ask(now)))
