@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim import Region, define_tdqueue
 from tdqsim.cics import Abend, Condition
+from tdqsim.cics.model.dump import Dump
 from tdqsim.testing import History
 
 pytest_plugins = ["pytester"]
@@ -45,6 +46,26 @@ def test_it_has_the_line_the_last_command_and_what_the_task_held(region):
     assert work.records == (b"one", *(b"%d" % number for number in range(19)))
     assert (dump.storage, dump.calls) == ((), ())
     assert region.peek("LOGQ") == []
+
+
+@pytest.mark.parametrize(
+    ("command", "resource"),
+    [
+        ("LINK PRICE: PGMIDERR 1", ("PROGRAM", "PRICE")),
+        ("EXEC CICS LINK PROGRAM('PRICE   ') COMMAREA(WS-AREA) END-EXEC: PGMIDERR", ("PROGRAM", "PRICE")),
+        ("LINK PROGRAM(WS-NAME): PGMIDERR", None),
+        ("START PAYX 'data': TRANSIDERR 0", ("TRANSACTION", "PAYX")),
+        ("START TRANSID('PAYX') INTERVAL(0): TRANSIDERR", ("TRANSACTION", "PAYX")),
+        ("WRITEQ TS AAAX 'data': ITEMERR 0", ("TSQUEUE", "AAAX")),
+        ("READQ TS QNAME('LONG.NAME') INTO(WS-A): QIDERR", ("TSQUEUE", "LONG.NAME")),
+        ("READQ TD PAYQ: QZERO 0", None),
+        ("ABEND: NORMAL 0", None),
+    ],
+)
+def test_it_names_the_program_transaction_or_ts_queue_of_the_last_command(command, resource):
+    dump = Dump("AEI0", "PGM", "PAYP", 1, "USER", 0, "reason", commands=("LINK OTHER: NORMAL 0", command))
+    assert dump.resource == resource
+    assert Dump("AEI0", "PGM", "PAYP", 1, "USER", 0, "reason").resource is None
 
 
 def test_a_history_gives_the_last_twenty_commands(region):
