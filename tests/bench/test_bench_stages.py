@@ -85,10 +85,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def replayed(folder: Path, run: Path, engine: Any) -> str:
-    from tdqsim.pipeline.stages.commands import run_replay
-    from tdqsim.pipeline.stages.exchange import parquet_pieces, spread_events
-    from tdqsim.pipeline.stages.replay import ReplaySpec
-    from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner
+    from tdqsim.pipeline.stages import LocalRunner, ReplaySpec, SparkRunner, parquet_pieces, run_replay, spread_events
 
     name = "local" if engine is None else "spark"
     runner = LocalRunner() if engine is None else SparkRunner(engine)
@@ -158,9 +155,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     """A run's directory with what is expected, as one Parquet file and laid down by bucket, and each region's bucket."""
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages.events import EVENTS
-    from tdqsim.pipeline.stages.exchange import parquet_pieces, spread_events
-    from tdqsim.pipeline.stages.runners import LocalRunner
+    from tdqsim.pipeline.stages import EVENTS, LocalRunner, parquet_pieces, spread_events
 
     run = tmp_path_factory.mktemp("reconcile")
     with pq.ParquetWriter(run / "expected.parquet", EVENTS) as writer:
@@ -176,10 +171,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int]], spark: Any, shape: str) -> None:
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages.plan import TaskStep
-    from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, reconcile_bucket
-    from tdqsim.pipeline.stages.runners import SparkRunner
-    from tdqsim.pipeline.stages.tables import TABLES
+    from tdqsim.pipeline.stages import TABLES, Match, ReconcileTask, SparkRunner, TaskStep, reconcile_bucket
 
     run, plan = expected
     (run / "replay" / "records").mkdir(parents=True, exist_ok=True)
@@ -277,10 +269,7 @@ def plain(folder: Path) -> int:
 
 
 def test_a_capture_from_end_to_end_against_a_plain_process(capture: Path, tmp_path: Path, spark: Any) -> None:
-    from tdqsim.pipeline.stages.commands import run_ingest, run_replay
-    from tdqsim.pipeline.stages.ingest import IngestRequest
-    from tdqsim.pipeline.stages.replay import ReplaySpec
-    from tdqsim.pipeline.stages.report import write_report
+    from tdqsim.pipeline.stages import IngestRequest, ReplaySpec, run_ingest, run_replay, write_report
 
     columns = {"region": "R{WHERE}", "command": "{OP:W=WRITEQ TD,R=READQ TD}", "queue": "BULK", "data": "{WHAT}"}
     options = {"record_format": "VB", "copybook": str(capture / "capture.cpy")}

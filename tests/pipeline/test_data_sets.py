@@ -22,8 +22,7 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.data_sets import grouped, read_data_set, stage_data_set
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.splits import Split
-from tdqsim.pipeline.stages.manifest import Receipt
-from tdqsim.pipeline.stages.runners import SparkRunner
+from tdqsim.pipeline.stages import Receipt, SparkRunner
 
 COPYBOOK = (
     "01 R. 05 KIND PIC X. 05 ID PIC 9(5). 05 AMOUNT PIC S9(5)V99 COMP-3. 05 N PIC 9."

@@ -25,15 +25,21 @@ from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.publishing import files_below, place, publish_json, published, stamp
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
-from tdqsim.pipeline.stages.commands import run_ingest, run_reconcile, run_replay
-from tdqsim.pipeline.stages.ingest import IngestRequest
-from tdqsim.pipeline.stages.isolation import Marks
-from tdqsim.pipeline.stages.load import LoadRequest, run_load
-from tdqsim.pipeline.stages.manifest import Receipt
-from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
-from tdqsim.pipeline.stages.report import write_report
-from tdqsim.pipeline.stages.runners import EngineName
-from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages import (
+    EngineName,
+    IngestRequest,
+    LoadRequest,
+    Marks,
+    Receipt,
+    ReplaySpec,
+    read_table,
+    replay_bucket,
+    run_ingest,
+    run_load,
+    run_reconcile,
+    run_replay,
+    write_report,
+)
 
 COPYBOOK = "01 R. 05 KIND PIC X. 05 ID PIC 9(5)."
 OPTIONS: dict[str, Any] = {"copybook_contents": COPYBOOK, "record_format": "VB", "input_split_records": 100}

@@ -22,8 +22,7 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.stages.manifest import Receipt
-from tdqsim.pipeline.stages.tree_memory import tree_bytes
+from tdqsim.pipeline.stages import Receipt, tree_bytes
 
 COPYBOOK = "01 R. 05 ID PIC 9(5). 05 FILLER PIC X(75)."
 FIFTY_GB = 50_000_000_000

@@ -126,12 +126,12 @@ def run(
     if not (directory / "pipeline.yaml").is_file():
         raise InputError(f"{directory}: has no pipeline.yaml; tdq guide pipeline describes it")
     with output_directory(out, f"{directory.resolve().name}-pipeline") as folder, Bar(wanted=not as_json) as bar:
-        request = stages.run.RunRequest(
+        request = stages.RunRequest(
             directory, folder, _engine(engine), regions, buckets, _cards(dd), records, seed, commands
         )  # fmt: skip
-        stages.report.check_report(folder)
-        result = stages.run.run_job(request, say=None if as_json else warn, progress=bar.update)
-        report = stages.report.write_report(folder, result)
+        stages.check_report(folder)
+        result = stages.run_job(request, say=None if as_json else warn, progress=bar.update)
+        report = stages.write_report(folder, result)
     if as_json:
         emit_json(result.as_dict() | {"report": str(report)}, indent=None)
     else:
@@ -201,7 +201,7 @@ def ingest(
 ) -> None:
     """Read captures and traces into one event table, bucketed by region, in sequence order."""
     _needs()
-    request = stages.ingest.IngestRequest(
+    request = stages.IngestRequest(
         run,
         tuple(sources),
         form,
@@ -211,7 +211,7 @@ def ingest(
         buckets,
         mode,
     )
-    _emit_outcome(stages.commands.run_ingest(request, say=None if as_json else warn), as_json=as_json)
+    _emit_outcome(stages.run_ingest(request, say=None if as_json else warn), as_json=as_json)
 
 
 def _pairs(given: list[str] | None, what: str) -> dict[str, str]:
@@ -246,7 +246,7 @@ def decode(
     """Decode data sets to Parquet; existing results for the same inputs and options are used again."""
     _needs()
     size = sum(size for _, size in on_demand.opening.list_files(tuple(sources)))
-    chosen = stages.runners.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
+    chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
     files = on_demand.data_sets.stage_data_set(
         sources, stage, columns=names, engine=chosen, **_pairs(option, "--option")
@@ -284,8 +284,8 @@ def load(
 ) -> None:
     """Make data sets, seed files or data queue dumps of a table."""
     _needs()
-    request = stages.load.LoadRequest(run, target, out, table, tuple(queue or ()), recfm, lrecl)
-    _emit_outcome(stages.load.run_load(request), as_json=as_json)
+    request = stages.LoadRequest(run, target, out, table, tuple(queue or ()), recfm, lrecl)
+    _emit_outcome(stages.run_load(request), as_json=as_json)
 
 
 @app.command("replay")
@@ -316,7 +316,7 @@ def replay(
     _needs()
     if directory is None and not definitions:
         raise InputError("no definitions for the regions: give --region DIR or --definitions FILE")
-    spec = stages.replay.ReplaySpec(
+    spec = stages.ReplaySpec(
         None if directory is None else directory.resolve(),
         tuple(path.resolve() for path in definitions or ()),
         tuple(handlers or ()),
@@ -326,7 +326,7 @@ def replay(
         dispatches=dispatches,
         stuck_seconds=stuck,
     )
-    outcome = stages.commands.run_replay(run, spec, _engine(engine), say=None if as_json else warn)
+    outcome = stages.run_replay(run, spec, _engine(engine), say=None if as_json else warn)
     _emit_outcome(outcome, as_json=as_json)
     if not outcome["ok"]:
         raise typer.Exit(Exit.CONDITION)
@@ -368,8 +368,8 @@ def reconcile(
     if not match and (copybook is not None or mask or tolerance):
         raise InputError("--copybook, --mask and --tolerance apply to the queues of --match: give at least one --match")
     options = (_copybook(copybook), tuple(mask or ()), _pairs(tolerance, "--tolerance"))
-    matches = dict(stages.commands.parse_match(each, *options) for each in match or ())
-    outcome = stages.commands.run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
+    matches = dict(stages.parse_match(each, *options) for each in match or ())
+    outcome = stages.run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
     _emit_outcome(outcome, as_json=as_json)
     if not outcome["ok"]:
         raise typer.Exit(Exit.CONDITION)
@@ -394,7 +394,7 @@ def report(
 ) -> None:
     """Write the report of a run again: report.html, report.json, junit.xml. Exit code 0 if every check passes."""
     _needs()
-    path = stages.report.write_report(run, out=out)
+    path = stages.write_report(run, out=out)
     summary = json.loads((path.parent / "report.json").read_text("utf-8"))
     _emit_outcome({"report": str(path), "ok": summary["ok"]}, as_json=as_json)
     if not summary["ok"]:

@@ -7,11 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.stages.commands import run_replay
-from tdqsim.pipeline.stages.events import EVENTS
-from tdqsim.pipeline.stages.exchange import parquet_pieces, spread_events
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.runners import LocalRunner
+from tdqsim.pipeline.stages import EVENTS, LocalRunner, ReplaySpec, parquet_pieces, run_replay, spread_events
 
 
 def write_events(path: Path, rows: list[dict[str, object]], group: int = 1000) -> Path:

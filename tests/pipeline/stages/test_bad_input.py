@@ -20,18 +20,31 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.stages.commands import parse_match, run_ingest, run_reconcile, run_replay
-from tdqsim.pipeline.stages.ingest import IngestRequest
-from tdqsim.pipeline.stages.isolation import Workshop
-from tdqsim.pipeline.stages.load import LoadRequest, run_load
-from tdqsim.pipeline.stages.manifest import NotAllowed, Receipt, holding
-from tdqsim.pipeline.stages.plan import TaskStep
-from tdqsim.pipeline.stages.reconcile import Match
-from tdqsim.pipeline.stages.replay import ReplaySpec, replay_bucket
-from tdqsim.pipeline.stages.report import write_report
-from tdqsim.pipeline.stages.run import RunRequest, run_job
-from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner, StageFailed
-from tdqsim.pipeline.stages.tables import read_table, table_files
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    LoadRequest,
+    LocalRunner,
+    Match,
+    NotAllowed,
+    Receipt,
+    ReplaySpec,
+    RunRequest,
+    SparkRunner,
+    StageFailed,
+    TaskStep,
+    Workshop,
+    holding,
+    parse_match,
+    read_table,
+    replay_bucket,
+    run_ingest,
+    run_job,
+    run_load,
+    run_reconcile,
+    run_replay,
+    table_files,
+    write_report,
+)
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 

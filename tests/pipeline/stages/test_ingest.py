@@ -13,11 +13,7 @@ import pytest
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.stages.commands import run_ingest, run_replay
-from tdqsim.pipeline.stages.ingest import IngestRequest
-from tdqsim.pipeline.stages.load import LoadRequest, run_load
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.tables import read_table
+from tdqsim.pipeline.stages import IngestRequest, LoadRequest, ReplaySpec, read_table, run_ingest, run_load, run_replay
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 

@@ -15,11 +15,16 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.pipeline.data_sets import stage_data_set
-from tdqsim.pipeline.stages.commands import run_ingest, run_reconcile, run_replay
-from tdqsim.pipeline.stages.ingest import IngestRequest
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.run import RunRequest, run_job
-from tdqsim.pipeline.stages.runners import SparkRunner
+from tdqsim.pipeline.stages import (
+    IngestRequest,
+    ReplaySpec,
+    RunRequest,
+    SparkRunner,
+    run_ingest,
+    run_job,
+    run_reconcile,
+    run_replay,
+)
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.pipeline.stages.helpers import write_events
 

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import limits
-from tdqsim.pipeline.stages.events import EVENTS, Slice, in_order, open_pieces, rows_at_once
-from tdqsim.pipeline.stages.tables import RowsDigest
+from tdqsim.pipeline.stages import EVENTS, RowsDigest, Slice, in_order, open_pieces, rows_at_once
 
 
 def piece(numbers: list[int]) -> Slice:

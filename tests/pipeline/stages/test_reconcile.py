@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.pipeline.stages.reconcile import Comparison, Match, compare
+from tdqsim.pipeline.stages import Comparison, Match, compare
 
 KEYED = Match(key=slice(0, 2))
 

@@ -14,12 +14,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.events import EVENTS
-from tdqsim.pipeline.stages.exchange import parquet_pieces, spread_events
-from tdqsim.pipeline.stages.manifest import Receipt
-from tdqsim.pipeline.stages.reconcile import Match, ReconcileTask, compare, reconcile_bucket
-from tdqsim.pipeline.stages.runners import LocalRunner
-from tdqsim.pipeline.stages.tables import TABLES
+from tdqsim.pipeline.stages import (
+    EVENTS,
+    TABLES,
+    LocalRunner,
+    Match,
+    Receipt,
+    ReconcileTask,
+    compare,
+    parquet_pieces,
+    reconcile_bucket,
+    spread_events,
+)
 
 KEYED = {"Q": Match(slice(0, 2))}
 Rows = list[tuple[str, str, bytes | None]]

@@ -13,11 +13,16 @@ import pyarrow as pa
 import pytest
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.commands import run_replay
-from tdqsim.pipeline.stages.exchange import assign, parquet_pieces, spread_events
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.runners import LocalRunner
-from tdqsim.pipeline.stages.tables import TABLES, read_table
+from tdqsim.pipeline.stages import (
+    TABLES,
+    LocalRunner,
+    ReplaySpec,
+    assign,
+    parquet_pieces,
+    read_table,
+    run_replay,
+    spread_events,
+)
 from tests.pipeline.stages.helpers import replayed, write, write_events
 
 

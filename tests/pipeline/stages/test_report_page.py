@@ -11,9 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages.report import Tables, page_of, write_report
-from tdqsim.pipeline.stages.tables import TABLES
-from tdqsim.pipeline.stages.tree_memory import TreeMemory, tree_bytes
+from tdqsim.pipeline.stages import TABLES, Tables, TreeMemory, page_of, tree_bytes, write_report
 from tdqsim.report.parts import Drawing, Section
 from tests.report.conftest import Look, look  # noqa: F401
 

@@ -19,13 +19,19 @@ from hypothesis import strategies as st
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published, stamp
-from tdqsim.pipeline.stages.commands import run_replay
-from tdqsim.pipeline.stages.isolation import Marks
-from tdqsim.pipeline.stages.manifest import Receipt, Receipts, keep_only
-from tdqsim.pipeline.stages.plan import TaskStep
-from tdqsim.pipeline.stages.replay import ReplaySpec
-from tdqsim.pipeline.stages.runners import LocalRunner, SparkRunner
-from tdqsim.pipeline.stages.tables import read_table, table_files
+from tdqsim.pipeline.stages import (
+    LocalRunner,
+    Marks,
+    Receipt,
+    Receipts,
+    ReplaySpec,
+    SparkRunner,
+    TaskStep,
+    keep_only,
+    read_table,
+    run_replay,
+    table_files,
+)
 from tests.pipeline.stages.helpers import replayed, spread, write, write_events
 
 REPLAY = (

@@ -18,9 +18,8 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.pipeline.java import JavaMissing
+from tdqsim.pipeline.stages import RunRequest, SparkRunner, choose, run_job
 from tdqsim.pipeline.stages import replay as replay_module
-from tdqsim.pipeline.stages.run import RunRequest, run_job
-from tdqsim.pipeline.stages.runners import SparkRunner, choose
 from tests.pipeline.stages.conftest import CARD_POSTING
 from tests.report.conftest import Look, look  # noqa: F401
 

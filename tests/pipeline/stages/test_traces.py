@@ -15,10 +15,7 @@ from hypothesis import strategies as st
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.stages.commands import run_ingest
-from tdqsim.pipeline.stages.ingest import IngestRequest, IngestTask, events_of
-from tdqsim.pipeline.stages.tables import read_table
-from tdqsim.pipeline.stages.traces import BadEvent, values_of
+from tdqsim.pipeline.stages import BadEvent, IngestRequest, IngestTask, events_of, read_table, run_ingest, values_of
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 LONG = 1 << 20
