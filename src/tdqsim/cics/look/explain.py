@@ -127,7 +127,7 @@ def explain(
 def _other(region: RegionData, kind: str, name: str, probe: TaskBase) -> tuple[str, ...]:
     if kind == "TASK":
         return tuple(of_task_number(region, name))
-    if kind not in RESOURCES:
+    if kind not in tuple(RESOURCES):  # whatever its type, also one that has no hash
         raise ValueError(f"kind {kind!r:.40}: allowed are TDQUEUE, TASK, {', '.join(RESOURCES)}")
     return tuple(RESOURCES[kind](probe, name))
 
