@@ -173,9 +173,7 @@ def serve(
             add_console(app, host, gate)
             run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
             run.webhook = webhook
-            if watch:
-                served = zip(config.directories, host.served, strict=True)
-                run.watched = {name: Path(each.path) for each, (kind, name) in served if kind == "region"}
+            run.watched = _watched(config, host) if watch else {}
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
@@ -183,6 +181,12 @@ def serve(
                 ready_file.unlink(missing_ok=True)
     _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished, errors=list(map(str, ended.errors)))
     return 0 if ended.in_time and not ended.errors else 1
+
+
+def _watched(config: ServeFile, host: Host) -> dict[str, Path]:
+    """The directories of the regions, whose changes are taken up."""
+    served = zip(config.directories, host.served, strict=True)
+    return {name: Path(each.path) for each, (kind, name) in served if kind == "region"}
 
 
 def _check_exposure(config: ServeFile, *, insecure: bool) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Protocol
 
 from fastapi import Header, Query, Request
 from fastapi.responses import StreamingResponse
@@ -52,6 +52,12 @@ class Streams:
         self.ending = True
         for there in self._open:
             there.set()
+
+
+class _Source(Protocol):
+    """Where the events of a stream wait; ``lost`` counts those that were dropped."""
+
+    lost: int
 
 
 class _EventStream(StreamingResponse):
@@ -108,25 +114,38 @@ async def _alerts(request: Request, applid: str) -> AsyncIterator[str]:
     source: Alerts = request.app.state.alerts
     woken = streams.open()
     listener = source.listen(woken.set)
-    lost = 0
     try:
         yield ": listening\n\n"
-        while not streams.ending and not await request.is_disconnected():
-            try:
-                await asyncio.wait_for(woken.wait(), _STILL_HERE)
-            except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            woken.clear()
-            fresh: list[dict[str, Any]] = [dict(each) for each in listener.take() if applid in ("", each["region"])]
-            if listener.lost > lost:  # the client reads too slowly
-                fresh.insert(0, _lost(listener.lost - lost))
-                lost = listener.lost
-            if fresh:
-                yield _written(fresh, ids=False)
+
+        def take() -> list[dict[str, Any]]:
+            return [dict(each) for each in listener.take() if applid in ("", each["region"])]
+
+        async for part in _follow(request, woken, listener, take, ids=False):
+            yield part
     finally:
         source.leave(listener)
         streams.close(woken)
+
+
+async def _follow(
+    request: Request, woken: asyncio.Event, source: _Source, take: Callable[[], list[dict[str, Any]]], *, ids: bool
+) -> AsyncIterator[str]:
+    """What is new each time that the request is woken, preceded by the number of events that were lost."""
+    streams: Streams = request.app.state.streams
+    lost = 0
+    while not streams.ending and not await request.is_disconnected():
+        try:
+            await asyncio.wait_for(woken.wait(), _STILL_HERE)
+        except TimeoutError:
+            yield ": still here\n\n"
+            continue
+        woken.clear()
+        fresh = take()
+        if source.lost > lost:  # the client reads too slowly
+            fresh.insert(0, _lost(source.lost - lost))
+            lost = source.lost
+        if fresh:
+            yield _written(fresh, ids=ids)
 
 
 def _answer(stream: AsyncIterator[str]) -> StreamingResponse:
@@ -152,7 +171,6 @@ async def _live(
     woken = streams.open()
     loop = asyncio.get_running_loop()
     subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, woken.set))
-    lost = 0
     try:
         yield ": listening\n\n"
         if applid:  # events that happen meanwhile are in both; their positions prevent sending them twice
@@ -160,20 +178,13 @@ async def _live(
             async for part in _past_events(kept, begin):
                 yield part
             begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
-        while not streams.ending and not await request.is_disconnected():
-            try:
-                await asyncio.wait_for(woken.wait(), _STILL_HERE)
-            except TimeoutError:
-                yield ": still here\n\n"
-                continue
-            woken.clear()
+
+        def take() -> list[dict[str, Any]]:
             fresh = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
-            fresh = [each for each in fresh if each["position"] >= begin]
-            if subscription.lost > lost:  # the client reads too slowly
-                fresh.insert(0, _lost(subscription.lost - lost))
-                lost = subscription.lost
-            if fresh:
-                yield _written(fresh, ids=bool(applid))
+            return [each for each in fresh if each["position"] >= begin]
+
+        async for part in _follow(request, woken, subscription, take, ids=bool(applid)):
+            yield part
     finally:
         host.engine.unsubscribe(subscription)
         streams.close(woken)
