@@ -26,6 +26,32 @@ DebugPort = Annotated[
     ),
 ]
 
+ReadyFile = Annotated[
+    Path | None,
+    typer.Option(help="Write JSON to this file (url, token, pid, regions, ports) when everything listens."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
+    ),
+]
+Tls = Annotated[bool, typer.Option("--tls", help="Use TLS with a certificate that is generated for this run.")]
+Watch = Annotated[
+    bool, typer.Option("--watch", help="Take up changed definitions, handlers, COBOL sources and region.yaml.")
+]
+LogFormatOption = Annotated[Literal["text", "json"] | None, typer.Option(help="The format of the log; default: text.")]
+LogLevelOption = Annotated[
+    Literal["debug", "info", "warning", "error"] | None,
+    typer.Option(help="The lowest level that is logged; default: info."),
+]
+Trace = Annotated[
+    bool, typer.Option("--trace", help="Send OpenTelemetry spans of the regions by OTLP; needs tdqsim[otel].")
+]
+Demo = Annotated[
+    bool, typer.Option("--demo", help="Serve two example applications that never stand still, and sometimes fail.")
+]
+
 
 @app.command()
 def serve(
@@ -37,46 +63,23 @@ def serve(
     ] = None,
     address: Annotated[str | None, typer.Option(help="The IP address to listen on; default: 127.0.0.1.")] = None,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="The HTTP port; 0 for any free port.")] = None,
-    ready_file: Annotated[
-        Path | None,
-        typer.Option(help="Write JSON to this file (url, token, pid, regions, ports) when everything listens."),
-    ] = None,
+    ready_file: ReadyFile = None,
     frozen: Annotated[bool, typer.Option("--frozen", help="The clock stands still until it is moved.")] = False,
     store: Annotated[Path | None, typer.Option(help="The store, if there is one directory.", parser=store_path)] = None,
     users: Annotated[Path | None, typer.Option(help="The users file that tdq users writes.")] = None,
-    tls: Annotated[
-        bool, typer.Option("--tls", help="Use TLS with a certificate that is generated for this run.")
-    ] = False,
+    tls: Tls = False,
     certificate: Annotated[Path | None, typer.Option(help="Use TLS with this certificate (PEM).")] = None,
     key: Annotated[Path | None, typer.Option(help="The key of the certificate (PEM).")] = None,
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Listen beyond loopback even without users or without TLS.")
     ] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", help="The directory of data sets that no DD card names, with a folder for each region."
-        ),
-    ] = None,
+    out: Out = None,
     debug_port: DebugPort = None,
-    watch: Annotated[
-        bool,
-        typer.Option("--watch", help="Take up changed definitions, handlers, COBOL sources and region.yaml."),
-    ] = False,
-    log_format: Annotated[
-        Literal["text", "json"] | None, typer.Option(help="The format of the log; default: text.")
-    ] = None,
-    log_level: Annotated[
-        Literal["debug", "info", "warning", "error"] | None,
-        typer.Option(help="The lowest level that is logged; default: info."),
-    ] = None,
-    trace: Annotated[
-        bool, typer.Option("--trace", help="Send OpenTelemetry spans of the regions by OTLP; needs tdqsim[otel].")
-    ] = False,
-    demo: Annotated[
-        bool,
-        typer.Option("--demo", help="Serve two example applications that never stand still, and sometimes fail."),
-    ] = False,
+    watch: Watch = False,
+    log_format: LogFormatOption = None,
+    log_level: LogLevelOption = None,
+    trace: Trace = False,
+    demo: Demo = False,
     timeout: Annotated[
         float, typer.Option(min=0, max=3600, help="At the end, wait this many seconds for tasks to end.")
     ] = 10,

@@ -163,8 +163,7 @@ def serve(
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)
             if tracing is not None:
-                for region in host.regions.values():
-                    host.engine.outside(partial(tracing, region)).result()
+                _trace(host, tracing)
             begin(host)  # after all regions exist, because remote queues may refer to any of them
             token = secrets.token_urlsafe(24)
             loopback = ip_address(config.address).is_loopback
@@ -181,6 +180,11 @@ def serve(
                 ready_file.unlink(missing_ok=True)
     _log.info("server_stopped", in_time=ended.in_time, unfinished=ended.unfinished, errors=list(map(str, ended.errors)))
     return 0 if ended.in_time and not ended.errors else 1
+
+
+def _trace(host: Host, tracing: Callable[[Region], object]) -> None:
+    for region in host.regions.values():
+        host.engine.outside(partial(tracing, region)).result()
 
 
 def _watched(config: ServeFile, host: Host) -> dict[str, Path]:
