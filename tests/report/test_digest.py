@@ -12,7 +12,7 @@ import pytest
 from tdqsim import Condition, Region, System, define_tdqueue, define_transaction
 from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest, Moment
-from tdqsim.report.parts import Part, Prose
+from tdqsim.report.parts import Part, Prose, Table
 from tdqsim.testing.following import Follower
 
 LOGICAL = define_tdqueue(
@@ -46,6 +46,22 @@ def test_depth_follows_writes_reads_and_backouts() -> None:
     assert (pay.depth, pay.deepest) == (0, 3)
     assert [point.value for point in audit.steps] == [2, 1, 2]
     assert pay.counts == {"WRITEQ TD": 4, "READQ TD": 1, "DELETEQ TD": 1}
+
+
+def test_refused_commands_are_counted_but_not_those_that_end_their_task() -> None:
+    with Region([LOGICAL, PLAIN], supplied_queues=False) as region:
+        region.set_tdqueue("AUDT", enablestatus="DISABLED")
+        follower = Follower(region)
+        with region.task() as task:
+            for _time in range(3):
+                task.writeq_td("AUDT", b"1", nohandle=True)
+            task.readq_td("PAYQ", nohandle=True)  # QZERO is ordinary
+        region.start(lambda task: task.writeq_td("AUDT", b"1"))
+        region.run()
+        digest = follower.digest()
+    (table,) = history_sections.refused(digest)
+    assert isinstance(table, Table)
+    assert [(row[0], row[1], str(row[2]), row[4]) for row in table.rows] == [("WRITEQ TD", "AUDT", "DISABLED", 3)]
 
 
 @pytest.mark.parametrize("seed", range(5))

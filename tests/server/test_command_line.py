@@ -112,6 +112,20 @@ def test_explain_of_a_task_shows_its_dump_and_its_queues(store, server):
     assert (missing.returncode, missing.stderr.count(f" {task} TAPI MINE")) == (2, 1), missing
 
 
+def test_explain_incidents_shows_abends_and_refused_commands(store, server):
+    with Client(server["url"], server["token"]) as client:
+        region = client.region("PAYREGN")
+        region.execute("WRITEQ TD QUEUE('GONE') FROM(REC) NOHANDLE", {"REC": {"text": "x"}})
+        unit = region.unit_of_work()
+        with pytest.raises(RemoteError):
+            unit.execute("ABEND ABCODE('OOPS')")
+        (group,) = [each for each in region.refused_commands() if each["resource"] == "GONE"]
+        assert [each["what"] for each in region.incidents() if " GONE " in each["what"]] == [group["what"]]
+    shown = tdq("explain", "incidents", "--store", store).stdout.splitlines()
+    assert any(line.startswith("Abend OOPS: TAPI, ") for line in shown), shown
+    assert any(line.startswith(f"Refused: {group['what']} Last: ") for line in shown), shown
+
+
 def test_explain_of_a_task_that_has_not_ended_says_what_it_does(store, server):
     with Client(server["url"], server["token"]) as client:
         region = client.region("PAYREGN")

@@ -18,7 +18,7 @@ PAGES = {
     "queue_actions": ("setTdqueue", "discardTdqueue", "writeRecords", "readRecords", "deleteRecords", "seedRecords"),
     "tasks": ("listTasks", "purgeTask"),
     "incident": ("explainTask",),
-    "incidents": ("listDumps", "listIncidents", "streamAlerts"),
+    "incidents": ("listDumps", "listIncidents", "listRefusedCommands", "streamAlerts"),
     "units": ("listUnitsOfWork", "endUnitOfWork"),
     "commands": (
         "executeCommandInUnitOfWork", "executeCeci", "executeCemt", "executeCommand", "beginUnitOfWork",
@@ -32,7 +32,7 @@ PAGES = {
     "snapshots": ("takeSnapshot", "restoreSnapshot"),
     "faults": ("getFaults", "setFaults", "removeFaults"),
     "clock": ("getClock", "setClock"),
-    "systems": ("listSystems", "getSystem", "listDataQueues", "executeClCommand"),
+    "systems": ("listSystems", "getSystem", "listRefusedApis", "listDataQueues", "executeClCommand"),
     "data_queue": (
         "describeDataQueue", "browseEntries", "sendEntries", "receiveEntry", "clearDataQueue",
     ),

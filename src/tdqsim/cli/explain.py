@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
 from shutil import get_terminal_size
@@ -46,15 +47,21 @@ def _task_of(words: list[str] | None) -> int | None:
     return int(words[1]) if words is not None and is_task else None
 
 
+def _are_incidents(words: list[str] | None) -> bool:
+    """Whether the words ask for the incidents."""
+    return words is not None and [each.lower() for each in words] == ["incidents"]
+
+
 def _checked_words(words: list[str] | None) -> Any:
-    return words if _task_of(words) is not None else checked_queues(words)
+    return words if _task_of(words) is not None or _are_incidents(words) else checked_queues(words)
 
 
 Words = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="QUEUE",
-        help="Queues; * stands for any characters and + for one. Or task N: a task, or the dump of an abended one.",
+        help="Queues; * stands for any characters and + for one. Or task N: a task, or the dump of an abended one. "
+        "Or incidents.",
         autocompletion=offered_queues,
         callback=_checked_words,
     ),
@@ -82,13 +89,17 @@ def explain(
     """Explain the state of queues and why a trigger has not fired, and predict the result of each command.
 
     With the words task N: explain what a task in a server waits for, also in another region; or show the dump of one
-    that has abended, also after the server has ended.
+    that has abended, also after the server has ended. With the word incidents: what is wrong now in a server, which
+    tasks have abended, and which commands were refused.
     """
     if rule is not None:
         _show_rule(rule.strip().upper(), as_json=as_json)
         return
     words = names or []
     task = _task_of(words)
+    if _are_incidents(words):
+        _show_incidents(place, as_json=as_json)
+        return
     if task is not None:
         _show_dump(place, task, size, as_json=as_json)
         return
@@ -149,7 +160,7 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
             explanations = [_explained(region, queue, size) for queue in dump.queues]
     if region is None:
         told = []
-        dump = _chosen(task, _kept_dumps(place, task))
+        dump = _chosen(task, _kept_dumps(place, f"task {task}"))
         with looking(place, programs=True) as local:
             explanations = [_explained(local, queue, size) for queue in dump.queues]
     if as_json:
@@ -164,17 +175,55 @@ def _show_dump(place: Place, task: int, size: int, *, as_json: bool) -> None:
         _emit([each])
 
 
-def _kept_dumps(place: Place, task: int) -> list[Dump]:
-    """The dumps that a server has kept in the store."""
+def _show_incidents(place: Place, *, as_json: bool) -> None:
+    """Show what is wrong now in a region of a server, the abends, and the refused commands.
+
+    Without a server, these are the abends and refused commands that a server has kept in the store.
+    """
+    with place.served() as region:
+        if region is not None:
+            present: list[Any] = [each for each in region.incidents() if each["kind"] != "Refused"]
+            dumps = [on_demand.dump.Dump.from_dict(each) for each in region.dumps()]
+            refused: list[Any] = list(region.refused_commands())
+    if region is None:
+        present, dumps = [], _kept_dumps(place, "incidents")
+        groups = on_demand.refusals.read_refused(_store_of(place, "incidents"))
+        refused = [{**each.as_dict(), "what": each.what, "todo": each.todo} for each in groups]
+    if as_json:
+        names = ("task", "transid", "code", "time_ns", "reason")
+        abends = [{name: getattr(each, name) for name in names} for each in dumps]
+        emit_json({"incidents": present, "abends": abends, "refused": refused})
+        return
+    lines = [f"{each['kind']}: {each['what']} {each['todo']}" for each in present]
+    lines += [
+        f"Abend {each.code}: {each.transid}, {_moment(each.time_ns)}: {each.reason}. See tdq explain task {each.task}."
+        for each in dumps
+    ]
+    lines += [f"Refused: {each['what']} Last: {_moment(each['last_ns'])}. {each['todo']}" for each in refused]
+    emit("\n".join(lines) or "No incident.")
+
+
+def _moment(time_ns: int) -> str:
+    return f"{datetime.fromtimestamp(time_ns / 1e9, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def _store_of(place: Place, what: str) -> Path:
+    """The store in which a server has kept what is asked for."""
     if place.store is None:
         raise InputError(
-            f"task {task}: no server has the region, and no store is given in which a server has kept dumps. "
+            f"{what}: no server has the region, and no store is given in which a server has kept dumps. "
             "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
         )
+    return place.store
+
+
+def _kept_dumps(place: Place, what: str) -> list[Dump]:
+    """The dumps that a server has kept in the store."""
+    store = _store_of(place, what)
     try:
-        return on_demand.kept_dumps.read_dumps(place.store)
+        return on_demand.kept_dumps.read_dumps(store)
     except OSError as error:
-        raise InputError(f"{place.store}: the dumps cannot be read: {error.strerror}") from error
+        raise InputError(f"{store}: the dumps cannot be read: {error.strerror}") from error
 
 
 def _chosen(task: int, dumps: list[Dump]) -> Dump:

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from tdqsim.report import queue_layouts as queue_layouts
     from tdqsim.report import topology as topology
     from tdqsim.server import kept_dumps as kept_dumps
+    from tdqsim.server import refusals as refusals
     from tdqsim.server import schema as schema
     from tdqsim.server import systemfile as systemfile
     from tdqsim.testing import ablation as ablation
@@ -94,7 +95,7 @@ _MODULES: Final = (
     "tdqsim.pipeline.session",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
     "tdqsim.report.topology",
-    "tdqsim.server.kept_dumps", "tdqsim.server.schema", "tdqsim.server.systemfile",
+    "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.server.systemfile",
     "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.events", "tdqsim.testing.evidence",
     "tdqsim.testing.following", "tdqsim.testing.history",
     "tdqsim.testing.mutation",

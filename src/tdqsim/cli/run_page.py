@@ -78,6 +78,7 @@ class RunPage:
         page.add("Topology", topology([self._owner]).picture())
         page.add("Depth over time", *history_sections.depth(digest))
         page.add("Tasks and units of work", *history_sections.tasks(digest))
+        page.add("Refused commands", *history_sections.refused(digest))
         page.add("Triggers", *history_sections.triggers(digest))
         page.add("The last operations on each queue", *history_sections.operations(digest))
         page.write(self._path)

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         DumpState,
         IncidentState,
         OpenUnitOfWork,
+        RefusedState,
         TaskEntry,
         TaskExplanation,
         UnitOfWorkState,
@@ -219,7 +220,7 @@ class Operations(ServerConnection):
         return self.ask("GET", f"/regions/{part(name)}/dumps")
 
     def list_incidents(self, name: str) -> list[IncidentState]:
-        """What needs attention now: deadlocks, long waits, units of work in doubt, full queues. Abends have dumps."""
+        """What needs attention now: deadlocks, long waits, units of work in doubt, full queues, refused commands."""
         return self.ask("GET", f"/regions/{part(name)}/incidents")
 
     def purge_task(self, name: str, number: int, *, how: Literal["PURGE", "FORCEPURGE"] | None = None) -> None:
@@ -430,6 +431,14 @@ class Operations(ServerConnection):
             query={"encoding": encoding, "profile": profile},
             patience=patience,
         )
+
+    def list_refused_commands(self, name: str) -> list[RefusedState]:
+        """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
+        return self.ask("GET", f"/regions/{part(name)}/refused")
+
+    def list_refused_apis(self, name: str) -> list[RefusedState]:
+        """The APIs and commands that were refused because something is wrong, in groups; the newest last."""
+        return self.ask("GET", f"/systems/{part(name)}/refused")
 
     def stream_events(
         self, *, region: str | None = None, queue: str | None = None

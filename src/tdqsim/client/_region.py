@@ -40,6 +40,8 @@ if TYPE_CHECKING:
         CemtAnswer,
         CommandResult,
         DumpState,
+        IncidentState,
+        RefusedState,
         TaskEntry,
         TaskExplanation,
         UnitOfWorkState,
@@ -264,6 +266,14 @@ class RemoteRegion(_Commands):
     def dumps(self) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last."""
         return self._client.list_dumps(self._name)
+
+    def incidents(self) -> list[IncidentState]:
+        """What needs attention now; abends have dumps."""
+        return self._client.list_incidents(self._name)
+
+    def refused_commands(self) -> list[RefusedState]:
+        """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
+        return self._client.list_refused_commands(self._name)
 
     def units_of_work(self) -> list[UnitOfWorkState]:
         """The units of work."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         IbmiSystemState,
         ReceivedEntry,
     )
+    from tdqsim.client.answers.work import RefusedState
 
 __all__ = ["RemoteEntry", "RemoteSystem"]
 
@@ -145,6 +146,10 @@ class RemoteSystem:
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
         """Delete a data queue; return the messages."""
         return self._client.delete_data_queue(*self._at(dtaq, library), profile=self._profile)["messages"]
+
+    def refused_apis(self) -> list[RefusedState]:
+        """The APIs and commands that were refused because something is wrong, in groups that are alike."""
+        return self._client.list_refused_apis(self._name)
 
     def command(self, text: str) -> list[str]:
         """Run a CL command; return its messages."""

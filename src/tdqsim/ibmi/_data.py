@@ -22,7 +22,7 @@ from tdqsim.errors import SystemClosed
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._recorder import SystemRecorder
+from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
 
 if TYPE_CHECKING:
     from tdqsim.ibmi._objects import SystemObject
@@ -70,11 +70,12 @@ class SystemData:
         closed: whether no further commands are accepted.
         failed: whether it was closed as if its process had ended: nothing more is written to the store.
         recorder: records events; or None.
+        on_failure: called with the event of each operation that ends with an escape message; or None.
     """
 
     __slots__ = (
-        "_clear_places", "_utc", "ccsid", "clock", "closed", "date_format", "dispatcher", "failed", "name", "readonly",
-        "recorder", "store", "timezone",
+        "_clear_places", "_utc", "ccsid", "clock", "closed", "date_format", "dispatcher", "failed", "name",
+        "on_failure", "readonly", "recorder", "store", "timezone",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +92,7 @@ class SystemData:
         self.readonly = readonly
         self.closed = self.failed = False
         self.recorder: SystemRecorder | None = None
+        self.on_failure: OnFailure | None = None
         self._clear_places: dict[int, Callable[[], None]] = {}
 
     def check_open(self) -> None:

@@ -190,12 +190,16 @@ class JobCore(JobData):
 
     def _note_failure(self, message_id: str) -> None:
         """Record that the current operation ends with an escape message."""
-        recorder = self.system.recorder
+        recorder, on_failure = self.system.recorder, self.system.on_failure
+        if recorder is None and on_failure is None:
+            return
+        operation, name, library = self.operation
+        asked = f"{library}/{name}" if library else name
+        event = (operation, self.qualified_name, asked, b"", self.system.clock.time_ns(), b"", message_id)
         if recorder is not None:
-            operation, name, library = self.operation
-            asked = f"{library}/{name}" if library else name
-            now = self.system.clock.time_ns()
-            recorder.trace((operation, self.qualified_name, asked, b"", now, b"", message_id))
+            recorder.trace(event)
+        if on_failure is not None:
+            on_failure(event)
 
     # -- every command ------------------------------------------------------------------------------------------------
 

@@ -19,9 +19,12 @@ order of the tuples is the order in which entries were sent and taken.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
-__all__ = ["SystemRecorder"]
+__all__ = ["OnFailure", "SystemRecorder"]
+
+OnFailure: TypeAlias = Callable[[tuple[Any, ...]], object]
+"""Called with the tuple of each operation that ends with an escape message, for ``system.on_failure``."""
 
 
 class SystemRecorder(Protocol):

@@ -27,7 +27,7 @@ from tdqsim.ibmi._object_table import ObjectTable
 from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._profiles import SECURITY_OFFICER, Profiles
 from tdqsim.ibmi._queue import DataQueue
-from tdqsim.ibmi._recorder import SystemRecorder
+from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
 from tdqsim.ibmi._remote_link import RemoteLink
 from tdqsim.ibmi._system_core import SystemBase, SystemCore
 from tdqsim.ibmi.faults import FaultHook
@@ -201,6 +201,15 @@ class System(SystemBase):
     @recorder.setter
     def recorder(self, recorder: SystemRecorder | None) -> None:
         self._changing().set_recorder(recorder)
+
+    @property
+    def on_failure(self) -> OnFailure | None:
+        """Called with the event of each operation that ends with an escape message, as for the recorder; or None."""
+        return self._core.on_failure
+
+    @on_failure.setter
+    def on_failure(self, on_failure: OnFailure | None) -> None:
+        self._changing().on_failure = on_failure
 
     @property
     def faults(self) -> FaultHook | None:

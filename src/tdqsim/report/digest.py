@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 
 from tdqsim.report.flows import FlowCounts
 from tdqsim.report.pictures import Point, Stretch
+from tdqsim.report.refused import RefusedCommands
 
 __all__ = ["Digest", "Moment", "QueueDigest", "Trigger"]
 
@@ -135,6 +136,7 @@ class Digest:
         triggers: the last 200 of ``trigger_count``.
         tasks: the number of tasks that ended; ``abends`` counts those that abended, by code.
         of_jobs: whether the events are those of an IBM i system.
+        refused: the commands that were refused because something is wrong.
     """
 
     def __init__(self, steps: int = 400, tasks: int = 30) -> None:
@@ -145,6 +147,7 @@ class Digest:
         self.queues_left_out: set[str] = set()
         self.abends: Counter[str] = Counter()
         self._flows = FlowCounts()
+        self.refused = RefusedCommands()
         self._unnamed: dict[str, Counter[tuple[str, str, str]]] = {}
         self.of_jobs = False
         self.triggers: deque[Trigger] = deque(maxlen=_TRIGGERS)
@@ -184,7 +187,11 @@ class Digest:
 
     def _flowed(self, moment: Moment) -> None:
         """Count a command; those of a task whose transaction only its end shows are kept until then."""
-        key = (moment.what, moment.queue or moment.resource, moment.wrong or "NORMAL")
+        resource = moment.queue or moment.resource
+        key = (moment.what, resource, moment.wrong or "NORMAL")
+        if moment.wrong:
+            actor = moment.actor or moment.task
+            self.refused.add(actor, moment.what, resource, moment.wrong, moment.time_ns, task=_number(moment.task))
         if moment.actor or not moment.task:
             self._flows.command(moment.actor, *key)
             return
@@ -293,6 +300,7 @@ class Digest:
         if moment.wrong:
             self.abends[moment.wrong] += 1
             self._flows.abends[moment.actor, moment.wrong] += 1
+            self.refused.abended(_number(moment.task), moment.wrong)
         self._tasks.setdefault(moment.task, self._opened(moment.task))
         self._close(moment.task, moment.wrong)
 
@@ -343,6 +351,10 @@ class Digest:
         self._units.clear()
         for name in list(self._tasks):
             self._close(name, "", at_end=True)
+
+    def seconds_of(self, time_ns: int) -> float:
+        """The seconds from the first event to a time."""
+        return (time_ns - (self._first_ns or 0)) / _BILLION
 
     def steps(self, queue: str) -> list[Point]:
         """The depth of a queue over time, up to the last event."""

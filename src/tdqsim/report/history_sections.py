@@ -13,7 +13,7 @@ from tdqsim.report.parts import Drawing, Mark, Part, Prose, Table
 from tdqsim.report.pictures import COLOURS, Series, lines, time_line
 from tdqsim.report.topology import Site
 
-__all__ = ["add_flows", "depth", "flow_parts", "flows", "operations", "tasks", "triggers"]
+__all__ = ["add_flows", "depth", "flow_parts", "flows", "operations", "refused", "tasks", "triggers"]
 
 _LINES: Final = len(COLOURS)
 _LINE_TEXT: Final = 300
@@ -124,6 +124,22 @@ def triggers(digest: Digest, most: int = 30) -> list[Part]:
     heads = ("queue", "started", "event", "second")
     table = Table(heads, rows, "Tasks started by trigger levels", total=digest.trigger_count, rest="the last ones")
     return [table]
+
+
+def refused(digest: Digest) -> list[Part]:
+    """The commands that were refused because something is wrong; alike ones are one row."""
+    rows = [
+        (
+            each.command, each.resource, Mark(each.condition, good=False), each.actor, each.count,
+            round(digest.seconds_of(each.first_ns), 6), round(digest.seconds_of(each.last_ns), 6), each.todo,
+        )
+        for each in digest.refused
+    ]  # fmt: skip
+    if not rows:
+        return []
+    heads = ("command", "resource", "condition", "job" if digest.of_jobs else "transaction", "times", "first second",
+             "last second", "what to do")  # fmt: skip
+    return [Table(heads, rows[::-1], "Commands that were refused")]
 
 
 def operations(digest: Digest, most: int = 20) -> list[Part]:

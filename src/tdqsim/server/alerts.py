@@ -12,17 +12,19 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Final, Literal, TypedDict
+from typing import Final, Literal, TypeAlias, TypedDict
 
 from tdqsim.cics import Region
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.engine import EngineStopped
 from tdqsim.facts import table
 from tdqsim.server.host import Host
-from tdqsim.server.incidents import Incident, incidents_of
+from tdqsim.server.incidents import Incident, incidents_of, of_jobs
 
 __all__ = ["Alert", "AlertListener", "Alerts"]
 
+_Place: TypeAlias = tuple[str, str]
+"""``regions`` or ``systems``, and the name."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 
@@ -31,7 +33,7 @@ class Alert(TypedDict):
 
     Attributes:
         event: ``alert``, the name of the server-sent event.
-        region: the APPLID.
+        region: the APPLID, or the name of the IBM i system.
         state: ``began`` or ``ended`` for a state, ``happened`` for an abend.
         kind: Abend, or the kind of the incident.
         what: what happens or has happened.
@@ -94,7 +96,7 @@ class Alerts:
         self._host = host
         self._seconds = look_seconds
         self._listeners: set[AlertListener] = set()
-        self._known: dict[tuple[str, str, str], Incident] = {}
+        self._known: dict[tuple[_Place, str, str], Incident] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._watch: asyncio.Task[None] | None = None
 
@@ -102,8 +104,8 @@ class Alerts:
         """Begin to listen; the present incidents come as alerts that they began."""
         listener = AlertListener(wake)
         self._listeners.add(listener)
-        for (applid, _kind, _key), incident in self._known.items():
-            listener.offer(_alert(self._host.region(applid), "began", incident))
+        for (place, _kind, _key), incident in self._known.items():
+            listener.offer(self._alert(place, "began", incident))
         if self._watch is None:
             self._loop = asyncio.get_running_loop()
             self._host.abend_listeners.append(self.abended)
@@ -134,15 +136,34 @@ class Alerts:
 
     async def look(self) -> None:
         """Look for incidents, and publish those that have begun or ended since the last look."""
-        found: dict[tuple[str, str, str], Incident] = {}
-        for applid, region in self._host.regions.items():
-            outside = self._host.engine.outside(partial(incidents_of, region))
-            found |= {(applid, each.kind, each.key): each for each in await asyncio.wrap_future(outside)}
+        found: dict[tuple[_Place, str, str], Incident] = {}
+        for place, look in self._looks().items():
+            present = await asyncio.wrap_future(self._host.engine.outside(look))
+            found |= {(place, each.kind, each.key): each for each in present}
         known, self._known = self._known, found
         for key in found.keys() - known.keys():
-            self._publish(_alert(self._host.region(key[0]), "began", found[key]))
+            self._publish(self._alert(key[0], "began", found[key]))
         for key in known.keys() - found.keys():
-            self._publish(_alert(self._host.region(key[0]), "ended", known[key]))
+            self._publish(self._alert(key[0], "ended", known[key]))
+
+    def _looks(self) -> dict[_Place, Callable[[], list[Incident]]]:
+        """The functions that find the incidents of each region and system; they run in the engine's thread."""
+        host, clock = self._host, self._host.engine.dispatcher.clock
+        regions: dict[_Place, Callable[[], list[Incident]]] = {
+            ("regions", name): partial(incidents_of, region, host.refused[name])
+            for name, region in host.regions.items()
+        }
+        return regions | {
+            ("systems", name): partial(of_jobs, refusals, clock) for name, refusals in host.refused_jobs.items()
+        }
+
+    def _alert(self, place: _Place, state: Literal["began", "ended"], incident: Incident) -> Alert:
+        kind, name = place
+        return {
+            "event": "alert", "region": name, "state": state, "kind": incident.kind, "what": incident.what,
+            "todo": incident.todo, "since_ns": incident.since_ns,
+            "time_ns": self._host.engine.dispatcher.clock.time_ns(), "page": incident.path(name, kind),
+        }  # fmt: skip
 
     async def _look_again_and_again(self) -> None:
         with suppress(EngineStopped):
@@ -153,11 +174,3 @@ class Alerts:
     def _publish(self, alert: Alert) -> None:
         for listener in self._listeners:
             listener.offer(alert)
-
-
-def _alert(region: Region, state: Literal["began", "ended"], incident: Incident) -> Alert:
-    return {
-        "event": "alert", "region": region.applid, "state": state, "kind": incident.kind, "what": incident.what,
-        "todo": incident.todo, "since_ns": incident.since_ns, "time_ns": region.clock.time_ns(),
-        "page": incident.path(region.applid),
-    }  # fmt: skip

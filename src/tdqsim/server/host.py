@@ -40,6 +40,7 @@ from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
+from tdqsim.server.refusals import Refusals
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
@@ -77,6 +78,7 @@ class _Recorder:
         self._flows = host.flows.setdefault(region.applid, FlowCounts())
         self._counts = self._flows.commands
         self._activity = host.activity.setdefault(region.applid, Activity())
+        self._refusals = host.refused.setdefault(region.applid, Refusals(region.applid))
 
     def last_commands(self, task: int, most: int) -> list[str]:
         """The last commands of a task with their answers and records, at most ``most``, the newest last."""
@@ -100,6 +102,7 @@ class _Recorder:
             audit("link", task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
         if condition != "NORMAL":
             self._activity.failed += 1
+            self._refusals.command(task, command, named, condition, self._region.clock.time_ns())
             self._host.waits.condition_came(self._region, condition)
         if isinstance(queue, str):
             self._changed(queue)
@@ -142,6 +145,7 @@ class _Recorder:
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
         if not normal:
             self._flows.abends[task.transid, task.abcode or ""] += 1
+            self._refusals.abended(task)
             self._take_over_dump(task)
         self._host.waits.task_ended(self._region)
 
@@ -213,6 +217,8 @@ class Host:
         abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
         taken_up: what was done with the last changes of files, by the APPLIDs of the regions whose files are watched.
         dumps: the files of the dumps of the regions with a store, by APPLID.
+        refused: the refused commands of the regions, by APPLID.
+        refused_jobs: those of the systems, by name.
         depths: the depths of queues over time, by APPLID.
         layouts: the layouts that ``region.yaml`` gives to queues, by APPLID and queue.
     """
@@ -244,6 +250,8 @@ class Host:
         self.abend_listeners: list[Callable[[Region, Dump], object]] = []
         self.taken_up: dict[str, deque[TakenUp]] = {}
         self.dumps: dict[str, KeptDumps] = {}
+        self.refused: dict[str, Refusals] = {}
+        self.refused_jobs: dict[str, Refusals] = {}
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
@@ -296,6 +304,12 @@ class Host:
             self.engine.outside(system.close).result()
             raise
         self.systems[system.name] = system
+        refusals = self.refused_jobs[system.name] = Refusals(system.name)
+
+        def watch() -> None:
+            system.on_failure = refusals.message
+
+        self.engine.outside(watch).result()
         return system
 
     @staticmethod
@@ -318,6 +332,8 @@ class Host:
             self._check_free("system", load_system_file(path)[0].name, self.systems)
             system = self.add_system(partial(system_from_directory, path, store, accounts=self.accounts))
             self.served.append(("system", system.name))
+            if store is not None:
+                self.refused_jobs[system.name].keep_in(store)
             return system
         file = load_region_file(path)
         layouts = queue_layouts(file)
@@ -334,6 +350,7 @@ class Host:
         region = self.add(factory, applid=file.applid)
         if store is not None:
             self._read_dumps(region, store)
+            self.refused[region.applid].keep_in(store)
         self.layouts[region.applid] = layouts
         self._starts += [(region, transid) for transid in file.start]
         self.served.append(("region", region.applid))
@@ -465,4 +482,6 @@ class Host:
         try:
             return self.engine.stop(timeout)
         finally:
+            for refusals in (*self.refused.values(), *self.refused_jobs.values()):
+                refusals.close()
             self._modules.close()

@@ -8,6 +8,8 @@ Long wait      a task has waited for a resource of another task for ten seconds 
 Indoubt        a unit of work has lost its coordinator and is shunted
 Full           all control intervals of DFHINTRA are in use
 No trigger     a queue holds as many records as its trigger level, and no task is started
+Refused        commands end with a condition that reports that something is wrong (``facts/refused.tsv``); alike ones
+               are one incident, which lasts until there was none for ten minutes
 =============  =====================================================================================================
 
 An abend is an incident, too, but not a state; the region keeps its dump.
@@ -22,11 +24,13 @@ from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import unit_states
 from tdqsim.cics.look.waits import waits_of
-from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.facts import table
+from tdqsim.report.refused import Refused
+from tdqsim.server.refusals import Refusals
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers
 
-__all__ = ["Incident", "incidents_of"]
+__all__ = ["Incident", "incidents_of", "of_jobs"]
 
 _LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
 
@@ -38,7 +42,7 @@ class Incident(NamedTuple):
         kind: its kind.
         what: what happens.
         todo: what ends it.
-        page: the parts of the address of the page with its details, below the region's.
+        page: the parts of the address of the page with its details, below that of the region or system.
         key: what identifies it as long as it lasts; ``what`` may change.
         since_ns: when it began, in nanoseconds on the region's clock; 0 if that is not known.
     """
@@ -50,19 +54,22 @@ class Incident(NamedTuple):
     key: str
     since_ns: int = 0
 
-    def path(self, applid: str) -> str:
-        """The path of the page of the console with its details."""
-        return "/".join(["/console/regions", applid, *self.page])
+    def path(self, name: str, kind: str = "regions") -> str:
+        """The path of the page of the console with its details; ``kind`` is ``systems`` for an IBM i system."""
+        return "/".join([f"/console/{kind}", name, *self.page])
 
 
-def incidents_of(region: Region, *, triggers: bool = True) -> list[Incident]:
+def incidents_of(region: Region, refusals: Refusals | None = None, *, triggers: bool = True) -> list[Incident]:
     """The incidents of a region's present state; call in the engine's thread.
 
     Args:
         region: the region.
+        refusals: its refused commands; None to leave them out.
         triggers: whether to look for triggers that start no task, which reads the state of every queue.
     """
     found = [*_waits(region), *_units(region), *_space(region)]
+    if refusals is not None:
+        found += [_refused(each, region) for each in refusals.now(region.clock.time_ns())]
     return [*found, *map(_lost_trigger, lost_triggers(region))] if triggers else found
 
 
@@ -97,6 +104,19 @@ def _space(region: Region) -> Iterator[Incident]:
     if space.in_use >= space.capacity and space.count() >= space.capacity:
         what = f"All {space.capacity:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
         yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
+
+
+def of_jobs(refusals: Refusals, clock: Clock) -> list[Incident]:
+    """The incidents of an IBM i system: the operations of its jobs that are refused."""
+    return [
+        Incident("Refused", each.what, each.todo, (), each.id, each.begun_ns) for each in refusals.now(clock.time_ns())
+    ]
+
+
+def _refused(group: Refused, region: Region) -> Incident:
+    is_queue = group.command.endswith(" TD") and group.resource in region.tdqueues
+    page = ("queues", group.resource) if is_queue else ("incidents",)
+    return Incident("Refused", group.what, group.todo, page, group.id, group.begun_ns)
 
 
 def _lost_trigger(text: str) -> Incident:

@@ -97,7 +97,7 @@ class _Followed:
             digest = follower.digest()
             parts = [
                 *history_sections.depth(digest), *history_sections.tasks(digest),
-                *history_sections.triggers(digest, _TRIGGERS),
+                *history_sections.refused(digest), *history_sections.triggers(digest, _TRIGGERS),
                 *history_sections.operations(digest, _QUEUES),
             ]  # fmt: skip
             if parts:

@@ -21,6 +21,7 @@ __all__ = [
     "IncidentState",
     "OpenUnitOfWork",
     "OptionValue",
+    "RefusedState",
     "SourceLineState",
     "TaskEntry",
     "TaskExplanation",
@@ -120,11 +121,30 @@ class TaskExplanation(TypedDict):
 class IncidentState(TypedDict):
     """Something in the present state of a region that needs attention."""
 
-    kind: Annotated[str, Field(description="Deadlock, Long wait, Indoubt, Full or No trigger")]
+    kind: Annotated[str, Field(description="Deadlock, Long wait, Indoubt, Full, No trigger or Refused")]
     what: Annotated[str, Field(description="what happens")]
     todo: Annotated[str, Field(description="what ends it")]
     since_ns: Annotated[int, Field(description="when it began, in nanoseconds since 1970; 0 if that is not known")]
     page: Annotated[str, Field(description="the path of the page of the console with its details")]
+
+
+class RefusedState(TypedDict):
+    """Refused commands that are alike."""
+
+    actor: Annotated[str, Field(description="the transaction, or the name of the job")]
+    command: Annotated[str, Field(description="the command or API")]
+    resource: Annotated[str, Field(description="the resource that it names; empty for none")]
+    condition: Annotated[str, Field(description="the condition, or the id of the escape message")]
+    count: Annotated[int, Field(description="the number of refusals")]
+    begun_ns: Annotated[int, Field(description="the first refusal since the last pause of ten minutes")]
+    first_ns: Annotated[int, Field(description="the first refusal, in nanoseconds since 1970")]
+    last_ns: Annotated[int, Field(description="the last refusal")]
+    task: Annotated[str, Field(description="the number of the last task or job")]
+    userid: Annotated[str, Field(description="its user")]
+    place: Annotated[str, Field(description="the line of the program or COBOL statement; empty if unknown")]
+    what: Annotated[str, Field(description="what happens")]
+    todo: Annotated[str, Field(description="what ends it")]
+    present: Annotated[bool, Field(description="whether it is an incident now")]
 
 
 class DumpedItemState(TypedDict):

@@ -20,7 +20,7 @@ from tdqsim.client.answers.process import ServerHealth, ServerReadiness
 from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
-from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, work
+from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, refused, work
 from tdqsim.server.http.access import Gate
 from tdqsim.server.http.common import BOUNDS, PREFIX
 from tdqsim.server.http.document import describe, page_of
@@ -32,7 +32,7 @@ from tdqsim.server.http.signon import add_sign_on
 
 __all__ = ["MODULES", "application"]
 
-MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, events)
+MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, events)
 """The modules with ``routes``, which ``facts/operations.tsv`` lists."""
 
 _ABOUT: Final = (

@@ -193,8 +193,12 @@ async def dumps(host: Served, region: PathRegion) -> list[DumpState]:
 
 @routes.operation("listIncidents")
 async def incidents(host: Served, region: PathRegion) -> list[IncidentState]:
-    """What needs attention now: deadlocks, long waits, units of work in doubt, full queues. Abends have dumps."""
-    found = await asyncio.wrap_future(host.engine.outside(lambda: incidents_of(region)))
+    """What needs attention now: deadlocks, long waits, units of work in doubt, full queues, refused commands.
+
+    Abends have dumps.
+    """
+    refusals = host.refused[region.applid]
+    found = await asyncio.wrap_future(host.engine.outside(lambda: incidents_of(region, refusals)))
     return [
         {
             "kind": one.kind,

@@ -1,7 +1,8 @@
-"""The incidents of a region: tasks that have abended, and what in its present state needs attention.
+"""The incidents of a region: tasks that have abended, refused commands, and what in its state needs attention.
 
 An abend is an incident as long as the region keeps its dump. The others are incidents as long as they last: deadlocks,
-long waits for another task, units of work that are shunted indoubt, a full DFHINTRA, and triggers that start no task.
+long waits for another task, units of work that are shunted indoubt, a full DFHINTRA, triggers that start no task, and
+commands that were refused in the last ten minutes. The table of refused commands has the earlier ones, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics.model.dump import Dump
+from tdqsim.report.refused import Refused
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
@@ -23,7 +25,7 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
 
-__all__ = ["Incident", "add", "day_and_time", "incidents_of"]
+__all__ = ["Incident", "add", "day_and_time", "incidents_of", "refused_row", "refused_table"]
 
 _AGAIN: Final = 5.0
 """The seconds between two looks for waits that have become long."""
@@ -35,7 +37,13 @@ _ABENDS: Final = (
 _OTHERS: Final = (
     column("kind", "Incident"), column("what", "What happens", wide=True), column("todo", "What to do", wide=True),
 )  # fmt: skip
-_NONE: Final = "No deadlock, long wait, unit of work in doubt, full DFHINTRA or trigger that starts nothing."
+_NONE: Final = "No deadlock, long wait, unit of work in doubt, full DFHINTRA, lost trigger or refused command."
+_REFUSED: Final = (
+    column("last", "Last"), column("command", "Command"), column("resource", "Resource"),
+    column("condition", "Condition"), column("actor", "Transaction"), column("user", "User"),
+    column("count", "Times", num=True), column("first", "First"), column("place", "Place", mono=True),
+    column("todo", "What to do", wide=True),
+)  # fmt: skip
 
 
 def day_and_time(time_ns: int) -> str:
@@ -46,7 +54,25 @@ def day_and_time(time_ns: int) -> str:
 async def incidents_of(visit: Visit, view: RegionView) -> list[Incident]:
     """The incidents of a region's present state, without its abends."""
     could_be_lost = any(queue.level and queue.depth >= queue.level for queue in view.queues.values())
-    return await visit.ask(lambda: present_incidents(view.region, triggers=could_be_lost))
+    refusals = visit.console.host.refused[view.region.applid]
+    return await visit.ask(lambda: present_incidents(view.region, refusals, triggers=could_be_lost))
+
+
+def refused_table() -> DataTable:
+    """Add a section with the table of refused commands to a page."""
+    with Block("section", "tdq-card", aria_label="Refused commands"):
+        Block("h2", words="Commands that were refused")
+        return DataTable("Refused commands", _REFUSED, empty="No command was refused.")
+
+
+def refused_row(group: Refused, now_ns: int, resource: Cell) -> Row:
+    """The row of refused commands that are alike."""
+    condition: Cell = {"text": group.condition, "tone": "bad" if group.lasts(now_ns) else "dim"}
+    cells: list[Cell] = [
+        day_and_time(group.last_ns), group.command, resource, condition, group.actor, group.userid,
+        f"{group.count:,}", day_and_time(group.first_ns), group.place, group.todo,
+    ]  # fmt: skip
+    return {"id": group.id, "cells": cells}
 
 
 def add(console: Console) -> None:
@@ -65,6 +91,7 @@ class _Incidents:
     view: RegionView
     others: DataTable = field(init=False)
     abends: DataTable = field(init=False)
+    refused: DataTable = field(init=False)
 
     async def build(self) -> None:
         with Block("section", "tdq-card", aria_label="Now"):
@@ -73,6 +100,7 @@ class _Incidents:
         with Block("section", "tdq-card", aria_label="Abends"):
             Block("h2", words="Tasks that have abended")
             self.abends = DataTable("Abends", _ABENDS, empty="No task has abended.")
+        self.refused = refused_table()
         await self.visit.follow([self.view.region.applid], self.refresh)
         self.visit.every(_AGAIN, self.refresh)
 
@@ -80,10 +108,18 @@ class _Incidents:
         others = await incidents_of(self.visit, self.view)
         self.others.show([self._other(at, each) for at, each in enumerate(others)])
         self.abends.show([self._abend(dump) for dump in reversed(self.view.snapshot.dumps)])
+        refusals, now_ns = self.visit.console.host.refused[self.view.region.applid], self.view.snapshot.time_ns
+        groups = await self.visit.ask(lambda: list(refusals))
+        self.refused.show([refused_row(each, now_ns, self._resource(each)) for each in reversed(groups)])
 
     def _other(self, at: int, incident: Incident) -> Row:
         kind: Cell = {"text": incident.kind, "href": self._href(*incident.page), "tone": "bad"}
         return {"id": str(at), "cells": [kind, incident.what, incident.todo]}
+
+    def _resource(self, group: Refused) -> Cell:
+        if group.command.endswith(" TD") and group.resource in self.view.queues:
+            return {"text": group.resource, "href": self._href("queues", group.resource)}
+        return group.resource
 
     def _abend(self, dump: Dump) -> Row:
         href = self._href("incidents", str(dump.time_ns), str(dump.task))

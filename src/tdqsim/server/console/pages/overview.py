@@ -21,6 +21,7 @@ from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
+from tdqsim.server.incidents import of_jobs
 
 __all__ = ["add"]
 
@@ -124,15 +125,24 @@ class _Overview:
         console = self.visit.console
         views = [console.live.view(name) for name in console.host.regions]
         present = {view.region.applid: await incidents_of(self.visit, view) for view in views}
-        self._show_wrong(views, present)
+        clock, refused = console.host.engine.dispatcher.clock, console.host.refused_jobs
+        jobs = await self.visit.ask(lambda: {name: of_jobs(refusals, clock) for name, refusals in refused.items()})
+        self._show_wrong(views, present, jobs)
         self.regions.show([_row(self.visit, view, len(present[view.region.applid])) for view in views])
         moving = sorted((each for view in views for each in _moving(view)), key=lambda each: -each.changes)
         self.moving.show([self._moves(each) for each in moving[:_LISTED]])
         self.waits.show(list(self._waiting(views))[:_LISTED])
         self.changes.show(list(self._changed(views))[:_LISTED])
 
-    def _show_wrong(self, views: Iterable[RegionView], present: dict[str, list[Incident]]) -> None:
-        rows = [self._incident(view, each) for view in views for each in present[view.region.applid]]
+    def _show_wrong(
+        self, views: Iterable[RegionView], regions: dict[str, list[Incident]], systems: dict[str, list[Incident]]
+    ) -> None:
+        rows = [
+            self._incident(place, name, each)
+            for place, present in (("regions", regions), ("systems", systems))
+            for name, incidents in present.items()
+            for each in incidents
+        ]
         now, alike = len(rows), _abends(views)
         for (applid, code, transid), dumps in alike[:_LISTED]:
             dump = dumps[-1]
@@ -146,13 +156,12 @@ class _Overview:
         words = f"Now: {now:,}. Abends of which a dump is kept: {kept:,}." if rows else "No incident, no abend."
         self.verdict.say(words, "tdq-verdict bad" if now else "tdq-verdict warn" if rows else "tdq-verdict ok")
 
-    def _incident(self, view: RegionView, incident: Incident) -> Row:
-        applid = view.region.applid
+    def _incident(self, place: str, name: str, incident: Incident) -> Row:
         since = day_and_time(incident.since_ns) if incident.since_ns else "now"
         kind: Cell = {
-            "text": incident.kind, "href": self.visit.href("regions", applid, *incident.page), "tone": "bad"
+            "text": incident.kind, "href": self.visit.href(place, name, *incident.page), "tone": "bad"
         }  # fmt: skip
-        return {"id": f"{applid} {incident.kind} {incident.key}", "cells": [applid, kind, since, incident.what]}
+        return {"id": f"{place} {name} {incident.kind} {incident.key}", "cells": [name, kind, since, incident.what]}
 
     def _moves(self, moving: _Moving) -> Row:
         applid = moving.view.region.applid

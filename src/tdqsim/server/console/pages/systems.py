@@ -15,6 +15,7 @@ from tdqsim.ibmi import Job, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pager import Pager
+from tdqsim.server.console.pages.incidents import refused_row, refused_table
 from tdqsim.server.console.system_state import DataQueueRow, SystemSnapshot, as_job, read_journal, read_system
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
@@ -134,6 +135,7 @@ class _System:
     jobs: DataTable = field(init=False)
     journal: Control = field(init=False)
     entries: DataTable = field(init=False)
+    refused: DataTable = field(init=False)
     line: Control = field(init=False)
     screen: Block = field(init=False)
 
@@ -148,6 +150,7 @@ class _System:
                 Block("h2", words="Active jobs")
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
         self._build_journal(snapshot)
+        self.refused = refused_table()
         if self.visit.may(operation("CL")):
             self._build_line()
         await self.refresh()
@@ -187,6 +190,10 @@ class _System:
         self.libraries.show([{"id": row[0], "cells": list(row)} for row in snapshot.libraries])
         self.jobs.show([{"id": row[0], "cells": list(row)} for row in snapshot.jobs])
         await self._show_journal()
+        refusals, clock = self.visit.console.host.refused_jobs[self.system.name], self.system.clock
+        groups = await self.visit.ask(lambda: list(refusals))
+        now_ns = clock.time_ns()
+        self.refused.show([refused_row(each, now_ns, each.resource) for each in reversed(groups)])
 
     def _show_queues(self, snapshot: SystemSnapshot) -> None:
         wanted = self.has.text.strip().upper()
