@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.facts import ABEND_CODES, Resp, table
 
-__all__ = ["Refused", "RefusedCommands", "refused_of", "what_to_do"]
+__all__ = ["RefusedCommands", "RefusedGroup", "refused_of", "what_to_do"]
 
 _GROUPS: Final = 200
 """The number of groups that are kept; a new one removes the one whose last refusal is the oldest."""
@@ -46,7 +46,7 @@ class _Key(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedGroup:
     """Refusals that are alike.
 
     Attributes:
@@ -105,17 +105,17 @@ class RefusedCommands:
     """The groups of refused commands of one region or system."""
 
     def __init__(self) -> None:
-        self._groups: OrderedDict[_Key, Refused] = OrderedDict()  # by the time of the last refusal
-        self._last: tuple[str, _Key, Refused | None] | None = None
+        self._groups: OrderedDict[_Key, RefusedGroup] = OrderedDict()  # by the time of the last refusal
+        self._last: tuple[str, _Key, RefusedGroup | None] | None = None
 
-    def __iter__(self) -> Iterator[Refused]:
+    def __iter__(self) -> Iterator[RefusedGroup]:
         """The groups, the one with the newest refusal last."""
         return iter(list(self._groups.values()))
 
     def add(
         self, actor: str, command: str, resource: str, condition: str, time_ns: int, *, task: str = "",
         userid: str = "",
-    ) -> Refused | None:  # fmt: skip
+    ) -> RefusedGroup | None:  # fmt: skip
         """Count a command that ended with a condition.
 
         Returns:
@@ -126,7 +126,7 @@ class RefusedCommands:
         key = _Key(actor, command, resource, condition)
         before = self._groups.pop(key, None)
         if before is None:
-            group = Refused(*key, 1, time_ns, time_ns, time_ns, task, userid)
+            group = RefusedGroup(*key, 1, time_ns, time_ns, time_ns, task, userid)
         else:
             begun = before.begun_ns if before.lasts(time_ns) else time_ns
             group = replace(
@@ -138,7 +138,7 @@ class RefusedCommands:
         self._last = task, key, before
         return group
 
-    def put(self, group: Refused) -> None:
+    def put(self, group: RefusedGroup) -> None:
         """Replace a group by one with other values, or add one."""
         key = _Key(group.actor, group.command, group.resource, group.condition)
         self._groups[key] = group
@@ -161,15 +161,15 @@ class RefusedCommands:
             self._groups.pop(key, None)
         return before is None
 
-    def now(self, time_ns: int) -> list[Refused]:
+    def now(self, time_ns: int) -> list[RefusedGroup]:
         """The groups that last."""
         return [each for each in self if each.lasts(time_ns)]
 
 
-def refused_of(values: Mapping[str, Any]) -> Refused:
+def refused_of(values: Mapping[str, Any]) -> RefusedGroup:
     """The group of :meth:`Refused.as_dict`.
 
     Raises:
         TypeError: a field is missing, or there is another one.
     """
-    return Refused(**values)
+    return RefusedGroup(**values)

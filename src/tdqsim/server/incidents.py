@@ -26,7 +26,7 @@ from tdqsim.cics.look.state import unit_states
 from tdqsim.cics.look.waits import waits_of
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.facts import table
-from tdqsim.report.refused import Refused
+from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.refusals import Refusals
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers
 
@@ -113,7 +113,7 @@ def of_jobs(refusals: Refusals, clock: Clock) -> list[Incident]:
     ]
 
 
-def _refused(group: Refused, region: Region) -> Incident:
+def _refused(group: RefusedGroup, region: Region) -> Incident:
     is_queue = group.command.endswith(" TD") and group.resource in region.tdqueues
     page = ("queues", group.resource) if is_queue else ("incidents",)
     return Incident("Refused", group.what, group.todo, page, group.id, group.begun_ns)

@@ -19,7 +19,7 @@ import structlog
 
 from tdqsim.cics import Task
 from tdqsim.cics.internals import kept_storage
-from tdqsim.report.refused import Refused, RefusedCommands, refused_of
+from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
 __all__ = ["Refusals", "read_refused"]
@@ -43,11 +43,11 @@ class Refusals:
         self._commands = RefusedCommands()
         self._file: KeptLines | None = None
 
-    def __iter__(self) -> Iterator[Refused]:
+    def __iter__(self) -> Iterator[RefusedGroup]:
         """The groups, the one with the newest refusal last."""
         return iter(self._commands)
 
-    def now(self, time_ns: int) -> list[Refused]:
+    def now(self, time_ns: int) -> list[RefusedGroup]:
         """The groups that last."""
         return self._commands.now(time_ns)
 
@@ -93,7 +93,7 @@ class Refusals:
         if self._file is not None and any(self):
             self._write(self._file)
 
-    def _note(self, added: Refused | None, task: Task | None) -> None:
+    def _note(self, added: RefusedGroup | None, task: Task | None) -> None:
         """Add the place to a group, and keep it in the file, if it is new, has doubled, or begins again."""
         if added is None or (added.count & (added.count - 1) and added.begun_ns != added.last_ns):
             return
@@ -102,7 +102,7 @@ class Refusals:
         if self._file is not None:
             self._write(self._file, group)
 
-    def _write(self, file: KeptLines, group: Refused | None = None) -> None:
+    def _write(self, file: KeptLines, group: RefusedGroup | None = None) -> None:
         """Add a line for a group, or write the file anew."""
         try:
             if group is None:
@@ -116,7 +116,7 @@ class Refusals:
         return [each.as_dict() for each in self]
 
 
-def read_refused(store: Path) -> list[Refused]:
+def read_refused(store: Path) -> list[RefusedGroup]:
     """The groups that a server has kept in a store, the one with the newest refusal last.
 
     Raises:

@@ -15,7 +15,7 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics.model.dump import Dump
-from tdqsim.report.refused import Refused
+from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
@@ -65,7 +65,7 @@ def refused_table() -> DataTable:
         return DataTable("Refused commands", _REFUSED, empty="No command was refused.")
 
 
-def refused_row(group: Refused, now_ns: int, resource: Cell) -> Row:
+def refused_row(group: RefusedGroup, now_ns: int, resource: Cell) -> Row:
     """The row of refused commands that are alike."""
     condition: Cell = {"text": group.condition, "tone": "bad" if group.lasts(now_ns) else "dim"}
     cells: list[Cell] = [
@@ -116,7 +116,7 @@ class _Incidents:
         kind: Cell = {"text": incident.kind, "href": self._href(*incident.page), "tone": "bad"}
         return {"id": str(at), "cells": [kind, incident.what, incident.todo]}
 
-    def _resource(self, group: Refused) -> Cell:
+    def _resource(self, group: RefusedGroup) -> Cell:
         if group.command.endswith(" TD") and group.resource in self.view.queues:
             return {"text": group.resource, "href": self._href("queues", group.resource)}
         return group.resource
