@@ -220,3 +220,50 @@ def test_a_program_of_eight_hundred_commands_compiles_and_runs(workshop):
     workshop.program("LONG", items, f"{commands}\n    EXEC CICS RETURN END-EXEC.")
     workshop.run("LONG")
     assert workshop.out() == [f"{at:04}".encode() for at in range(1, 801)]
+
+
+def test_nested_programs_use_the_eib_and_global_items_of_the_linkage_section(workshop):
+    source = [
+        "IDENTIFICATION DIVISION.", "PROGRAM-ID. OUTER.", "DATA DIVISION.", "WORKING-STORAGE SECTION.",
+        "01 ARG PIC X(3) VALUE 'arg'.", "LINKAGE SECTION.", "01 GOT PIC X(3) GLOBAL.", "PROCEDURE DIVISION.",
+        "    CALL 'MIDDLE' USING ARG",
+        "    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(ARG) END-EXEC",
+        "    EXEC CICS RETURN END-EXEC.",
+        "IDENTIFICATION DIVISION.", "PROGRAM-ID. MIDDLE.", "DATA DIVISION.", "LINKAGE SECTION.",
+        "01 PASSED PIC X(3) GLOBAL.", "PROCEDURE DIVISION USING PASSED.",
+        "    EXEC CICS GETMAIN SET(ADDRESS OF GOT) FLENGTH(3) INITIMG('g')",
+        "    END-EXEC",
+        "    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(GOT) END-EXEC",
+        "    CALL 'INNER'", "    GOBACK.",
+        "IDENTIFICATION DIVISION.", "PROGRAM-ID. INNER.", "PROCEDURE DIVISION.",
+        "    EXEC CICS WRITEQ TD QUEUE('NOPE') FROM(PASSED) NOHANDLE",
+        "    END-EXEC",
+        "    IF EIBRESP = DFHRESP(QIDERR) AND EIBCALEN = 0",
+        "       MOVE 'yes' TO PASSED", "    END-IF", "    GOBACK.",
+        "END PROGRAM INNER.", "END PROGRAM MIDDLE.", "END PROGRAM OUTER.",
+    ]  # fmt: skip
+    write(workshop, "OUTER", *map(card, source))
+    workshop.run("OUTER")
+    assert workshop.out() == [b"ggg", b"yes"]
+
+
+def test_the_length_of_a_variable_group_and_figurative_constants_as_arguments(workshop):
+    workshop.program(
+        "LENGTHS",
+        """
+        01 TAB.
+           05 N PIC 9 VALUE 3.
+           05 E OCCURS 0 TO 5 DEPENDING ON N PIC X(2).
+        01 REC PIC X(10) VALUE '0123456789'.
+        """,
+        """
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(REC) LENGTH(LENGTH OF TAB) END-EXEC
+        MOVE 0 TO N
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(REC) LENGTH(LENGTH OF TAB) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(SPACES) LENGTH(1) END-EXEC
+        EXEC CICS DELAY INTERVAL(ZERO) END-EXEC
+        GOBACK.
+        """,
+    )
+    workshop.run("LENGTHS")
+    assert workshop.out() == [b"0123456", b"0", b" "]

@@ -103,12 +103,17 @@ def test_names_of_conditions_and_cvdas_become_numbers(written, number):
 def test_what_cannot_be_translated_is_told_with_file_and_line():
     with pytest.raises(CobolError) as caught:
         translate(
-            PROGRAM.format(" IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n EXEC CICS RETURN"), "pay.cbl"
+            PROGRAM.format(
+                " IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n"
+                " EXEC CICS DELETEQ TD QUEUE\n (LOW-VALUES) END-EXEC.\n EXEC CICS RETURN"
+            ),
+            "pay.cbl",
         )
     assert caught.value.problems == (
         "pay.cbl:8: DFHRESP(QZER0): there is no such condition",
         "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
-        "pay.cbl:10: EXEC CICS has no END-EXEC",
+        "pay.cbl:11: LOW-VALUES as an argument has no length; use an item or a literal",
+        "pay.cbl:12: EXEC CICS has no END-EXEC",
     )
 
 

@@ -91,13 +91,13 @@ def test_retrieve_refuses(job, keyed):
     expect_rule("DTAQ-RETRIEVE-NOT-KEYED", get(RDQS0200(b"AAA"), "WORK"))
     expect_rule("DTAQ-RETRIEVE-KEY-LENGTH", get(RDQS0200(b"AA")))
 
-    def raw(selection, length, form):
+    def raw(selection, length, form, name="KEYED"):
         job.call(
             "QMHRDQM",
             bytearray(99),
             b4(99),
             e("RDQM0100"),
-            name20("KEYED", "APPLIB"),
+            name20(name, "APPLIB"),
             selection,
             b4(length),
             e(form),
@@ -110,6 +110,8 @@ def test_retrieve_refuses(job, keyed):
     for key_length in (0, -1, 257):
         selection = e("KEQ ") + b4(1) + b4(1) + b4(key_length) + b"AAA"
         expect_rule("DTAQ-RETRIEVE-KEY-LENGTH", raw, selection, 19, "RDQS0200")
+        expect_rule("DTAQ-RETRIEVE-NOT-KEYED", raw, selection, 19, "RDQS0200", "WORK")
+    expect_rule("DTAQ-RETRIEVE-ORDER", raw, e("KXX ") + b4(1) + b4(1) + b4(0), 16, "RDQS0200")
     expect_rule("DTAQ-RETRIEVE-FORMAT", raw, bytes(8), 8, "RDQS0300")
 
 

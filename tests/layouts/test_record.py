@@ -262,6 +262,35 @@ fields:
 """
 
 
+def test_fillers_get_the_literals_of_their_value_clauses():
+    layout = parse_copybook(
+        """01 R. 05 FILLER PIC X(3) VALUE ZEROS. 05 FILLER PIC X(2) VALUE LOW-VALUES. 05 FILLER PIC X(2) VALUE HIGH-VALUES.
+           05 FILLER PIC X(3) VALUE ALL '*-'. 05 FILLER PIC X(3) VALUE X'01FF'. 05 FILLER PIC X(3) JUST VALUE 'A'.
+           05 FILLER PIC N(2) VALUE SPACES. 05 FILLER PIC N VALUE HIGH-VALUES. 05 FILLER PIC S9(3) COMP-3 VALUE ZERO.
+           05 FILLER COMP-1 VALUE 1.5. 05 FILLER PIC X VALUE 'TOO LONG'. 05 FILLER PIC X(2)."""
+    ).record()
+    assert layout.encode({}).hex() == (
+        "f0f0f0" "0000" "ffff" "5c605c" "01ff40" "c14040" "00200020" "ffff" "000c" "41180000" "40" "4040"
+    )  # fmt: skip
+
+
+def test_condition_names_of_figurative_constants_and_in_the_order_of_the_code_page():
+    layout = parse_copybook(
+        """01 R. 05 A PIC X(2). 88 ZERO-A VALUE ZEROS. 88 LOW-A VALUE LOW-VALUES. 88 HIGH-A VALUE HIGH-VALUES.
+           88 ALL-A VALUE ALL '*'. 88 LETTER-OR-DIGIT VALUE 'A' THRU '9'. 88 HEX-A VALUE X'C1'. 88 BLANK-A VALUE SPACE."""
+    ).record()
+    wanted = {
+        "F0F0": "ZERO-A, LETTER-OR-DIGIT", "0000": "LOW-A", "FFFF": "HIGH-A", "5C5C": "ALL-A", "4040": "BLANK-A",
+        "C140": "LETTER-OR-DIGIT, HEX-A", "F040": "LETTER-OR-DIGIT", "5C40": "", "00": "LOW-A", "": "",
+    }  # fmt: skip
+    for data, names in wanted.items():
+        (found,) = layout.found_in(bytes.fromhex(data))
+        assert found.remark == names, data
+    field = layout.field("A")
+    assert field.holds("LETTER-OR-DIGIT", "Z")
+    assert not field.holds("LETTER-OR-DIGIT", "Z", code_page="819")
+
+
 def test_a_layout_written_as_yaml_is_that_of_the_copybook(tmp_path):
     path = tmp_path / "order.yaml"
     path.write_text(YAML)

@@ -1,10 +1,10 @@
-"""The COBOL text that the translator puts into programs: the EIB, the control area, the DL/I interface block."""
+"""The COBOL text that the translator puts into programs: the EIB, the control area, the DL/I block, literals."""
 
 from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB"]
+__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB", "FIGURATIVE"]
 
 EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBTIME PIC S9(7) COMP-3.
@@ -63,3 +63,11 @@ DIB: Final = """ 01 DLZDIB.
 """
 """The DL/I interface block, which the translator puts into programs with EXEC DLI."""
 COMMAREA: Final = " 01 DFHCOMMAREA PIC X.\n"
+FIGURATIVE: Final = {
+    **dict.fromkeys(("SPACE", "SPACES"), "' '"),
+    **dict.fromkeys(("ZERO", "ZEROS", "ZEROES"), "0"),
+    **dict.fromkeys(
+        ("LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES", "QUOTE", "QUOTES", "NULL", "NULLS", "ALL")
+    ),
+}
+"""The literals that stand for figurative constants as arguments; None for those whose value has no length there."""

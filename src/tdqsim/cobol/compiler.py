@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "26"
+_FORMAT: Final = "27"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -75,6 +75,9 @@ _FREED: Final = """;
 #endif
 """
 """The LOCAL-STORAGE of a program that a command has left ends when the program is cancelled."""
+_PROGRAM_END: Final = re.compile(r"^(/\* End PROGRAM-ID '[^'\n]*' \*/\n)", re.MULTILINE)
+_KEPT_ADDRESS: Final = re.compile(r"^\s*last_(b_\d+) = \1;$", re.MULTILINE)
+_ADDRESSES: Final = re.compile(r"^static unsigned char\s+\*(?:last_)?b_\d+(?: = NULL)?;.*\n", re.MULTILINE)
 _RECURSIVE: Final = "/* Module structure pointer for recursive */"
 _LOCALS_OF: Final = re.compile(r"/\* Program local variables for '([^']+)' \*/")
 _SHELVES: Final = 64
@@ -395,10 +398,12 @@ def _prepare(folder: Path, stem: str) -> list[int]:
     LOCAL-STORAGE become static, under a name for each program, so that a debugger finds them by the module's symbols
     (see :mod:`~tdqsim.cobol.symbols`).
     """
-    declarations = ""
+    declarations = addresses = ""
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
         text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
+        addresses += "".join(_ADDRESSES.findall(text))
+        text = _ADDRESSES.sub(r"#if 0\n\g<0>#endif\n", text)  # the text stays for read_symbols
         if (program := _LOCALS_OF.search(text)) is not None:
             name = entry_symbol(program[1])
             if _RECURSIVE not in text:  # each run of such a program has a stack of its own
@@ -406,12 +411,27 @@ def _prepare(folder: Path, stem: str) -> list[int]:
             text = _LOCAL_STORAGE.sub(_static_address(name, recursive=_RECURSIVE in text), text)
         path.write_text(text, "utf-8", "surrogateescape")
         declarations += text
+    with (folder / f"{stem}.c.h").open("a", encoding="utf-8", errors="surrogateescape") as shared:
+        shared.write(addresses)
     program_text = folder / f"{stem}.c"
     text, outcomes = with_outcomes(program_text.read_text("utf-8", "surrogateescape"), declarations)
+    text = _with_global_linkage(text)
     text = _NEW_LOCAL_STORAGE.sub(r"if (DFH_NEW) {\n\1}", text)
     text = text.replace(_NO_LOCAL_STORAGE, "cob_local_ptr = dfh_outer;").replace(_CANCELLED, _CANCELLED + _FREED)
     program_text.write_text(text, "utf-8", "surrogateescape")
     return outcomes
+
+
+def _with_global_linkage(text: str) -> str:
+    """Let nested programs, which are functions of their own, use GLOBAL items of the LINKAGE SECTION, such as the EIB.
+
+    The addresses of these items are variables and parameters of the outer program's function. ``_prepare`` makes the
+    variables those of the module; a parameter is also kept in one of them.
+    """
+    parts = _PROGRAM_END.split(text)
+    for at in range(1, len(parts), 2):
+        parts[at] += "".join(f"#define {name} last_{name}\n" for name in _KEPT_ADDRESS.findall(parts[at - 1]))
+    return "".join(parts)
 
 
 def _widened(declaration: re.Match[str]) -> str:

@@ -34,7 +34,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tdqsim.cobol._divisions import Divisions, options_of_command, parameters_of, programs_of
-from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB
+from tdqsim.cobol._generated import COMMAREA, CONTROL, DIB, EIB, FIGURATIVE
 from tdqsim.cobol._paragraph_entries import (
     ENTER,
     GO_BACK,
@@ -534,9 +534,15 @@ class _Translator:
         if first.is_word("DFHRESP", "DFHVALUE") and len(argument) >= 3:
             return f"BY CONTENT {self._value(first, argument[2])}"
         written = self._on_one_line(argument)
+        if first.is_word(*FIGURATIVE):
+            if FIGURATIVE[first.text.upper()] is None:
+                self._problem(first.place, f"{written} as an argument has no length; use an item or a literal")
+            return f"BY CONTENT {FIGURATIVE[first.text.upper()]}"
         if first.is_word("ADDRESS"):
             return _ADDRESS + written
         by_content = first.is_word("LENGTH", "FUNCTION") and len(argument) > 1 and argument[1].text != "("
+        if by_content and first.is_word("LENGTH"):  # the compiler passes no address for a group of variable length
+            written = f"FUNCTION BYTE-LENGTH({self._on_one_line(argument[1 + argument[1].is_word('OF') :])})"
         return f"BY {'CONTENT' if by_content else 'REFERENCE'} {written}"
 
     @staticmethod

@@ -220,13 +220,13 @@ def _selection(job: JobCore, arguments: Arguments, name: str) -> RDQS0100 | RDQS
     text = values["number_of_message_text_bytes_to_retrieve"]
     if not keyed:
         return RDQS0100(values["selection_type"], text)
-    key_length = values["length_of_key"]
-    if not LIMITS["key_length_minimum"] <= key_length <= LIMITS["key_bytes_maximum"]:
-        job.fail("CPF950F", rule="DTAQ-RETRIEVE-KEY-LENGTH")
-    if length < form.length + key_length:
-        job.fail("CPF950D")
+    key_length, key = values["length_of_key"], b""
+    if LIMITS["key_length_minimum"] <= key_length <= LIMITS["key_bytes_maximum"]:
+        if length < form.length + key_length:
+            job.fail("CPF950D")
+        key = values["key"][:key_length]
+    # another length is refused as a key that is not KEYLEN, in the order of the checks of the Python form
     wanted = values["number_of_message_key_bytes_to_retrieve"]
-    key = values["key"][:key_length]
     return RDQS0200(key, values["key_search_order"], text, wanted, values["selection_type"])
 
 

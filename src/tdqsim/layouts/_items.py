@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._source import SourcePlace, bad
@@ -18,11 +18,50 @@ __all__ = ["NAME_RULE", "ConditionName", "DataItem", "Occurs", "Sign", "Usage", 
 
 MAX_OCCURS = 1 << 24
 MOST_DIGITS = 9
+
+
+class Literal(str):
+    """A literal of a VALUE clause, as text.
+
+    Attributes:
+        data: the bytes of a hexadecimal literal, LOW-VALUES and HIGH-VALUES, whatever the code page; otherwise None.
+        repeats: whether it fills the item, as figurative constants and ALL literals do.
+    """
+
+    __slots__ = ("data", "repeats")
+
+    data: bytes | None
+    repeats: bool
+
+    def __new__(cls, text: str, data: bytes | None = None, *, repeats: bool = False) -> Self:
+        """Create the literal."""
+        made = super().__new__(cls, text)
+        made.data = data
+        made.repeats = repeats
+        return made
+
+    @classmethod
+    def of(cls, text: str) -> Literal:
+        """Return the text as a literal, which it may be already."""
+        return text if isinstance(text, Literal) else cls(text)
+
+    def contents(self, length: int, encode: Callable[[str], bytes]) -> bytes:
+        """Return the bytes of an item of this length, padded with blanks; longer if the literal is too long."""
+        data = encode(self) if self.data is None else self.data
+        if self.repeats and data:
+            return (data * (length // len(data) + 1))[:length]
+        blank = encode(" ")
+        return data + blank * ((length - len(data)) // len(blank))
+
+
+_LOW, _HIGH = (Literal(chr(code), bytes((code,)), repeats=True) for code in (0x00, 0xFF))
 FIGURATIVE = {
-    "ZERO": "0", "ZEROS": "0", "ZEROES": "0", "SPACE": " ", "SPACES": " ", "QUOTE": '"', "QUOTES": '"',
-    "LOW-VALUE": "\x00", "LOW-VALUES": "\x00", "HIGH-VALUE": "\xff", "HIGH-VALUES": "\xff",
-    "NULL": "\x00", "NULLS": "\x00",
-}  # fmt: skip
+    **dict.fromkeys(("ZERO", "ZEROS", "ZEROES"), Literal("0", repeats=True)),
+    **dict.fromkeys(("SPACE", "SPACES"), Literal(" ", repeats=True)),
+    **dict.fromkeys(("QUOTE", "QUOTES"), Literal('"', repeats=True)),
+    **dict.fromkeys(("LOW-VALUE", "LOW-VALUES", "NULL", "NULLS"), _LOW),
+    **dict.fromkeys(("HIGH-VALUE", "HIGH-VALUES"), _HIGH),
+}
 
 
 class Usage(StrEnum):
@@ -417,21 +456,21 @@ class _Entry:
             return False
         return token.kind == "literal" or (token.kind == "word" and token.upper not in CLAUSES)
 
-    def _literal(self) -> str:
+    def _literal(self) -> Literal:
+        repeats = self._accept("ALL")
         token = self._next()
-        if token.kind == "word" and token.upper == "ALL":
-            token = self._next()
         if token.kind == "word":
             if token.upper in FIGURATIVE:
                 return FIGURATIVE[token.upper]
             if _NUMBER.fullmatch(token.text):
-                return token.text
+                return Literal(token.text)
             raise bad(
                 token.place, "VALUE", f"{token.text[:40]!r} is neither a number, a literal nor a figurative constant"
             )
         if token.kind != "literal":
             raise bad(token.place, "VALUE", "expected a literal")
-        return _unquote(token)
+        text, data = _unquote(token)
+        return Literal(text, data, repeats=repeats)
 
     def _attribute(self, token: Token) -> None:
         """Accept EXTERNAL and GLOBAL, which do not affect the layout."""
@@ -485,13 +524,14 @@ def is_name(text: str) -> bool:
     return 0 < len(text) <= 64 and plain.isalnum() and not plain.isdigit()
 
 
-def _unquote(token: Token) -> str:
-    """Return the text of a literal; a hexadecimal literal becomes the characters with those codes."""
+def _unquote(token: Token) -> tuple[str, bytes | None]:
+    """Return the text of a literal; for a hexadecimal one the characters with those codes, and its bytes."""
     quote = token.text[-1]
     prefix, _, body = token.text[:-1].partition(quote)
     if prefix.upper() in ("X", "NX", "UX"):
         try:
-            return bytes.fromhex(body).decode("latin-1")
+            data = bytes.fromhex(body)
         except ValueError:
             raise bad(token.place, "VALUE", f"{token.text[:40]} is not a hexadecimal literal") from None
-    return body.replace(quote * 2, quote)
+        return data.decode("latin-1"), data
+    return body.replace(quote * 2, quote), None

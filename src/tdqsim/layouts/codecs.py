@@ -19,11 +19,12 @@ import math
 import struct
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.layouts._items import Literal as ValueLiteral
 from tdqsim.layouts._items import Usage
 from tdqsim.layouts.fields import Field, FieldType
 
@@ -112,10 +113,9 @@ def fill(field: Field, rules: Rules) -> bytes:
     """Return the contents of a field without a value: its VALUE, otherwise zero, X'00' (pointers) or blanks."""
     if field.values and field.values[0][1] is None:
         try:
-            literal = field.values[0][0]
-            return encode_value(field, Decimal(literal) if field.is_numeric else literal, rules)
+            return _initial(field, ValueLiteral.of(field.values[0][0]), rules)
         except (ConversionError, ArithmeticError):
-            pass  # a figurative constant or an edited VALUE: use blanks or zero instead
+            pass  # the literal does not fit the item: use blanks or zero instead
     if field.is_numeric:
         return encode_value(field, 0, rules)
     if field.type in (FieldType.FLOAT, FieldType.BYTES):
@@ -123,6 +123,17 @@ def fill(field: Field, rules: Rules) -> bytes:
     if field.type is FieldType.NATIONAL:
         return encode_value(field, "", rules)
     return bytes([rules.page(field).space]) * field.length
+
+
+def _initial(field: Field, literal: ValueLiteral, rules: Rules) -> bytes:
+    """Return the bytes that a VALUE clause gives to a field."""
+    if field.is_numeric or field.type is FieldType.FLOAT:
+        return encode_value(field, Decimal(literal), rules)
+    if field.type in (FieldType.TEXT, FieldType.EDITED, FieldType.NATIONAL):
+        data = literal.contents(field.length, partial(_text_bytes, field, rules))
+        if len(data) == field.length:
+            return data
+    return encode_value(field, literal, rules)
 
 
 def overflows(field: Field, unscaled: int) -> bool:
@@ -470,6 +481,12 @@ def _encode_text(field: Field, value: object, rules: Rules) -> bytes:
     except ConversionError as error:
         raise ConversionError(f"{'.'.join(field.path)}: {error}") from None
     return _padded(field, value, data, bytes([page.space]))
+
+
+def _text_bytes(field: Field, rules: Rules, text: str) -> bytes:
+    if field.type is FieldType.NATIONAL:
+        return text.encode("utf-16-be" if rules.utf16_big_endian else "utf-16-le")
+    return rules.page(field).encode(text)
 
 
 def _padded(field: Field, value: object, data: bytes, blank: bytes) -> bytes:

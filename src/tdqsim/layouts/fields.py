@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
+from functools import partial
 
-from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
+from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.errors import ConversionError
+from tdqsim.layouts._items import ConditionName, Literal, Occurs, Sign, Usage
 from tdqsim.layouts._source import SourcePlace
 from tdqsim.layouts.picture import Picture
 
@@ -137,25 +140,37 @@ class Field:
         for child in self.children:
             yield from child.walk()
 
-    def holds(self, condition: str, value: object) -> bool:
+    def holds(self, condition: str, value: object, *, code_page: str = "037") -> bool:
         """Return whether the condition name (level 88) is true for a value of this field.
+
+        Args:
+            condition: the condition name.
+            value: the value, as decoded.
+            code_page: the code page of the layout, for a field without its own. Text is compared in its order.
 
         Raises:
             LookupError: the field has no such condition name.
         """
+        page = codepage(self.code_page or code_page)
         for known in self.conditions:
             if known.name.upper() == condition.upper():
-                return any(_between(self, value, low, high) for low, high in known.values)
+                return any(_between(self, value, low, high, page) for low, high in known.values)
         raise LookupError(f"{'.'.join(self.path)} has no condition name {condition!r}")
 
 
-def _between(field: Field, value: object, low: str, high: str | None) -> bool:
-    if value is None:
-        return False
-    if field.is_numeric:
+def _between(field: Field, value: object, low: str, high: str | None, page: CodePage) -> bool:
+    if field.is_numeric or field.type is FieldType.FLOAT:
         try:
             return Decimal(low) <= Decimal(str(value)) <= Decimal(high if high is not None else low)
         except InvalidOperation:
-            return False  # SPACES or LOW-VALUES, which no number equals
-    text = str(value).rstrip(" ")
-    return low.rstrip(" ") <= text <= (high if high is not None else low).rstrip(" ")
+            return False  # no value; or SPACES or LOW-VALUES, which no number equals
+    national = field.type is FieldType.NATIONAL
+    encode = partial(str.encode, encoding="utf-16-be") if national else page.encode
+    try:
+        first = Literal.of(low).contents(field.length, encode)
+        last = first if high is None else Literal.of(high).contents(field.length, encode)
+        # a text of X'00' decodes to None
+        data = bytes(field.length) if value is None else Literal(str(value)).contents(field.length, encode)
+    except ConversionError:
+        return False
+    return first <= data <= last

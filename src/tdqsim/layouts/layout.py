@@ -279,7 +279,7 @@ class Layout:
         decoder.met = []
         decoder.run()
         wrong = {(bad.field, bad.offset): bad.reason for bad in decoder.corrupt}
-        return [_found(record, *met, wrong) for met in decoder.met]
+        return [_found(self.rules, record, *met, wrong) for met in decoder.met]
 
     def value(self, record: bytes, name: str) -> Any:
         """Return the value of one elementary field outside tables, or of a RENAMES name; None if null or past the end.
@@ -397,10 +397,12 @@ def _with_texts(fields: tuple[Field, ...], chosen: set[tuple[str, ...]]) -> tupl
 
 
 def _found(
-    record: bytes, item: Field, name: str, start: int, value: Any, wrong: Mapping[tuple[str, int], str]
+    rules: Rules, record: bytes, item: Field, name: str, start: int, value: Any, wrong: Mapping[tuple[str, int], str]
 ) -> FieldFound:
     data = record[start : start + item.length]
-    holding = (known.name for known in item.conditions if item.holds(known.name, value))
+    # None may also be a field that the record does not have, for which no condition name is true
+    names = [known.name for known in item.conditions if value is not None or (data and not any(data))]
+    holding = (name for name in names if item.holds(name, value, code_page=rules.code_page))
     return FieldFound(name, start, data.hex().upper(), value, wrong.get((name, start)) or ", ".join(holding))
 
 
