@@ -31,8 +31,8 @@ from tdqsim.pipeline.queues import (
     last_offsets,
     next_offsets,
     ranges,
-    read_exactly,
     read_range,
+    read_task,
     trim,
 )
 
@@ -64,9 +64,7 @@ def batches(chosen: Any, rows: int = 0, size: int = 0, *, after: Any = None) -> 
 
 def read(chosen: Any, start: Any, end: Any) -> list[bytes]:
     parts = ranges(chosen, start, end)
-    return [
-        row for part in parts for batch in read_exactly(chosen, part, ["data"]) for row in batch.column(0).to_pylist()
-    ]
+    return [row for part in parts for batch in read_task(chosen, part, ["data"]) for row in batch.column(0).to_pylist()]
 
 
 def on(path: Path, name: str, kind: Any = "tdqueue") -> list[bytes]:
@@ -163,7 +161,7 @@ def test_a_long_range_is_cut(store: Path) -> None:
     chosen = options(store, rowsPerPartition=4)
     end = next_offsets(chosen, first_offsets(chosen), rows=0, size=0, target=None)
     parts = ranges(chosen, first_offsets(chosen), end)
-    assert [(part.queue, part.records) for part in parts] == [("ONE", 4), ("ONE", 4), ("ONE", 2), ("TWO", 4)]
+    assert [(part.name, part.records) for part in parts] == [("ONE", 4), ("ONE", 4), ("ONE", 2), ("TWO", 4)]
 
 
 def planned(chosen: Any) -> tuple[Any, Any]:
@@ -201,7 +199,7 @@ def test_records_that_go_while_a_batch_is_read_are_missed(store: Path) -> None:
     part = ranges(chosen, *planned(chosen))[0]
     trim(store, "tdqueue", {"ONE": heads(store, "tdqueue")["ONE"].first})
     with pytest.raises(QueueHoles, match="1 of its records"):
-        list(read_exactly(chosen, part, ["data"]))
+        list(read_task(chosen, part, ["data"]))
 
 
 def anew_by_cold_start(path: Path) -> None:

@@ -240,14 +240,13 @@ def test_options_are_checked(given: dict[str, str], words: str) -> None:
 )
 def test_an_option_without_effect_is_refused(given: dict[str, str], use: str, words: str) -> None:
     with pytest.raises(DatasetError, match=words):
-        read_queue_options("tdqueue", {"path": "x", **given}).check_use(use)
+        read_queue_options("tdqueue", {"path": "x", **given}, use)
 
 
 @pytest.mark.parametrize("use", ["stream", "write"])
 def test_the_name_that_spark_gives_a_query_is_taken(use: str) -> None:
     given = {"path": "x", "queryName": "payments", "checkpointLocation": "check"}
-    options = read_queue_options("tdqueue", given)
-    options.check_use(use)
+    options = read_queue_options("tdqueue", given, use)
     assert options.checkpoint_location == "check"
 
 

@@ -23,7 +23,7 @@ from tdqsim.cics import Region
 from tdqsim.definitions import IntraQueue
 from tdqsim.ibmi import System
 from tdqsim.pipeline.queue_options import read_queue_options
-from tdqsim.pipeline.queues import first_offsets, next_offsets, ranges, read_exactly, read_range, trim_read
+from tdqsim.pipeline.queues import first_offsets, next_offsets, ranges, read_range, read_task, trim_read
 
 QUEUES = [IntraQueue(name="ONE", recovstatus="LOGICAL")]
 
@@ -57,7 +57,7 @@ class Query:
         found = [
             (row["seq"], row["data"])
             for part in ranges(self.options, start, self.offsets[-1])
-            for batch in read_exactly(self.options, part, ["seq", "data"])
+            for batch in read_task(self.options, part, ["seq", "data"])
             for row in batch.to_pylist()
         ]
         yield

@@ -18,12 +18,10 @@ __all__ = ["QueueOptions", "read_queue_options"]
 class QueueOptions:
     """Checked options of one read or write.
 
-    The attributes have the names of the options, and their meanings and defaults; see the table. ``uses`` has the use
-    of each option that was given.
+    The attributes have the names of the options, and their meanings and defaults; see the table.
     """
 
     kind: Kind
-    uses: Mapping[str, str]
     path: str
     read: str
     queues: tuple[str, ...]
@@ -43,17 +41,6 @@ class QueueOptions:
     checkpoint_location: str
     sink: str
 
-    def check_use(self, use: str) -> None:
-        """Refuse options that do not apply to this use: ``batch``, ``stream`` or ``write``.
-
-        Raises:
-            DatasetError: an option does not apply; the message names it.
-        """
-        for name, uses in self.uses.items():
-            if use not in uses.split() and uses != "all":
-                wanted = " or ".join(uses.split())
-                raise DatasetError(f"format({self.kind!r}): {name} is an option of {wanted}, not of {use}")
-
     @property
     def page(self) -> CodePage:
         """The code page of text."""
@@ -65,16 +52,26 @@ class QueueOptions:
         return Path(self.path)
 
 
-def read_queue_options(kind: Kind, options: Mapping[str, object]) -> QueueOptions:
+def read_queue_options(kind: Kind, options: Mapping[str, object], use: str = "") -> QueueOptions:
     """Check the options of a read or write.
 
+    Args:
+        kind: the kind of store.
+        options: the options.
+        use: refuse options that do not apply to this use: ``batch``, ``stream`` or ``write``; empty for any.
+
     Raises:
-        DatasetError: an option is unknown, or its value is not allowed; the message names both, and what is allowed.
+        DatasetError: an option is unknown or does not apply, or its value is not allowed; the message names it, and
+            what is allowed.
     """
     place = f"format({kind!r}): "
     given = OptionValues(declared_options("queue_options", kind), options, place)
     given.check_names(unknown=False, hint="tdq guide queue-sources lists the options")
     given.check_values()
+    for option in map(given.options.__getitem__, given if use else ()):
+        uses = option.row["use"].split()
+        if use not in uses and uses != ["all"]:
+            raise DatasetError(f"{place}{option.name} is an option of {' or '.join(uses)}, not of {use}")
     intervals = {}
     if kind == "tdqueue":
         intervals = {"ci_size": given["ciSize"], "control_intervals": given["controlIntervals"]}
@@ -82,7 +79,6 @@ def read_queue_options(kind: Kind, options: Mapping[str, object]) -> QueueOption
         **given.attributes(QueueOptions)
         | {
             "kind": kind,
-            "uses": {given.options[name].name: given.options[name].row["use"] for name in given},
             "path": _path(given, place),
             "queues": tuple(dict.fromkeys(given["queue"])),
             "journals": tuple(dict.fromkeys(given["journal"])) if kind == "dtaq" else (),

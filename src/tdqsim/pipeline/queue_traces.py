@@ -18,7 +18,7 @@ import pyarrow as pa
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry, System
 from tdqsim.pipeline.parquet import schema
-from tdqsim.pipeline.stored import Kind, opened
+from tdqsim.pipeline.stored import Kind, chosen, opened
 
 __all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]
 
@@ -32,7 +32,11 @@ HISTORY: Final[Mapping[Kind, pa.Schema]] = {
     ),
     "dtaq": schema(f"{_PLACE}, job string, {_EVENT}, key binary, message string, {_END}"),
 }
-"""An event of a region's history, and of a system's; ``info`` is JSON text. See ``tdqsim.testing``."""
+"""An event of a region's history, and of a system's; ``info`` is JSON text. See ``tdqsim.testing``.
+
+In a file, an event is an array of the columns from ``kind`` to ``info``, but times are in nanoseconds, bytes are
+hexadecimal digits, and ``info`` is an object.
+"""
 
 JOURNAL: Final = schema(
     "journal string, seq int64, time_us int64, type string, event string, job string, current_user string, "
@@ -43,19 +47,16 @@ JOURNAL: Final = schema(
 _PIECE: Final = 32 * 2**20
 _LONGEST_LINE: Final = 2**27
 _BATCH: Final = 8192
-_REST: Final[Mapping[Kind, list[Any]]] = {
-    "tdqueue": ["", 0, "", "", 0, "", "", "NORMAL", 0, 0, {}],
-    "dtaq": ["", "", "", "", 0, "", "", {}],
+_DEFAULTS: Final[Mapping[Kind, Mapping[str, Any]]] = {
+    kind: {
+        field.name: {"resp": "NORMAL", "info": {}}.get(field.name, 0 if pa.types.is_integer(field.type) else "")
+        for field in list(columns)[2:-1]
+    }
+    for kind, columns in HISTORY.items()
 }
-_VALUES: Final[Mapping[Kind, tuple[str, ...]]] = {
-    "tdqueue": (
-        "kind", "task", "queue", "data", "time_us", "transid", "uow", "resp", "resp2", "length", "info",
-    ),
-    "dtaq": ("kind", "job", "queue", "data", "time_us", "key", "message", "info"),
-}  # fmt: skip
-"""The values of an event in order, with their columns; times are in nanoseconds, bytes in hexadecimal digits."""
+"""The values of an event that may be left out at its end, if there are more than ``_SHORTEST``."""
 _SHORTEST: Final = 5
-_LARGEST: Final = 2**31
+_BITS: Final = {"resp2": 32, "length": 32}
 
 
 class Piece(NamedTuple):
@@ -117,7 +118,7 @@ def read_history(
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
     for offset, line in _lines(piece):
         try:
-            yield {"file": piece.file, "offset": offset, **_event(_values(line, kind), kind)}
+            yield {"file": piece.file, "offset": offset, **_event(json.loads(line), _DEFAULTS[kind])}
         except (ValueError, TypeError, RecursionError) as error:
             if mode == "failfast":
                 raise DatasetError(
@@ -144,37 +145,26 @@ def _lines(piece: Piece) -> Iterator[tuple[int, bytes]]:
         raise DatasetError(f"{piece.file}: the history cannot be read: {error.strerror}") from error
 
 
-def _values(line: bytes, kind: Kind) -> list[Any]:
-    """The values of an event, with defaults for those that are left out at its end."""
-    values = json.loads(line)
-    rest = _REST[kind]
-    if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(rest):
-        raise ValueError("an event is an array of kind, task or job, queue, data, nanoseconds, and a few more")
-    whole = [*values, *rest[len(values) :]]
-    for value, usual in zip(whole, rest, strict=True):
-        if type(value) is not type(usual) or (type(value) is int and not -(2**63) <= value < 2**63):
-            raise ValueError(f"{value!r:.40} is not a value like {usual!r}")
-    return whole
-
-
-def _event(values: list[Any], kind: Kind) -> dict[str, Any]:
+def _event(values: Any, defaults: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of an event."""
-    columns = dict(zip(_VALUES[kind], values, strict=True))
-    for name in ("resp2", "length"):
-        if not -_LARGEST <= columns.get(name, 0) < _LARGEST:
-            raise ValueError(f"{name} {columns[name]} is not valid")
-    for name in ("data", "key"):
-        if name in columns:
-            columns[name] = bytes.fromhex(columns[name])
+    if not isinstance(values, list) or not _SHORTEST <= len(values) <= len(defaults):
+        raise ValueError("an event is an array of kind, task or job, queue, data, nanoseconds, and a few more")
+    columns = {**defaults, **dict(zip(defaults, values, strict=False))}
+    for name, value in columns.items():
+        limit = 1 << _BITS.get(name, 64) - 1
+        if type(value) is not type(defaults[name]) or (type(value) is int and not -limit <= value < limit):
+            raise ValueError(f"{name} is {value!r:.40}, which is not a value like {defaults[name]!r}")
     info = json.dumps(columns["info"]) if columns["info"] else None
-    return columns | {"time_us": columns["time_us"] // 1000, "info": info}
+    for name in columns.keys() & {"data", "key"}:
+        columns[name] = bytes.fromhex(columns[name])
+    return {**columns, "time_us": columns["time_us"] // 1000, "info": info}
 
 
 # journals ------------------------------------------------------------------------------------------------------------
 
 
-def journals(path: Path, names: Sequence[str] = ()) -> dict[str, tuple[int, int]]:
-    """The journals of a system's store, each with its number of entries and the number of its last entry.
+def journals(path: Path, names: Sequence[str] = ()) -> dict[str, int]:
+    """The journals of a system's store, each with the number of its last entry.
 
     Raises:
         DatasetError: there is no store, or no such journal.
@@ -182,18 +172,13 @@ def journals(path: Path, names: Sequence[str] = ()) -> dict[str, tuple[int, int]
     with opened(path, "dtaq"):
         pass  # opening it reports what is wrong with the store, if anything is
     with System(path=path, create=False, readonly=True) as system:
-        journals_by_name: dict[str, Any] = {
-            one.qualified: one.entries  # type: ignore[attr-defined]
+        last_entries: dict[str, int] = {
+            one.qualified: one.entries.now.last  # type: ignore[attr-defined]
             for library in system.libraries.values()
             for one in library.objects.values()
             if one.type == "*JRN"
         }
-        wanted = [name if name in journals_by_name else name.upper() for name in names] or sorted(journals_by_name)
-        for name in wanted:
-            if name not in journals_by_name:
-                there = ", ".join(sorted(journals_by_name)) or "none"
-                raise DatasetError(f"{path}: there is no journal {name}; there are {there}")
-        return {name: (journals_by_name[name].count, journals_by_name[name].now.last) for name in wanted}
+    return {name: last_entries[name] for name in chosen(names, last_entries, f"{path}: there is no journal")}
 
 
 def read_journal(

@@ -1,7 +1,8 @@
 """Put records on the queues of a store, or into seed files: tasks stage them, one commit puts them on.
 
 A task writes its rows to a file next to the store and reports the file to the commit. The commit puts the rows on in
-the order of the tasks; it needs the store for itself. It refuses records that do not fit before it changes anything.
+the order of the tasks, which is that of the files' names; it needs the store for itself. It refuses records that do not
+fit before it changes anything.
 
 A stream's batch is put on exactly once, however often Spark retries it:
 
@@ -20,9 +21,9 @@ import json
 import re
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -38,7 +39,7 @@ from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
-__all__ = ["QueuePart", "QueuePartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
+__all__ = ["QueuePartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
 
 _STAGED: Final = schema("queue string, key binary, data binary")
 _BETWEEN_COMMITS: Final = 100_000
@@ -48,23 +49,6 @@ _NAMES: Final = {
     "dtaq": re.compile(r"[^/\s\x00-\x1f.]{1,10}/[^/\s\x00-\x1f]{1,10}"),
 }
 """Queue names that can also be names of seed files."""
-
-
-@dataclass(frozen=True, slots=True)
-class QueuePart:
-    """The staged rows of one task.
-
-    Attributes:
-        file: the file that holds them.
-        number: the task's place among the tasks.
-        rows: how many rows there are.
-        queues: the queues that they go to.
-    """
-
-    file: str
-    number: int
-    rows: int
-    queues: tuple[str, ...]
 
 
 def _staging(options: QueueOptions) -> Path:
@@ -107,26 +91,24 @@ class QueuePartWriter:
         if "queue" not in schema.names and not self.options.queues:
             raise DatasetError(f"format({kind!r}): which queue? Give the rows a column queue, or the option queue")
 
-    def write(self, batches: Iterable[pa.RecordBatch], number: int) -> QueuePart:
-        """Stage the rows of one task.
+    def write(self, batches: Iterable[pa.RecordBatch], number: int) -> str:
+        """Stage the rows of the task with this number; returns the name of the file.
 
         Raises:
             DatasetError: a row has no data or no queue, or its text is not in the code page; the message names the row.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.folder / f"part-{number:05d}-{uuid4().hex}.arrow"
-        rows, queues = 0, set[str]()
+        path = self.folder / f"part-{number:08d}-{uuid4().hex}.arrow"
+        rows = 0
         try:
             with path.open("xb") as file, pa.ipc.new_file(file, _STAGED) as out:
                 for batch in batches:
-                    staged = self._staged(batch, rows)
-                    queues.update(staged.column("queue").unique().to_pylist())
-                    out.write_batch(staged)
+                    out.write_batch(self._staged(batch, rows))
                     rows += batch.num_rows
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return QueuePart(str(path), number, rows, tuple(sorted(queues)) if rows else ())
+        return str(path)
 
     def _staged(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
         names, rows = batch.schema.names, batch.num_rows
@@ -165,82 +147,84 @@ def _encoded(values: pa.Array, page: CodePage, before: int) -> pa.Array:
     return pa.array(encoded, pa.binary())
 
 
-def discard(parts: Iterable[QueuePart]) -> None:
+def discard(files: Iterable[str]) -> None:
     """Remove staged files, and their directory if it is then empty."""
-    for part in parts:
-        Path(part.file).unlink(missing_ok=True)
-        for folder in (Path(part.file).parent, Path(part.file).parent.parent):
+    for file in map(Path, files):
+        file.unlink(missing_ok=True)
+        for folder in (file.parent, file.parent.parent):
             with suppress(OSError):  # the directory contains other files
                 folder.rmdir()
 
 
-def _records(parts: Sequence[QueuePart]) -> Iterator[Place]:
-    for part in parts:
+def _batches(files: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    for file in files:
         try:
-            with pa.memory_map(part.file) as mapped:
+            with pa.memory_map(file) as mapped:
                 reader = pa.ipc.open_file(mapped)
                 for number in range(reader.num_record_batches):
-                    columns = [column.to_pylist() for column in reader.get_batch(number).columns]
-                    yield from zip(*columns, strict=True)
+                    yield reader.get_batch(number)
         except (OSError, pa.ArrowInvalid) as error:
             raise DatasetError(
-                f"{part.file}: the rows of a task cannot be read here ({error}); tasks and driver must see the same "
-                "storage"
+                f"{file}: the rows of a task cannot be read here ({error}); tasks and driver must see the same storage"
             ) from error
+
+
+def _records(files: Sequence[str]) -> Iterator[Place]:
+    for batch in _batches(files):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _queues(files: Sequence[str]) -> list[str]:
+    """The names of the queues in the rows."""
+    return sorted({name for batch in _batches(files) for name in batch.column("queue").unique().to_pylist()})
+
+
+def _names(stored: Stored, options: QueueOptions, files: Sequence[str]) -> dict[str, str]:
+    """The names of the queues in the rows, with the queue that each stands for."""
+    actual = {name: wanted(stored, (name,), options.store)[0].name for name in _queues(files)}
+    stored.check_writable(frozenset(actual.values()))
+    return actual
+
+
+def _left(files: Sequence[str], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
+    """The records that are not on yet; those that are on are the first of each queue."""
+    skip = Counter(done)
+    for queue, key, data in _records(files):
+        name = names[queue]
+        if skip[name] > 0:
+            skip[name] -= 1
+        else:
+            yield name, key, data
 
 
 # batches -------------------------------------------------------------------------------------------------------------
 
 
-def commit_batch(options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
+def commit_batch(options: QueueOptions, files: Sequence[str], *, overwrite: bool) -> int:
     """Put the rows of a batch write on, all or none; returns their number.
 
     Raises:
         StoreInUse: a process has the store; the message names it.
         DatasetError: there is no such queue, or a record does not fit; nothing was changed.
     """
-    ordered = sorted(parts, key=lambda part: part.number)
     try:
         if options.target == "seed":
-            return _seeds(options, ordered, "", append=not overwrite)
+            return _seeds(options, sorted(files), "", append=not overwrite)
         with opened(options.store, options.kind, readonly=False, dfhintra=options.dfhintra) as stored:
-            return _put_all(stored, options, ordered, overwrite=overwrite)
+            return _put_all(stored, _names(stored, options, files), sorted(files), overwrite=overwrite)
     finally:
-        discard(parts)
+        discard(files)
 
 
-def _put_all(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart], *, overwrite: bool) -> int:
-    names = _names(stored, options, parts)
-    before = {name: stored.queue(name).last for name in names.values()}
-    count = _checked(stored, _renamed(parts, names))
-    try:
-        if overwrite:
-            for name, last in before.items():
-                stored.take_through(name, last)
-        for place in _renamed(parts, names):
-            stored.put(place)
-        stored.commit()
-    except BaseException:
-        stored.forget()
-        raise
+def _put_all(stored: Stored, names: Mapping[str, str], files: Sequence[str], *, overwrite: bool) -> int:
+    count = stored.check(_left(files, names, {}))
+    if overwrite:
+        for name in set(names.values()):
+            stored.take_through(name, stored.queue(name).last)
+    for place in _left(files, names, {}):
+        stored.put(*place)
+    stored.commit()
     return count
-
-
-def _names(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart]) -> dict[str, str]:
-    """The names of the queues in the rows, with the queue that each stands for."""
-    given = sorted({name for part in parts for name in part.queues})
-    actual = {name: wanted(stored, (name,), options.store)[0].name for name in given}
-    stored.check_writable(frozenset(actual.values()))
-    return actual
-
-
-def _renamed(parts: Sequence[QueuePart], names: Mapping[str, str]) -> Iterator[Place]:
-    return ((names[queue], key, data) for queue, key, data in _records(parts))
-
-
-def _checked(stored: Stored, places: Iterator[Place]) -> int:
-    """Check all records; returns how many there are."""
-    return stored.check((name, len(key), len(data)) for name, key, data in places)
 
 
 # streams -------------------------------------------------------------------------------------------------------------
@@ -268,7 +252,7 @@ def sink_of(options: QueueOptions) -> str:
         ) from None
 
 
-def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> int:
+def commit_stream(options: QueueOptions, files: Sequence[str], batch: int, sink: str) -> int:
     """Put the rows of a stream's batch on, once; returns how many of them were not on yet.
 
     Raises:
@@ -276,95 +260,79 @@ def commit_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int,
         DatasetError: there is no such queue, or a record does not fit; the next attempt continues from here.
     """
     folder = _staging(options) / sink
-    chosen = _decide(folder / f"batch-{batch}.json", sorted(parts, key=lambda part: part.number))
+    chosen = _decide(folder / f"batch-{batch}.json", sorted(files))
     if options.target == "seed":
         written = _seeds(options, chosen, f".{batch:06d}", append=False)
     else:
         with opened(
             options.store, options.kind, readonly=False, dfhintra=options.dfhintra, wait=BOUNDS["store_wait_seconds"]
         ) as stored:
-            written = _put_once(stored, options, chosen, batch, _MARK + sink.encode("ascii"))
+            names = _names(stored, options, chosen)
+            written = _put_once(stored, names, chosen, batch, _MARK + sink.encode("ascii"))
     shutil.rmtree(folder, ignore_errors=True)  # batches follow one another, so all files there belong to this one
     with suppress(OSError):
         folder.parent.rmdir()
     return written
 
 
-def _decide(path: Path, parts: Sequence[QueuePart]) -> list[QueuePart]:
-    """The parts of the first attempt that reached this point."""
+def _decide(path: Path, files: list[str]) -> list[str]:
+    """The files of the first attempt that reached this point."""
     try:
-        staged = json.loads(path.read_text("utf-8"))
-        return [QueuePart(file, number, rows, tuple(queues)) for file, number, rows, queues in staged]
+        decided: list[str] = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        if parts:
-            publish_json(path, [[part.file, part.number, part.rows, part.queues] for part in parts])
-        return list(parts)
+        if files:
+            publish_json(path, files)
+        return files
+    return decided
 
 
-def abandon_stream(options: QueueOptions, parts: Sequence[QueuePart], batch: int, sink: str) -> None:
+def abandon_stream(options: QueueOptions, files: Iterable[str], batch: int, sink: str) -> None:
     """Clean up after a failed attempt: remove its files, unless every attempt will put these on."""
-    path = _staging(options) / sink / f"batch-{batch}.json"
-    kept = {part.file for part in _decide(path, ())}
-    discard(part for part in parts if part.file not in kept)
+    discard({*files}.difference(_decide(_staging(options) / sink / f"batch-{batch}.json", [])))
 
 
-def _put_once(stored: Stored, options: QueueOptions, parts: Sequence[QueuePart], batch: int, key: bytes) -> int:
-    names = _names(stored, options, parts)
-    halves: dict[str, list[str]] = {}
-    for name in names.values():
-        halves.setdefault(stored.half(name), []).append(name)
-    done: dict[str, int] = {}
-    for half, queues in halves.items():
-        done |= _done(stored, half, queues, key, batch)
-    count = _checked(stored, _left(parts, names, done))
-    for written, place in enumerate(_left(parts, names, done), 1):
-        stored.put(place)
+def _put_once(stored: Stored, names: Mapping[str, str], files: Sequence[str], batch: int, key: bytes) -> int:
+    halves = {name: stored.half(name) for name in names.values()}
+    marks = {half: json.loads(stored.mark(half, key) or b'{"batch": -1}') for half in halves.values()}
+    done = {name: _done(stored, name, marks[half], batch) for name, half in halves.items()}
+    count = stored.check(_left(files, names, done))
+    for half, mark in marks.items():
+        if mark["batch"] < batch:
+            before = {name: stored.queue(name).last for name in halves if halves[name] == half}
+            stored.put_mark(half, key, json.dumps({"batch": batch, "before": before}).encode("ascii"))
+    for written, place in enumerate(_left(files, names, done), 1):
+        stored.put(*place)
         # Uncommitted records are held in memory. A commit in between is safe, because the mark lets the next attempt
         # continue.
         if not written % _BETWEEN_COMMITS:
             stored.commit()
     stored.commit()
     # Only after the records: until this mark is committed, a new attempt counts the records that are on.
-    for half in halves:
-        stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
+    for half, mark in marks.items():
+        if mark["batch"] <= batch:
+            stored.put_mark(half, key, json.dumps({"batch": batch, "complete": True}).encode("ascii"))
     stored.commit()
     return count
 
 
-def _done(stored: Stored, half: str, queues: Sequence[str], key: bytes, batch: int) -> dict[str, int]:
-    """How many of the batch's records are already on each of the queues in a half.
+def _done(stored: Stored, name: str, mark: Mapping[str, Any], batch: int) -> int:
+    """How many of the batch's records are already on a queue, according to the mark in its half of the store.
 
-    The mark holds the last number of each queue before the batch, and is committed with the records put on after it; it
-    shows which halves cannot have any.
+    The mark holds the last number of each queue before the batch, and is committed with the records put on after it.
     """
-    mark: dict[str, Any] = json.loads(stored.mark(half, key) or b'{"batch": -1}')
     # A later batch has begun, or this one is complete: none of its records are left to put on.
-    if mark["batch"] > batch or (mark["batch"] == batch and mark.get("complete")):
-        return dict.fromkeys(queues, sys.maxsize)
-    lasts = {name: stored.queue(name).last for name in queues}
-    if mark["batch"] == batch:
-        return {name: stored.put_since(name, mark["before"][name]) for name in queues}
-    stored.put_mark(half, key, json.dumps({"batch": batch, "before": lasts}).encode("ascii"))
-    return dict.fromkeys(queues, 0)
-
-
-def _left(parts: Sequence[QueuePart], names: Mapping[str, str], done: Mapping[str, int]) -> Iterator[Place]:
-    """The records that are not on yet; those that are on are the first of each queue."""
-    skip = dict(done)
-    for place in _renamed(parts, names):
-        if skip[place[0]] > 0:
-            skip[place[0]] -= 1
-        else:
-            yield place
+    if mark["batch"] > batch or (mark["batch"] == batch and "complete" in mark):
+        return sys.maxsize
+    return stored.put_since(name, mark["before"][name]) if mark["batch"] == batch else 0
 
 
 # seeds ---------------------------------------------------------------------------------------------------------------
 
 
-def _seeds(options: QueueOptions, parts: Sequence[QueuePart], suffix: str, *, append: bool) -> int:
+def _seeds(options: QueueOptions, files: Sequence[str], suffix: str, *, append: bool) -> int:
     """Write a file for each queue, each complete or not at all; returns the number of records."""
     written = 0
-    for queue in sorted({name for part in parts for name in part.queues}):
+    for queue in _queues(files):
         ending = "hex" if options.kind == "tdqueue" else "jsonl"
         path = options.store / f"{queue.replace('/', '.')}{suffix}.{ending}"
         if not _NAMES[options.kind].fullmatch(queue):
@@ -373,7 +341,7 @@ def _seeds(options: QueueOptions, parts: Sequence[QueuePart], suffix: str, *, ap
             if append and path.is_file():
                 with path.open(encoding="ascii") as present:
                     shutil.copyfileobj(present, file)
-            for name, key, data in _records(parts):
+            for name, key, data in _records(files):
                 if name == queue:
                     file.write(seed_line(key, data, as_json=options.kind == "dtaq"))
                     written += 1

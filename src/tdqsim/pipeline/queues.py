@@ -21,13 +21,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tdqsim.core.codepage import codepage
+from tdqsim.core.store import Entry
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
-from tdqsim.pipeline.stored import Kind, Numbered, Queue, Stored, opened, wanted
+from tdqsim.pipeline.stored import Kind, Queue, opened, wanted
 
 __all__ = [
     "QUEUES",
@@ -35,7 +36,6 @@ __all__ = [
     "Kind",
     "Offsets",
     "QueueHoles",
-    "Range",
     "ReadTask",
     "finished_offsets",
     "first_offsets",
@@ -45,7 +45,6 @@ __all__ = [
     "plan_read",
     "queue_rows",
     "ranges",
-    "read_exactly",
     "read_range",
     "read_task",
     "schema_of",
@@ -71,6 +70,7 @@ QUEUES: Final = schema(
 _PAGE: Final = codepage(37)
 _BATCH: Final = 8192
 _BATCH_BYTES: Final = 16 * 2**20
+_Numbered = tuple[int, Entry]
 
 
 class QueueHoles(DatasetError):
@@ -89,23 +89,17 @@ def heads(path: Path, kind: Kind, names: Sequence[str] = ()) -> dict[str, Queue]
 
 def queue_rows(path: Path, kind: Kind, names: Sequence[str] = ()) -> pa.Table:
     """A row for each queue; see :data:`QUEUES`."""
-    with opened(path, kind) as stored:
-        rows = [_queue_row(stored, queue) for queue in wanted(stored, names, path)]
+    rows = [
+        {
+            **queue._asdict(),
+            "queue": queue.name,
+            "bytes": queue.size,
+            "first_seq": queue.first if queue.records else None,
+            "last_seq": queue.last,
+        }
+        for queue in heads(path, kind, names).values()
+    ]
     return pa.Table.from_pylist(rows, schema=QUEUES)
-
-
-def _queue_row(stored: Stored, queue: Queue) -> dict[str, Any]:
-    first = next(stored.entries(queue.name), None)
-    return {
-        "queue": queue.name,
-        "order": queue.order,
-        "key_length": queue.key_length,
-        "recoverable": queue.recoverable,
-        "records": queue.records,
-        "bytes": queue.size,
-        "first_seq": None if first is None else first.seq,
-        "last_seq": queue.last,
-    }
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -118,19 +112,19 @@ def read_range(
     whole = SCHEMAS[kind]
     fields = pa.schema([whole.field(each) for each in (columns if columns is not None else whole.names)])
     with opened(path, kind) as stored:
-        queue = wanted(stored, (name,), path)[0]
-        for batch in _batches(stored.entries(queue.name, after, upto)):
+        actual = wanted(stored, (name,), path)[0].name
+        for batch in _batches(stored.entries(actual, after, upto)):
             arrays = [pa.array(_COLUMNS[each.name](name, batch), each.type) for each in fields]
             yield pa.RecordBatch.from_arrays(arrays, schema=fields)
 
 
-def _batches(entries: Iterator[Numbered]) -> Iterator[list[Numbered]]:
+def _batches(entries: Iterator[_Numbered]) -> Iterator[list[_Numbered]]:
     """Entries in batches of some thousands, fewer when they are large."""
-    batch: list[Numbered] = []
+    batch: list[_Numbered] = []
     size = 0
     for entry in entries:
         batch.append(entry)
-        size += len(entry.data)
+        size += len(entry[1].data)
         if len(batch) >= _BATCH or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -138,18 +132,18 @@ def _batches(entries: Iterator[Numbered]) -> Iterator[list[Numbered]]:
         yield batch
 
 
-def _senders(batch: list[Numbered]) -> list[SenderId | None]:
-    return [sender_of(entry.sender, _PAGE) for entry in batch]
+def _senders(batch: list[_Numbered]) -> list[SenderId | None]:
+    return [sender_of(entry.sender, _PAGE) for _, entry in batch]
 
 
 _COLUMNS: Final[Mapping[str, Any]] = {
     "queue": lambda name, batch: [name] * len(batch),
-    "seq": lambda _, batch: [entry.seq for entry in batch],
-    "time_us": lambda _, batch: [entry.time_ns // 1000 for entry in batch],
-    "key": lambda _, batch: [entry.key for entry in batch],
+    "seq": lambda _, batch: [seq for seq, _ in batch],
+    "time_us": lambda _, batch: [entry.time_ns // 1000 for _, entry in batch],
+    "key": lambda _, batch: [entry.key for _, entry in batch],
     "sender": lambda _, batch: [None if each is None else str(each) for each in _senders(batch)],
     "sender_user": lambda _, batch: [None if each is None else each.current_user for each in _senders(batch)],
-    "data": lambda _, batch: [entry.data for entry in batch],
+    "data": lambda _, batch: [entry.data for _, entry in batch],
 }
 
 
@@ -213,24 +207,25 @@ def trim_finished(path: Path, kind: Kind, checkpoint: Path, source: int | None =
 def trim_read(path: Path, kind: Kind, upto: Mapping[str, int]) -> dict[str, int]:
     """As :func:`trim`, for queues that may have been deleted; without writing where there is nothing to take off."""
     with opened(path, kind) as stored:
-        due = {name: last for name, last in upto.items() if name in stored.names and _has(stored, name, last)}
+        present = {name: last for name, last in upto.items() if name in stored.names}
+        due = {name: last for name, last in present.items() if next(stored.entries(name, 0, last), None)}
     return trim(path, kind, due, wait=BOUNDS["store_wait_seconds"]) if due else {}
-
-
-def _has(stored: Stored, name: str, upto: int) -> bool:
-    return next(stored.entries(name, 0, upto), None) is not None
 
 
 # batch reads ----------------------------------------------------------------------------------------------------------
 
 
 class ReadTask(NamedTuple):
-    """What one task reads: a queue or journal from above ``after`` up to ``upto``, a piece of a history, or nothing."""
+    """What one task reads: a queue or journal from above ``after`` up to ``upto``, a piece of a history, or nothing.
+
+    A task of a stream has in ``records`` how many records there must be.
+    """
 
     name: str = ""
     after: int = 0
     upto: int = 0
     piece: Piece | None = None
+    records: int | None = None
 
 
 def schema_of(options: QueueOptions) -> pa.Schema:
@@ -255,10 +250,9 @@ def plan_read(options: QueueOptions) -> list[ReadTask]:
     low = max(options.starting_sequence - 1, 0)
     high = 2**63 - 1 if options.ending_sequence is None else options.ending_sequence
     if options.read == "journal":
-        last_entries = journals(options.store, options.journals)
         return [
             ReadTask(name, after, upto)
-            for name, (_, last) in last_entries.items()
+            for name, last in journals(options.store, options.journals).items()
             for after, upto in _pieces(low, min(high, last), max(1, last // options.rows_per_partition))
         ]
     with opened(options.store, options.kind) as stored:
@@ -266,16 +260,13 @@ def plan_read(options: QueueOptions) -> list[ReadTask]:
             ReadTask(queue.name, after, upto)
             for queue in wanted(stored, options.queues, options.store)
             if queue.records
-            for after, upto in _parts(queue, low, high, options.rows_per_partition)
+            # The records of a keyed queue are stored by key, so each part would have to read all of them.
+            for after, upto in _pieces(
+                max(low, queue.first - 1),
+                min(high, queue.last),
+                1 if queue.order == "KEYED" else -(-queue.records // options.rows_per_partition),
+            )
         ]
-
-
-def _parts(queue: Queue, low: int, high: int, rows: int) -> Iterator[tuple[int, int]]:
-    if queue.order == "KEYED":  # its records are stored by key, so each part would have to read all of them
-        yield low, min(high, queue.last)
-        return
-    low = max(low, queue.first - 1)
-    yield from _pieces(low, min(high, queue.last), -(-queue.records // rows))
 
 
 def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
@@ -286,7 +277,11 @@ def _pieces(low: int, high: int, parts: int) -> Iterator[tuple[int, int]]:
 
 
 def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of one task."""
+    """The rows of one task.
+
+    Raises:
+        QueueHoles: some records of a stream's batch are gone.
+    """
     if task.piece is not None:
         yield from read_history(task.piece, options.kind, columns, mode=options.mode, queues=options.queues)
     elif task.name == "*":
@@ -294,7 +289,12 @@ def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> 
     elif task.name and options.read == "journal":
         yield from read_journal(options.store, task.name, columns, task.after, task.upto, options.queues)
     elif task.name:
-        yield from read_range(options.store, options.kind, task.name, task.after, task.upto, columns)
+        found = 0
+        for batch in read_range(options.store, options.kind, task.name, task.after, task.upto, columns):
+            found += batch.num_rows
+            yield batch
+        if task.records is not None and found != task.records:
+            _miss_some(options, task, task.records - found)
 
 
 # streams --------------------------------------------------------------------------------------------------------------
@@ -302,23 +302,6 @@ def read_task(options: QueueOptions, task: ReadTask, columns: Sequence[str]) -> 
 
 Offsets = dict[str, dict[str, int]]
 """For each queue: ``seq``, the number of the last record; ``records``, how many there were; ``incarnation``."""
-
-
-class Range(NamedTuple):
-    """The records of a queue above ``after`` up to ``upto``, and how many there must be."""
-
-    queue: str
-    after: int
-    upto: int
-    records: int
-
-
-class Reach(NamedTuple):
-    """How far a batch goes in a queue: the number of its last record, and its number of records and bytes of data."""
-
-    seq: int
-    records: int
-    size: int
 
 
 def _place(seq: int, records: int, incarnation: int) -> dict[str, int]:
@@ -354,15 +337,15 @@ def next_offsets(
             name = queue.name
             after, records = _resume(options, queue, start.get(name))
             upto = queue.last if target is None else min(target.get(name, {}).get("seq", 0), queue.last)
-            end[name] = _place(after, records, queue.incarnation)
-            if upto <= after or (rows and taken >= rows) or (size and taken_bytes >= size):
-                continue
-            left = max(rows - taken, 0), max(size - taken_bytes, 0)
-            reach = _reach(stored.entries(name, after, upto), after, upto, *left)
-            if size and taken and reach.size > size - taken_bytes:
-                continue  # its first record alone exceeds what is left of the limit for this batch
-            taken, taken_bytes = taken + reach.records, taken_bytes + reach.size
-            end[name] = _place(reach.seq, records + reach.records, queue.incarnation)
+            seq = after
+            for number, entry in stored.entries(name, after, upto):
+                more, more_bytes = taken + 1, taken_bytes + len(entry.data)
+                if taken and (0 < rows < more or 0 < size < more_bytes):
+                    break
+                seq, records, taken, taken_bytes = number, records + 1, more, more_bytes
+            else:
+                seq = max(after, upto)
+            end[name] = _place(seq, records, queue.incarnation)
     return end
 
 
@@ -389,33 +372,37 @@ def _resume(options: QueueOptions, queue: Queue, place: Mapping[str, int] | None
 
 def ranges(
     options: QueueOptions, start: Mapping[str, Mapping[str, int]], end: Mapping[str, Mapping[str, int]]
-) -> list[Range]:
+) -> list[ReadTask]:
     """The parts of a batch for tasks; a long range in pieces.
 
     Raises:
         QueueHoles: records of the batch are gone.
     """
-    parts: list[Range] = []
+    parts: list[ReadTask] = []
     with opened(options.store, options.kind) as stored:
         for name, place in end.items():
             before = start.get(name, {"seq": 0, "records": 0})
             after = int(before["seq"])
-            moved = place["seq"] != after or place["records"] != before["records"]
-            if not moved:
-                continue
+            if place["seq"] == after and place["records"] == before["records"]:
+                continue  # nothing of it is in the batch
             if name not in stored.names or stored.queue(name).incarnation != place["incarnation"]:
                 _miss(options, name, "the queue was deleted, or was created again")
                 continue
             if before.get("incarnation", place["incarnation"]) != place["incarnation"] or place["seq"] < after:
                 after = 0  # the numbers began again before this batch was planned
-            pieces = _cut(stored.entries(name, after, int(place["seq"])), int(place["seq"]), options.rows_per_partition)
-            missing = int(place["records"]) - int(before["records"]) - sum(piece.records for piece in pieces)
+            whole = ReadTask(name, after, int(place["seq"]))
+            missing = int(place["records"]) - int(before["records"])
+            entries = stored.entries(name, after, whole.upto)
+            while piece := [seq for seq, _ in islice(entries, options.rows_per_partition)]:
+                parts.append(ReadTask(name, after, piece[-1], records=len(piece)))
+                after, missing = piece[-1], missing - len(piece)
             if missing:
-                _miss(options, name, f"{missing} of its records from {after + 1} to {place['seq']} are gone")
-            for piece in pieces:
-                parts.append(Range(name, after, piece.seq, piece.records))
-                after = piece.seq
+                _miss_some(options, whole, missing)
     return parts
+
+
+def _miss_some(options: QueueOptions, part: ReadTask, missing: int) -> None:
+    _miss(options, part.name, f"{missing} of its records from {part.after + 1} to {part.upto} are gone")
 
 
 def _miss(options: QueueOptions, name: str, what: str) -> None:
@@ -424,35 +411,3 @@ def _miss(options: QueueOptions, name: str, what: str) -> None:
             f"{options.store}: queue {name}: {what}: another program reads the queue; give the stream a separate queue "
             "and a new checkpoint, or set failOnDataLoss to false"
         )
-
-
-def read_exactly(options: QueueOptions, part: Range, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The records of a range.
-
-    Raises:
-        QueueHoles: some of them are gone.
-    """
-    left = part.records
-    for batch in read_range(options.store, options.kind, part.queue, part.after, part.upto, columns):
-        left -= batch.num_rows
-        yield batch
-    if left:
-        _miss(options, part.queue, f"{left} of its records from {part.after + 1} to {part.upto} are gone")
-
-
-def _reach(entries: Iterator[Numbered], after: int, upto: int, rows: int, size: int) -> Reach:
-    """How far a batch with limits on records and bytes goes: at least one record, if there is any."""
-    seq, records, taken = after, 0, 0
-    for entry in entries:
-        if records and ((rows and records >= rows) or (size and taken + len(entry.data) > size)):
-            return Reach(seq, records, taken)
-        seq, records, taken = entry.seq, records + 1, taken + len(entry.data)
-    return Reach(max(upto, after), records, taken)
-
-
-def _cut(entries: Iterator[Numbered], upto: int, rows: int) -> list[Reach]:
-    """The entries of a range up to ``upto``, in pieces of ``rows`` entries; each piece ends where the next begins."""
-    pieces: list[Reach] = []
-    while piece := [(entry.seq, len(entry.data)) for entry in islice(entries, rows)]:
-        pieces.append(Reach(piece[-1][0], len(piece), sum(size for _, size in piece)))
-    return [*pieces[:-1], pieces[-1]._replace(seq=upto)] if pieces else []

@@ -53,7 +53,6 @@ from tdqsim.pipeline.queues import (
     next_offsets,
     plan_read,
     ranges,
-    read_exactly,
     read_task,
     schema_of,
     trim_read,
@@ -82,31 +81,25 @@ class _QueueDataSource(DataSource):
         """The name of the format."""
         return cls.kind
 
-    def _checked(self, use: str = "") -> QueueOptions:
-        options = read_queue_options(self.kind, self.options)
-        if use:
-            options.check_use(use)
-        return options
-
     def schema(self) -> StructType:
         """The columns of the read."""
-        return from_arrow_schema(schema_of(self._checked()))
+        return from_arrow_schema(schema_of(read_queue_options(self.kind, self.options)))
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be only some of them."""
-        return _Reader(self._checked("batch"), schema)
+        return _Reader(read_queue_options(self.kind, self.options, "batch"), schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of records to queues, or to seed files."""
-        return _Writer(self._checked("write"), schema, overwrite)
+        return _Writer(read_queue_options(self.kind, self.options, "write"), schema, overwrite)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802  (Spark's name)
         """A reader of the records that arrive."""
-        return _StreamReader(self._checked("stream"), schema)
+        return _StreamReader(read_queue_options(self.kind, self.options, "stream"), schema)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamArrowWriter:  # noqa: N802
         """A writer that puts every batch on exactly once."""
-        return _StreamWriter(self._checked("write"), schema, overwrite)
+        return _StreamWriter(read_queue_options(self.kind, self.options, "write"), schema, overwrite)
 
 
 class TdqueueDataSource(_QueueDataSource):
@@ -121,32 +114,23 @@ class DtaqDataSource(_QueueDataSource):
     kind: Kind = "dtaq"
 
 
-def _columns(options: QueueOptions, schema: StructType) -> list[str]:
-    """The names of the columns wanted."""
-    whole = schema_of(options)
-    for field in to_arrow_schema(schema):
-        if field.name not in whole.names:
-            raise DatasetError(f"there is no column {field.name}; there are {', '.join(whole.names)}")
-        if field.type != whole.field(field.name).type:
-            raise DatasetError(
-                f"column {field.name} is {field.type} in the schema given; it is {whole.field(field.name).type}"
-            )
-    return list(schema.names)
+# tasks ---------------------------------------------------------------------------------------------------------------
 
 
-# batch ---------------------------------------------------------------------------------------------------------------
-
-
-class _Reader(DataSourceReader):
-    """Plans what tasks read, as of the time of planning."""
+class _TaskReader:
+    """Reads the rows of tasks, in a batch or a stream."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
+        whole = schema_of(options)
+        for field in to_arrow_schema(schema):
+            if field.name not in whole.names:
+                raise DatasetError(f"there is no column {field.name}; there are {', '.join(whole.names)}")
+            if field.type != whole.field(field.name).type:
+                raise DatasetError(
+                    f"column {field.name} is {field.type} in the schema given; it is {whole.field(field.name).type}"
+                )
         self.options = options
-        self.columns = _columns(options, schema)
-
-    def partitions(self) -> Sequence[InputPartition]:
-        """One task for each queue, journal or file, several for a long one."""
-        return [InputPartition(task) for task in plan_read(self.options)] or [InputPartition(ReadTask())]
+        self.columns = list(schema.names)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of one task."""
@@ -154,19 +138,37 @@ class _Reader(DataSourceReader):
         return read_task(self.options, partition.value, self.columns)
 
 
-class _Writer(DataSourceArrowWriter):
-    """Stages rows in tasks; the commit puts them on the queues."""
+class _TaskWriter:
+    """Stages the rows of tasks, in a batch or a stream; the commit puts them on the queues."""
 
-    def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
-        if options.target == "store":
-            check_free(options.store, options.kind)
+    def __init__(self, options: QueueOptions, schema: StructType, folder: str = "") -> None:
         self.options = options
-        self.overwrite = overwrite
-        self.parts = QueuePartWriter(options, to_arrow_schema(schema))
+        self.parts = QueuePartWriter(options, to_arrow_schema(schema), folder)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
         """Stage one partition."""
         return PartMessage(self.parts.write(iterator, task_numbers()[0]))
+
+
+# batch ---------------------------------------------------------------------------------------------------------------
+
+
+class _Reader(_TaskReader, DataSourceReader):
+    """Plans what tasks read, as of the time of planning."""
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """One task for each queue, journal or file, several for a long one."""
+        return [InputPartition(task) for task in plan_read(self.options)] or [InputPartition(ReadTask())]
+
+
+class _Writer(_TaskWriter, DataSourceArrowWriter):
+    """A write that is all on the queues, or not at all."""
+
+    def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
+        if options.target == "store":
+            check_free(options.store, options.kind)
+        super().__init__(options, schema)
+        self.overwrite = overwrite
 
     def commit(self, messages: list[Any]) -> None:
         """Put all rows on, in partition order."""
@@ -180,7 +182,7 @@ class _Writer(DataSourceArrowWriter):
 # streams -------------------------------------------------------------------------------------------------------------
 
 
-class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class _StreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads ranges of sequence numbers; the same range gives the same records, or fails."""
 
     def __init__(self, options: QueueOptions, schema: StructType) -> None:
@@ -188,8 +190,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             raise DatasetError(f"read {options.read} works only in a batch read; a stream reads records")
         if options.consume and options.starting_offsets == "latest":
             raise DatasetError("consume with startingOffsets latest would take off what the stream has not read")
-        self.options = options
-        self.columns = _columns(options, schema)
+        super().__init__(options, schema)
         self.target: Offsets | None = None
 
     def initialOffset(self) -> Offsets:  # noqa: N802  (Spark's name)
@@ -226,19 +227,14 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """A range for each queue that has new records, several for a long one."""
         return [InputPartition(each) for each in ranges(self.options, start, end)]
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The records of a range, all of them."""
-        settle()
-        return read_exactly(self.options, partition.value, self.columns)
-
     def commit(self, end: Offsets) -> None:
         """Spark has finished with everything up to ``end``: take the records off if ``consume`` is set."""
         if self.options.consume:
             trim_read(self.options.store, self.options.kind, {name: place["seq"] for name, place in end.items()})
 
 
-class _StreamWriter(DataSourceStreamArrowWriter):
-    """Stages rows in tasks; the commit puts a batch on exactly once."""
+class _StreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
+    """Puts each batch on exactly once."""
 
     def __init__(self, options: QueueOptions, schema: StructType, overwrite: bool) -> None:
         if overwrite:
@@ -246,12 +242,7 @@ class _StreamWriter(DataSourceStreamArrowWriter):
                 f"format({options.kind!r}): a stream adds to queues; output mode append is the one there is"
             )
         self.sink = sink_of(options)
-        self.options = options
-        self.parts = QueuePartWriter(options, to_arrow_schema(schema), self.sink)
-
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> PartMessage:
-        """Stage one partition."""
-        return PartMessage(self.parts.write(iterator, task_numbers()[0]))
+        super().__init__(options, schema, self.sink)
 
     def commit(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
         """Put the batch on, unless it is on already."""

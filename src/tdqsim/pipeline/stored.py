@@ -9,21 +9,22 @@ depends on how a store keeps queues.
 from __future__ import annotations
 
 from array import array
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from itertools import takewhile
 from pathlib import Path
 from threading import Event
 from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
-from tdqsim.cics.queues.stored import StoredRegion
+from tdqsim.cics.queues.stored import Half, StoredRegion
 from tdqsim.core.store import Entry, Store
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.ibmi import DataQueue, EscapeMessage, System, take_entries
+from tdqsim.ibmi import EscapeMessage, System, take_entries
 
-__all__ = ["Kind", "Numbered", "Place", "Queue", "Stored", "check_free", "opened", "wanted"]
+__all__ = ["Half", "Kind", "Place", "Queue", "Stored", "check_free", "chosen", "opened", "wanted"]
 
 _PAUSE: Final = 0.05
 
@@ -38,8 +39,7 @@ class Queue(NamedTuple):
 
     Attributes:
         name: the name of a region's queue; LIBRARY/NAME of a system's queue.
-        first: the lowest number on it; for an empty queue, the number after the last. For a keyed queue it is 1,
-            because finding the lowest number would need a pass over its keys.
+        first: the lowest number on it; for an empty queue, the number after the last.
         last: the last number given; a number is never given to another record while the queue exists.
         records: how many records are on it.
         size: their bytes.
@@ -61,132 +61,81 @@ class Queue(NamedTuple):
     incarnation: int
 
 
-class Numbered(NamedTuple):
-    """An entry of a queue with its number.
-
-    Attributes:
-        seq: its number.
-        time_ns: when it was put, for an IBM i queue.
-        key, sender, data: its contents.
-    """
-
-    seq: int
-    time_ns: int
-    key: bytes
-    sender: bytes
-    data: bytes
-
-
 def _identity(store: Store, number: int) -> int:
     """A number that identifies a queue among all others; 0 as long as nothing of it is stored."""
     return crc32(number.to_bytes(8, "big"), crc32(store.store_id)) if number else 0
 
 
-class _Region:
+class _Region(StoredRegion):
     """A region's store; that of a system has the same methods."""
-
-    def __init__(self, path: Path, *, readonly: bool, dfhintra: Mapping[str, int] | None) -> None:
-        self._region = StoredRegion(path, readonly=readonly, dfhintra=dfhintra)
-        self._path = path
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._region.close()
 
     @property
     def names(self) -> Collection[str]:
         """The names of the queues."""
-        return self._region.queues.keys()
+        return self.queues.keys()
 
     def queue(self, name: str) -> Queue:
         """The current state of a queue."""
-        queue = self._region.queues[name]
+        queue = self.queues[name]
         now = queue.now
         return Queue(
             name, now.first if now.count else now.last + 1, now.last, now.count, now.data_bytes, queue.order.name,
-            queue.key_length, self._region.recoverable(name), _identity(self._region.store, now.number),
+            queue.key_length, self.recoverable(name), _identity(self.store, now.number),
         )  # fmt: skip
 
-    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[tuple[int, Entry]]:
         """The entries with numbers above ``after`` and up to ``upto``, by number, whatever the order of the queue."""
-        queue = self._region.queues[name]
+        queue = self.queues[name]
         first = max(queue.now.first, after + 1)
         limit = None if upto is None else max(0, upto - first + 1)
-        for seq, entry in enumerate(queue.entries(skip=first - queue.now.first, limit=limit), first):
-            yield Numbered(seq, entry.time_ns, entry.key, entry.sender, entry.data)
-
-    def half(self, name: str) -> str:
-        """The half of the store that holds a queue's records; each half has marks, committed with the records."""
-        return "durable" if self._region.recoverable(name) else "volatile"
-
-    def mark(self, half: str, key: bytes) -> bytes | None:
-        """The value stored under a key in a half of the store."""
-        store = self._region.store
-        return (store.durable if half == "durable" else store.volatile.disk).get_meta(key)
+        return enumerate(queue.entries(skip=first - queue.now.first, limit=limit), first)
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Refuse queues that currently accept no records."""
         self._check_settled(names)
         for name in sorted(names):
-            if not self._region.sound and not self._region.recoverable(name):
+            if not self.sound and not self.recoverable(name):
                 raise DatasetError(
-                    f"{self._path}: the region did not end normally: queue {name}, which is not recoverable, will be "
-                    "emptied by its next start, and so would records written now; start and end the region first"
+                    f"{self.store.path}: the region did not end normally: queue {name}, which is not recoverable, will "
+                    "be emptied by its next start, and so would records written now; start and end the region first"
                 )
 
     def _check_settled(self, names: frozenset[str]) -> None:
-        doubtful = sorted(names & self._region.in_doubt())
+        doubtful = sorted(names & self.in_doubt())
         if doubtful:
             raise DatasetError(
-                f"{self._path}: a unit of work in doubt has queue {', '.join(doubtful)}; resolve it in the region first"
+                f"{self.store.path}: a unit of work in doubt has queue {', '.join(doubtful)}; resolve it in the region "
+                "first"
             )
 
-    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
-        """Refuse records, given by queue and lengths of key and data, if not all fit; returns how many there are."""
-        sizes: dict[str, array[int]] = {}
-        number = 0
+    def check(self, records: Iterator[Place]) -> int:
+        """Refuse records if not all fit; returns how many there are."""
+        sizes: defaultdict[str, array[int]] = defaultdict(lambda: array("H"))
         try:
-            for name, _key, size in records:
-                number += 1  # the number of this record, for the message
-                self._region.check(size)
-                sizes.setdefault(name, array("H")).append(size)
+            for name, _key, data in records:
+                self.check_length(len(data))
+                sizes[name].append(len(data))
+            self.check_room(sizes)
         except Condition as condition:
-            raise self._refused(condition, f"record {number} of the write: ") from None
-        try:
-            self._region.check_room(sizes)
-        except Condition as condition:
-            raise self._refused(condition, "") from None
-        return number
+            number = sum(map(len, sizes.values())) + 1
+            which = "" if condition.name == "NOSPACE" else f"record {number} of the write: "
+            raise DatasetError(
+                f"{which}{self.store.path}: {condition.name}: {condition.detail}; nothing was written"
+            ) from None
+        return sum(map(len, sizes.values()))
 
-    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        """Store a value under a key, with the next commit."""
-        self._region.note(half, key, value)
-
-    def commit(self) -> None:
-        """Make all changes permanent; marks before records, where one commit cannot contain both."""
-        self._region.commit()
-
-    def forget(self) -> None:
-        """Discard what was not committed."""
-        self._region.forget()
-
-    def _refused(self, condition: Condition, which: str) -> DatasetError:
-        return DatasetError(f"{which}{self._path}: {condition.name}: {condition.detail}; nothing was written")
-
-    def put(self, record: Place) -> None:
+    def put(self, name: str, _key: bytes, data: bytes) -> None:
         """Put one record on; it becomes permanent with the next commit at the latest."""
-        self._region.put(record[0], record[2])
+        self.add(name, data)
 
     def put_since(self, name: str, before: int) -> int:
         """How many records interrupted writes put on after the record with the number ``before``."""
-        return max(0, self._region.queues[name].now.last - before)
+        return max(0, self.queues[name].now.last - before)
 
     def take_through(self, name: str, seq: int) -> int:
         """Take off the records with numbers up to ``seq``, with the next commit at the latest; returns how many."""
         self._check_settled(frozenset((name,)))
-        return self._region.take_through(name, seq)
+        return super().take_through(name, seq)
 
 
 class _System:
@@ -197,8 +146,6 @@ class _System:
         self._path = path
         self._queues = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
-        self._places: list[Place] = []
-        self._marks: dict[bytes, bytes | None] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -215,89 +162,77 @@ class _System:
     def queue(self, name: str) -> Queue:
         queue = self._queues[name]
         held = queue.stored
-        keyed = queue.keyed
-        last = max((entry.time_ns for entry in held.entries()), default=0) if keyed else queue.stamp
-        first = 1 if keyed and held.count else next((entry.seq for entry in self.entries(name)), last + 1)
+        if queue.keyed:  # its entries are stored by key
+            moments = [entry.time_ns for entry in held.entries()]
+            first, last = min(moments, default=1), max(moments, default=0)
+        else:
+            last = queue.stamp
+            first = next((seq for seq, _ in self.entries(name)), last + 1)
         return Queue(
             name, first, last, held.count, held.text_bytes, queue.attributes.seq.removeprefix("*"),
             queue.key_length, queue.attributes.force, _identity(self._system.store, queue.number),
         )  # fmt: skip
 
-    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Numbered]:
+    def entries(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[tuple[int, Entry]]:
         queue = self._queues[name]
+        walk = queue.stored.entries(reverse=queue.attributes.seq == "*LIFO")
         if queue.keyed:
-            walk = iter(sorted(queue.stored.entries(), key=lambda entry: entry.time_ns))
-        else:
-            walk = queue.stored.entries(reverse=queue.attributes.seq == "*LIFO")
-        for entry in walk:
-            if entry.time_ns <= after:
-                continue
-            if upto is not None and entry.time_ns > upto:
-                return
-            yield Numbered(entry.time_ns, entry.time_ns, entry.key, entry.sender, entry.data)
+            walk = iter(sorted(walk, key=lambda entry: entry.time_ns))
+        found = ((entry.time_ns, entry) for entry in walk if entry.time_ns > after)
+        return found if upto is None else takewhile(lambda each: each[0] <= upto, found)
 
-    def half(self, name: str) -> str:
+    def half(self, name: str) -> Half:
         return "durable" if self._queues[name].attributes.force else "volatile"
 
-    def mark(self, half: str, key: bytes) -> bytes | None:
+    def mark(self, half: Half, key: bytes) -> bytes | None:
         return self._system.store.durable.get_meta(key + b"@" + half.encode())
 
-    def put_mark(self, half: str, key: bytes, value: bytes) -> None:
-        self._marks[key + b"@" + half.encode()] = value
+    def put_mark(self, half: Half, key: bytes, value: bytes) -> None:
+        self._system.store.durable.commit((), {key + b"@" + half.encode(): value})
 
     def check_writable(self, names: frozenset[str]) -> None:
         """Nothing to refuse: every queue accepts entries, and :meth:`check` refuses those that do not fit."""
 
-    def check(self, records: Iterator[tuple[str, int, int]]) -> int:
+    def check(self, records: Iterator[Place]) -> int:
         more: Counter[str] = Counter()
         number = 0
-        for number, (name, key_size, size) in enumerate(records, 1):
-            queue = self._queues[name]
-            self._check(queue, key_size, size, number)
+        for number, (name, key, data) in enumerate(records, 1):
+            queue, where = self._queues[name], f"record {number} of the write: {self._path}: {name}"
+            if len(key) != queue.key_length:
+                raise DatasetError(
+                    f"{where}: a key has {len(key)} bytes; it must have {queue.key_length} (CPF9506); nothing was "
+                    "written"
+                )
+            if not 0 < len(data) <= queue.maxlen:
+                raise DatasetError(
+                    f"{where}: an entry has {len(data)} bytes; allowed are 1 to {queue.maxlen} (CPF2498); nothing was "
+                    "written"
+                )
             more[name] += 1
             if more[name] > queue.maximum - queue.stored.count:
                 raise DatasetError(
-                    f"record {number} of the write: {self._path}: {name} holds {queue.maximum} entries at most, "
-                    f"{queue.stored.count} are on it; nothing was written (CPF950A)"
+                    f"{where} holds {queue.maximum} entries at most, {queue.stored.count} are on it; nothing was "
+                    "written (CPF950A)"
                 )
         return number
 
-    def _check(self, queue: DataQueue, key_size: int, size: int, number: int) -> None:
-        where = f"record {number} of the write: {self._path}: {queue.qualified}"
-        if key_size != queue.key_length:
-            raise DatasetError(
-                f"{where}: a key has {key_size} bytes; it must have {queue.key_length} (CPF9506); nothing was written"
-            )
-        if not 0 < size <= queue.maxlen:
-            raise DatasetError(
-                f"{where}: an entry has {size} bytes; allowed are 1 to {queue.maxlen} (CPF2498); nothing was written"
-            )
-
-    def put(self, record: Place) -> None:
-        self._places.append(record)
-
-    def take_through(self, name: str, seq: int) -> int:
+    def put(self, name: str, key: bytes, data: bytes) -> None:
         assert self._job is not None
-        entries = [Entry(one.data, one.key, one.sender, one.seq) for one in self.entries(name, 0, seq)]
-        return take_entries(self._job, self._queues[name], entries)
+        queue = self._queues[name]
+        try:
+            self._job.qsnddtaq(queue.name, queue.library, data, key or None)
+        except EscapeMessage as message:
+            raise DatasetError(f"{self._path}: {name}: {message}") from message
 
     def put_since(self, name: str, before: int) -> int:
         return sum(1 for _ in self.entries(name, before))
 
-    def commit(self) -> None:
+    def take_through(self, name: str, seq: int) -> int:
         assert self._job is not None
-        if self._marks:
-            self._system.store.durable.commit((), self._marks)
-        for name, key, data in self._places:
-            queue = self._queues[name]
-            try:
-                self._job.qsnddtaq(queue.name, queue.library, data, key or None)
-            except EscapeMessage as message:
-                raise DatasetError(f"{self._path}: {name}: {message}") from message
-        self.forget()
+        return take_entries(self._job, self._queues[name], [entry for _, entry in self.entries(name, 0, seq)])
 
-    def forget(self) -> None:
-        self._places, self._marks = [], {}
+    def commit(self) -> None:
+        """Nothing to do: each change is made when it is asked for, marks before the entries that they are about."""
 
 
 Stored = _Region | _System
@@ -324,23 +259,16 @@ def opened(
         raise DatasetError(f"{path}: there is no store; give the directory that --store named")
     for left in range(int(wait / _PAUSE), -1, -1):
         try:
-            return _open(path, kind, readonly=readonly, dfhintra=dfhintra)
+            if kind == "tdqueue":
+                return _Region(path, readonly=readonly, dfhintra=dfhintra)
+            return _System(path, readonly=readonly)
+        except StoreMissing as error:
+            raise DatasetError(f"{path}: there is no store in it; give the directory that --store named") from error
         except StoreInUse:
             if not left:
                 raise
             Event().wait(_PAUSE)
     raise AssertionError(wait)
-
-
-def _open(
-    path: Path, kind: Kind, *, readonly: bool, dfhintra: Mapping[str, int] | None
-) -> AbstractContextManager[Stored]:
-    try:
-        if kind == "tdqueue":
-            return _Region(path, readonly=readonly, dfhintra=dfhintra)
-        return _System(path, readonly=readonly)
-    except StoreMissing as error:
-        raise DatasetError(f"{path}: there is no store in it; give the directory that --store named") from error
 
 
 def wanted(stored: Stored, names: Iterable[str], path: Path) -> list[Queue]:
@@ -349,13 +277,20 @@ def wanted(stored: Stored, names: Iterable[str], path: Path) -> list[Queue]:
     Raises:
         DatasetError: there is no such queue.
     """
-    chosen = [name if name in stored.names else name.upper() for name in names] or sorted(stored.names)
-    for name in chosen:
-        if name not in stored.names:
-            raise DatasetError(
-                f"{path}: there is no queue {name}; there are {', '.join(sorted(stored.names)) or 'none'}"
-            )
-    return [stored.queue(name) for name in dict.fromkeys(chosen)]
+    return [stored.queue(name) for name in chosen(names, stored.names, f"{path}: there is no queue")]
+
+
+def chosen(names: Iterable[str], present: Collection[str], problem: str) -> list[str]:
+    """The present names that these stand for, in any case, each once; or all present names, sorted, for no name.
+
+    Raises:
+        DatasetError: a name is not present; the message begins with ``problem``.
+    """
+    found = [name if name in present else name.upper() for name in names] or sorted(present)
+    for name in found:
+        if name not in present:
+            raise DatasetError(f"{problem} {name}; there are {', '.join(sorted(present)) or 'none'}")
+    return list(dict.fromkeys(found))
 
 
 def check_free(path: Path, kind: Kind) -> None:

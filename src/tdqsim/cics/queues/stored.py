@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 from tdqsim import definitions as defs
 from tdqsim.cics.model.space import NEVER, NO_BOUNDS, IntraSpace, check_size
@@ -27,7 +27,10 @@ from tdqsim.core.store import Durable, DurableQueue, Order, Store, Work
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import StoreDamaged, StoreError
 
-__all__ = ["StoredRegion"]
+__all__ = ["Half", "StoredRegion"]
+
+Half = Literal["durable", "volatile"]
+"""A half of a store: what an emergency restart keeps, and what it discards."""
 
 _KEEPER: Final = "a CICS region"
 _CATALOGUE: Final = b"cat/TDQUEUE/"
@@ -77,7 +80,7 @@ class StoredRegion:
         self.store = Store(path, create=False, readonly=readonly)
         self._readonly = readonly
         self._works: dict[str, Work] = {}
-        self._meta: dict[str, dict[bytes, bytes | None]] = {"durable": {}, "volatile": {}}
+        self._marks: dict[Half, dict[bytes, bytes | None]] = {"durable": {}, "volatile": {}}
         try:
             claim(self.store, _KEEPER, readonly=True)
             self._volatile = self.store.volatile.disk if not readonly or self.store.volatile.overflowed else None
@@ -114,7 +117,7 @@ class StoredRegion:
 
     def _queue(self, name: str) -> DurableQueue:
         key = name.encode()
-        half = self.half(name)
+        half = self._file(self.half(name))
         present = half.queue(key) if half is not None else None
         if present is not None:
             return present
@@ -136,18 +139,22 @@ class StoredRegion:
             self._volatile.commit((), {_CLEAN: None})
         self.store.close(clean=self.sound)
 
-    def half(self, name: str) -> Durable | None:
-        """The half of the store with a queue's records; None if they cannot be read."""
-        return self.store.durable if self._recoverable[name] else self._volatile
+    def half(self, name: str) -> Half:
+        """The half of the store with a queue's records; each half has marks, committed with the records."""
+        return "durable" if self._recoverable[name] else "volatile"
+
+    def _file(self, half: Half) -> Durable | None:
+        """The file with a half of the store; None if its records cannot be read."""
+        return self.store.durable if half == "durable" else self._volatile
+
+    def mark(self, half: Half, key: bytes) -> bytes | None:
+        """The value stored under a key in a half of the store."""
+        file = self._file(half)
+        return None if file is None else file.get_meta(key)
 
     def recoverable(self, name: str) -> bool:
         """Whether a queue's records survive an emergency restart."""
         return self._recoverable[name]
-
-    @property
-    def longest(self) -> int:
-        """The longest record, in bytes."""
-        return self._space.longest
 
     def in_doubt(self) -> frozenset[str]:
         """The queues that an indoubt unit of work has changed or locked; they must not be changed until it is decided.
@@ -166,13 +173,13 @@ class StoredRegion:
 
     # -- changing -------------------------------------------------------------------------------------------------
 
-    def check(self, size: int) -> None:
+    def check_length(self, size: int) -> None:
         """Check that an intrapartition queue can hold a record of this length.
 
         Raises:
             Condition: LENGERR.
         """
-        check_size(self.longest, size)
+        check_size(self._space.longest, size)
 
     def check_room(self, records: Mapping[str, Iterable[int]]) -> None:
         """Check that DFHINTRA has space for further records of these lengths, by queue.
@@ -202,19 +209,13 @@ class StoredRegion:
             work = self._works[name] = self.queues[name].work()
         return work
 
-    def put(self, name: str, data: bytes) -> None:
+    def add(self, name: str, data: bytes) -> None:
         """Add a record to a queue with the next commit."""
         self._work(name).put(data)
 
-    def note(self, half: str, key: bytes, value: bytes) -> None:
-        """Set a meta datum in a half of the store, ``durable`` or ``volatile``, with the next commit."""
-        self._meta[half][key] = value
-
-    def forget(self) -> None:
-        """Discard the uncommitted changes."""
-        self._works.clear()
-        for noted in self._meta.values():
-            noted.clear()
+    def put_mark(self, half: Half, key: bytes, value: bytes) -> None:
+        """Store a value under a key in a half of the store with the next commit."""
+        self._marks[half][key] = value
 
     def take_through(self, name: str, seq: int) -> int:
         """Remove the records with numbers up to ``seq`` with the next commit, and return how many there are.
@@ -233,8 +234,10 @@ class StoredRegion:
         Raises:
             StoreError: the store refused a commit.
         """
-        for half, durable in (("durable", self.store.durable), ("volatile", self._volatile)):
-            works = [work for name, work in self._works.items() if self.half(name) is durable and work.changed]
-            if durable is not None and (works or self._meta[half]):
-                durable.commit(works, dict(self._meta[half]))
-        self.forget()
+        for half, marks in self._marks.items():
+            file = self._file(half)
+            works = [work for name, work in self._works.items() if self.half(name) == half and work.changed]
+            if file is not None and (works or marks):
+                file.commit(works, dict(marks))
+            marks.clear()
+        self._works.clear()
