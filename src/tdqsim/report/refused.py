@@ -167,7 +167,7 @@ class RefusedCommands:
 
 
 def refused_of(values: Mapping[str, Any]) -> RefusedGroup:
-    """The group of :meth:`Refused.as_dict`.
+    """The group of :meth:`RefusedGroup.as_dict`.
 
     Raises:
         TypeError: a field is missing, or there is another one.

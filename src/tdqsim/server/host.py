@@ -216,6 +216,7 @@ class Host:
         recent: the last published events of each region, by APPLID.
         abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
         taken_up: what was done with the last changes of files, by the APPLIDs of the regions whose files are watched.
+        taken_up_systems: the same by the names of the systems.
         dumps: the files of the dumps of the regions with a store, by APPLID.
         refused: the refused commands of the regions, by APPLID.
         refused_jobs: those of the systems, by name.
@@ -248,7 +249,8 @@ class Host:
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self.abend_listeners: list[Callable[[Region, Dump], object]] = []
-        self.taken_up: dict[str, deque[TakenUp]] = {}
+        self.taken_up: dict[str, Sequence[TakenUp]] = {}
+        self.taken_up_systems: dict[str, Sequence[TakenUp]] = {}
         self.dumps: dict[str, KeptDumps] = {}
         self.refused: dict[str, Refusals] = {}
         self.refused_jobs: dict[str, Refusals] = {}

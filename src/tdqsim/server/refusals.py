@@ -21,13 +21,14 @@ from tdqsim.cics import Task
 from tdqsim.cics.internals import kept_storage
 from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
+from tdqsim.server.systemfile import SETUP_JOB
 
 __all__ = ["Refusals", "read_refused"]
 
 _FILE: Final = "refused.jsonl"
 _PACKAGE: Final = str(Path(__file__).parents[1])
-_OPERATORS: Final = frozenset({"CECI", "CEMT", "TCON", "TDQCONSOLE"})
-"""The transactions and jobs of operators, who see the answers to their commands."""
+_OPERATORS: Final = frozenset({"CECI", "CEMT", "TCON", "TDQCONSOLE", SETUP_JOB})
+"""The transactions and jobs whose users see the answers to their commands."""
 _log = structlog.get_logger("tdqsim.server")
 
 

@@ -107,7 +107,7 @@ class _Run:
     debugger: DebugServer | None = None
     links: dict[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
-    watched: dict[str, Path] = field(default_factory=dict)
+    watched: list[Path] = field(default_factory=list)
 
 
 def serve(
@@ -132,7 +132,7 @@ def serve(
         timeout: the number of seconds in which tasks may end.
         insecure: whether to listen beyond loopback even without users or without TLS.
         out: the directory of data sets that no DD card names; None for ``tdq-out`` in the current directory.
-        watch: whether to take up changed files of the regions (:mod:`tdqsim.server.watching`).
+        watch: whether to take up changed files of the regions and systems (:mod:`tdqsim.server.watching`).
         begin: starts the first transactions when all regions exist; by default those of ``start:`` in their files.
         request_seconds: the time limit for the head of a request, and for its body.
         started: called when everything listens.
@@ -172,7 +172,7 @@ def serve(
             add_console(app, host, gate)
             run = _Run(config, host, gate, app, listener, certificate, token, request_seconds, ready_file, started)
             run.webhook = webhook
-            run.watched = _watched(config, host) if watch else {}
+            run.watched = [Path(each.path) for each in config.directories] if watch else []
             asyncio.run(_live(run))
         finally:
             ended = host.stop(timeout)
@@ -185,12 +185,6 @@ def serve(
 def _trace(host: Host, tracing: Callable[[Region], object]) -> None:
     for region in host.regions.values():
         host.engine.outside(partial(tracing, region)).result()
-
-
-def _watched(config: ServeFile, host: Host) -> dict[str, Path]:
-    """The directories of the regions, whose changes are taken up."""
-    served = zip(config.directories, host.served, strict=True)
-    return {name: Path(each.path) for each, (kind, name) in served if kind == "region"}
 
 
 def _check_exposure(config: ServeFile, *, insecure: bool) -> None:
@@ -275,9 +269,9 @@ async def _live(run: _Run) -> None:
         if run.webhook is not None:
             await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
         if run.watched:
-            from tdqsim.server.watching import watch_regions  # noqa: PLC0415  (it imports the COBOL programs)
+            from tdqsim.server.watching import watch_files  # noqa: PLC0415  (it imports the COBOL programs)
 
-            await cleanup.enter_async_context(_beside(watch_regions(run.host, run.watched), "watching files"))
+            await cleanup.enter_async_context(_beside(watch_files(run.host, run.watched), "watching files"))
         run.debugger = cleanup.enter_context(_debugger(run.config.faces.debug))
         control = cleanup.enter_context(_control(run)) if _has_control(run.config) else None
         waiting = 1 if control is None else 2

@@ -21,7 +21,7 @@ store has kept their results, they are not run again.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
@@ -32,15 +32,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
-from tdqsim.errors import DefinitionError, Problem
+from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi.messages import message
 from tdqsim.server import hostservers
 from tdqsim.server._yamlfile import line_of, read_model, read_plain
 
-__all__ = ["SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "system_from_directory"]
+__all__ = ["SETUP_JOB", "SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "run_commands", "system_from_directory"]
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
+SETUP_JOB: Final = "TDQSETUP"
+"""The name of the job that runs the commands."""
 _OWNER: Final = "QSECOFR"
 _OF_STORE: Final = frozenset({"durability", "limit_bytes", "memory_bytes"})
 _UNFINISHED: Final = b"system/unfinished"
@@ -165,14 +167,23 @@ def _install(system: System, libraries: Sequence[str], definitions: Definitions)
 
 
 def _run(system: System, commands: Sequence[str], file: Path) -> None:
-    with system.job("TDQSETUP", user=_OWNER) as job:
-        for at, command in enumerate(commands):
+    for at, error in enumerate(run_commands(system, commands)):
+        if error is not None:
+            line = line_of(file, "commands", at)
+            problem = Problem(str(file), line, "", f"commands.{at}", commands[at][:80], str(error))
+            raise DefinitionError([problem]) from error
+
+
+def run_commands(system: System, commands: Sequence[str]) -> Iterator[TdqError | None]:
+    """Run commands of ``system.yaml`` in one job of QSECOFR; for each the error with which it was refused, or None."""
+    with system.job(SETUP_JOB, user=_OWNER) as job:
+        for command in commands:
             try:
                 job.command(command)
             except (EscapeMessage, ParameterError) as error:
-                line = line_of(file, "commands", at)
-                problem = Problem(str(file), line, "", f"commands.{at}", command[:80], str(error))
-                raise DefinitionError([problem]) from error
+                yield error
+            else:
+                yield None
 
 
 def _library(queue: Dtaq) -> str:

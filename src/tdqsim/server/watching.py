@@ -12,8 +12,8 @@ a COBOL source or copybook            each program that it changes is compiled; 
 ====================================  ==============================================================================
 
 A task that runs keeps the program with which it began. If a file has an error, everything that came from it before
-remains, and the next change of the file is the next try. Files are compared once a second by their time of change, size
-and number (inode), which costs little and works on every file system.
+remains, and the next change of the file is the next try. The files are looked at once a second. Those of IBM i systems
+are watched by :mod:`tdqsim.server.watching_systems`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio import to_thread
-from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Final
-
-import structlog
 
 from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
@@ -40,19 +37,16 @@ from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile, load_reg
 from tdqsim.errors import TdqError
 from tdqsim.job import importable
 from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
-from tdqsim.server.taken_up import TakenUp
+from tdqsim.server.watching_systems import SystemWatch
 
-__all__ = ["RegionWatch", "watch_regions"]
+__all__ = ["RegionWatch", "watch_files"]
 
 LOOK_SECONDS: Final = 1.0
 """The seconds between two looks at the files."""
-_KEPT: Final = 200
-"""The number of entries that are kept for the console."""
 _TAKEN_UP: Final = frozenset({"definitions", "handlers", "layouts", "directory"})
 """The settings of region.yaml whose changes are taken up."""
-_Stamp = tuple[int, int, int]
-_log = structlog.get_logger("tdqsim.server")
 
 
 class RegionWatch:
@@ -69,20 +63,18 @@ class RegionWatch:
 
     def __init__(self, host: Host, directory: Path, region: Region) -> None:
         self._host, self._directory, self._region = host, directory, region
-        self._entries = host.taken_up[region.applid] = deque(maxlen=_KEPT)
-        self._count = 0
+        self._notes = ChangeNotes(region.clock, applid=region.applid)
+        host.taken_up[region.applid] = self._notes.entries
         self._file = load_region_file(directory)
         self._definitions = _by_name(self._file.load_definitions().resources)
-        self._stamps = self._stamped()
+        self._files = ChangedFiles(self._watched)
 
     async def look(self) -> int:
         """Look for changed files and take them up; return the number of new entries."""
-        stamps = await to_thread(self._stamped)
-        changed = {path for path in {*stamps, *self._stamps} if stamps.get(path) != self._stamps.get(path)}
-        self._stamps = stamps
+        changed = await self._files.changed()
         if not changed:
             return 0
-        count = self._count
+        count = self._notes.count
         if self._directory / REGION_FILE_NAME in changed:
             await self._take_region_file()
         if changed & {*self._definition_files(), self._directory / REGION_FILE_NAME}:
@@ -93,20 +85,9 @@ class RegionWatch:
             await self._take_programs()
         if changed & set(self._layout_files()):
             await self._take_layouts()
-        return self._count - count
+        return self._notes.count - count
 
     # -- the files ----------------------------------------------------------------------------------------------------
-
-    def _stamped(self) -> dict[Path, _Stamp]:
-        """The state of each watched file that exists."""
-        stamps = {}
-        for path in self._watched():
-            try:
-                state = path.stat()
-            except OSError:
-                continue
-            stamps[path] = state.st_mtime_ns, state.st_size, state.st_ino
-        return stamps
 
     def _watched(self) -> Iterator[Path]:
         yield self._directory / REGION_FILE_NAME
@@ -134,44 +115,38 @@ class RegionWatch:
 
     # -- taking up ----------------------------------------------------------------------------------------------------
 
-    def _note(self, what: str, done: str, *, refused: bool = False) -> None:
-        self._count += 1
-        self._entries.append(TakenUp(self._region.clock.time_ns(), what, done, refused))
-        log = _log.warning if refused else _log.info
-        log("change_refused" if refused else "change_taken_up", applid=self._region.applid, what=what, done=done)
-
     async def _take_region_file(self) -> None:
         try:
             file = await to_thread(load_region_file, self._directory)
         except TdqError as error:
-            self._note(REGION_FILE_NAME, str(error), refused=True)
+            self._notes.add(REGION_FILE_NAME, str(error), refused=True)
             return
         before, self._file = self._file, file
         names = [name for name in RegionFile.model_fields if getattr(before, name) != getattr(file, name)]
         needs_restart = [name for name in names if name not in _TAKEN_UP]
         if needs_restart:
             done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
-            self._note(REGION_FILE_NAME, done, refused=True)
+            self._notes.add(REGION_FILE_NAME, done, refused=True)
         if before.layouts != file.layouts:
             await self._take_layouts()
         if before.handlers != file.handlers:
             await self._host.ask(self._take_handlers)
-        self._stamps |= {path: stamp for path, stamp in self._stamped().items() if path not in self._stamps}
+        self._files.take_new()
 
     async def _take_layouts(self) -> None:
         try:
             self._host.layouts[self._region.applid] = await to_thread(queue_layouts, self._file)
         except TdqError as error:
-            self._note("layouts", str(error), refused=True)
+            self._notes.add("layouts", str(error), refused=True)
         else:
-            self._note("layouts", "read again")
+            self._notes.add("layouts", "read again")
 
     async def _take_definitions(self) -> None:
         """Install each definition that is new or has changed since it was last installed."""
         try:
             new = _by_name((await to_thread(self._file.load_definitions)).resources)
         except TdqError as error:
-            self._note("definitions", str(error), refused=True)
+            self._notes.add("definitions", str(error), refused=True)
             return
         for name, resource in new.items():
             old = self._definitions.get(name)
@@ -180,13 +155,13 @@ class RegionWatch:
             try:
                 await self._host.ask(partial(self._region.install, [resource]))
             except TdqError as error:
-                self._note(resource.title, str(error), refused=True)
+                self._notes.add(resource.title, str(error), refused=True)
             else:
                 self._definitions[name] = resource
-                self._note(resource.title, "installed" if old is None else "replaced")
+                self._notes.add(resource.title, "installed" if old is None else "replaced")
         for name in self._definitions.keys() - new.keys():
             removed = self._definitions.pop(name)
-            self._note(removed.title, "is no longer in the files, and remains installed; DISCARD removes it")
+            self._notes.add(removed.title, "is no longer in the files, and remains installed; DISCARD removes it")
         self._host.engine.tell(partial(self._host.waits.all_changed, self._region))
 
     def _take_handlers(self) -> None:
@@ -209,11 +184,11 @@ class RegionWatch:
                 for name, entry in core.transactions.items():
                     entry.handler = handlers.get(name)
                 what = str(error) if isinstance(error, TdqError) else f"{type(error).__name__}: {error}"
-                self._note("handlers", what, refused=True)
+                self._notes.add("handlers", what, refused=True)
                 return
         lost = [name for name in handlers if handlers[name] is not None and core.transactions[name].handler is None]
         without = f"; these transactions have no program now: {', '.join(lost)}" if lost else ""
-        self._note("handlers", f"imported again{without}")
+        self._notes.add("handlers", f"imported again{without}")
 
     def _own_modules(self) -> Iterator[str]:
         """The names of the loaded modules whose files are in the directory."""
@@ -228,9 +203,9 @@ class RegionWatch:
         programs = COBOL.programs(self._region)
         compiled = await to_thread(programs.compile_again)
         for name, reason in compiled.errors.items():
-            self._note(f"program {name}", reason, refused=True)
+            self._notes.add(f"program {name}", reason, refused=True)
         for name in await self._host.ask(partial(programs.take, compiled.modules)):
-            self._note(f"program {name}", "the next task runs the new version")
+            self._notes.add(f"program {name}", "the next task runs the new version")
 
 
 def _forget(name: str, module: ModuleType) -> None:
@@ -245,13 +220,22 @@ def _forget(name: str, module: ModuleType) -> None:
             Path(compiled).unlink(missing_ok=True)
 
 
-async def watch_regions(host: Host, regions: Mapping[str, Path]) -> None:
-    """Look for changed files of regions, by APPLID, until this is cancelled.
+async def watch_files(host: Host, directories: Iterable[Path]) -> None:
+    """Look for changed files of the served directories until this is cancelled.
+
+    Args:
+        host: the regions and systems.
+        directories: their directories, in the order of ``host.served``.
 
     Raises:
-        DefinitionError: the files of a region have errors.
+        DefinitionError: a file has errors.
     """
-    watches = [RegionWatch(host, directory, host.region(applid)) for applid, directory in regions.items()]
+    watches = [
+        RegionWatch(host, directory, host.region(name))
+        if kind == "region"
+        else SystemWatch(host, directory, host.system(name))
+        for directory, (kind, name) in zip(directories, host.served, strict=True)
+    ]
     with suppress(EngineStopped):
         while True:
             await asyncio.sleep(LOOK_SECONDS)

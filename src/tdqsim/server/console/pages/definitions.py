@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncio import to_thread
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Final, cast
@@ -26,7 +26,7 @@ from tdqsim.server.definition_text import Form, preview, read_definitions
 from tdqsim.server.operations import operation
 from tdqsim.server.taken_up import TakenUp
 
-__all__ = ["add"]
+__all__ = ["add", "add_changed_files"]
 
 _MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
 _SHOWN: Final = 1000
@@ -44,6 +44,22 @@ _CHANGES: Final = (
     column("kind", "Type"), column("name", "Name"), column("change", "Change"),
     column("details", "Attributes, or why it is refused", wide=True),
 )  # fmt: skip
+
+
+async def add_changed_files(visit: Visit, taken_up: Sequence[TakenUp] | None) -> None:
+    """Add the table of what was done with changed files to a page; nothing if they are not watched."""
+    if taken_up is None:
+        return
+    with Block("section", "tdq-card", aria_label="Changed files"):
+        Block("h2", words="Changed files, the last change first")
+        files = DataTable("Changed files", _FILES, empty="No file has changed.")
+
+    async def show() -> None:
+        entries = list(enumerate(await visit.ask(lambda: list(taken_up))))
+        files.show([_file_row(at, each) for at, each in reversed(entries)])
+
+    visit.every(1.0, show)
+    await show()
 
 
 def add(console: Console) -> None:
@@ -65,7 +81,6 @@ class _Definitions:
     changes: DataTable = field(init=False)
     summary: Block = field(init=False)
     reports: Block = field(init=False)
-    files: DataTable = field(init=False)
     whole: str = ""
     """The text of a file that is too long for the text area."""
 
@@ -92,26 +107,13 @@ class _Definitions:
             )
             self.changes = DataTable("Changes", _CHANGES, empty="Nothing.")
             self.reports = Block("p", "tdq-explain tdq-dim")
-        if self.region.applid in self.visit.console.host.taken_up:
-            with Block("section", "tdq-card", aria_label="Changed files"):
-                Block("h2", words="Changed files, the last change first")
-                self.files = DataTable("Changed files", _FILES, empty="No file has changed.")
-            self.visit.every(1.0, self.show_files)
-            await self.show_files()
+        await add_changed_files(self.visit, self.visit.console.host.taken_up.get(self.region.applid))
         with Block("section", "tdq-card", aria_label="Installed definitions"):
             Block("h2", words="Installed definitions")
             Block("a", words="As JSON with a definition file", href=f"/api/v1/regions/{self.region.applid}/definitions")
             Block("span", words="; as a picture: ")
             Block("a", words="Topology", href=self.visit.href("regions", self.region.applid, "topology"))
         await self.visit.follow([self.region.applid], _nothing)
-
-    async def show_files(self) -> None:
-        """Show what was done with changed files."""
-        entries = list(enumerate(await self.visit.ask(lambda: list(self._taken_up()))))
-        self.files.show([_file_row(at, each) for at, each in reversed(entries)])
-
-    def _taken_up(self) -> Iterable[TakenUp]:
-        return self.visit.console.host.taken_up[self.region.applid]
 
     # -- the text ---------------------------------------------------------------------------------------------------
 

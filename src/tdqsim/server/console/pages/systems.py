@@ -15,6 +15,7 @@ from tdqsim.ibmi import Job, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pager import Pager
+from tdqsim.server.console.pages.definitions import add_changed_files
 from tdqsim.server.console.pages.incidents import refused_row, refused_table
 from tdqsim.server.console.system_state import DataQueueRow, SystemSnapshot, as_job, read_journal, read_system
 from tdqsim.server.console.table import Cell, DataTable, Row, column
@@ -151,6 +152,7 @@ class _System:
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
         self._build_journal(snapshot)
         self.refused = refused_table()
+        await add_changed_files(self.visit, self.visit.console.host.taken_up_systems.get(self.system.name))
         if self.visit.may(operation("CL")):
             self._build_line()
         await self.refresh()
