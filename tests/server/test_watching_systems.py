@@ -131,7 +131,7 @@ def test_the_watch_of_a_server_looks_at_its_systems(served: Served, monkeypatch:
         await asyncio.sleep(0)
         before = served.host.taken_up_systems["PAYSYS"]
         served.change("queues.yaml", QUEUES + "- {dtaq: PAYLIB/MORE, maxlen: 10}\n")
-        while not before:
+        while not before:  # noqa: ASYNC110  (the watch runs in the same loop)
             await asyncio.sleep(0)
         watching.cancel()
 
