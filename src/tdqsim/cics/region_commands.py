@@ -9,14 +9,17 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable
 from functools import wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from tdqsim.cics.commands import Task
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, TaskReturn
 from tdqsim.cics.kernel.task import give_up, take_syncpoint
 from tdqsim.cics.model.region import RegionBase
 from tdqsim.cics.region_core import RegionCore
 from tdqsim.errors import RegionClosed
+
+if TYPE_CHECKING:
+    from tdqsim.cics.text.host_variables import Labels, Received, Variables
 
 __all__ = ["RegionCommands"]
 
@@ -73,6 +76,14 @@ def _end(task: Task) -> None:
         task.end(normal=False)
         raise
     task.end(normal=True)
+
+
+@wraps(Task.execute)
+def _execute(task: Task, text: str, variables: Variables | None = None, *, labels: Labels | None = None) -> Received:
+    try:
+        return task.execute(text, variables, labels=labels)
+    except TaskReturn:  # RETURN, and XCTL after its program: the task ends normally
+        return {}
 
 
 class RegionCommands(RegionBase):
@@ -179,7 +190,7 @@ class RegionCommands(RegionBase):
     """Retrieve information about the next resource in a browse of enqueues."""
     inquire_enq_end = outside(Task.inquire_enq_end)
     """End the browse of enqueues."""
-    execute = outside(Task.execute)
+    execute = outside(_execute)
     """Issue a command written as EXEC CICS text."""
     writeq_ts = outside(Task.writeq_ts)
     """Write an item to a queue; the first item creates the queue."""

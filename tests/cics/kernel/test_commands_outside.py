@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tdqsim import TdqError
 from tdqsim.cics import Condition
 
 from .helpers import trigger
@@ -40,3 +41,15 @@ def test_reading_to_qzero_from_outside_frees_a_stuck_cycle(make_region, recovsta
     for _ in range(3):
         region.writeq_td("TRGQ", b"two")
     assert len(started) == 2
+
+
+@pytest.mark.rule("TASK-ALONE")
+def test_return_and_xctl_as_text_end_the_task_normally(region):
+    region.programs.register("LAST", lambda task: task.writeq_td("LOGQ", b"one"))
+    assert region.execute("RETURN") == region.execute("XCTL PROGRAM('LAST')") == {}
+    assert region.peek("LOGQ") == [b"one"]
+
+
+def test_what_is_no_condition_is_refused_whatever_its_type(region):
+    with region.task() as task, pytest.raises(TdqError, match="5 is not a condition"):
+        task.ignore_condition(5)

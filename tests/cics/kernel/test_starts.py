@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim import Sysplex
+from tdqsim import Sysplex, TdqError
 from tdqsim.cics import Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction, define_tsmodel
 from tdqsim.facts import Resp
@@ -465,3 +465,31 @@ def test_the_receivers_of_retrieve_as_text(region: Region, into: str) -> None:
     run_what_is_due(region)
     assert (bytes(got["REC"]), got["LEN"]) == (b"abcd", 4)
     assert [got[name].rstrip() for name in ("TRAN", "TERM", "NAME")] == ["BACK", "T002", "WORK"]
+
+
+def test_names_may_have_their_padding(region):
+    ran: list[str] = []
+    region.register("AB", lambda task: ran.append(task.eib.eibtrmid))
+    with region.task() as task:
+        task.start("AB  ", interval=10, reqid="ONE     ", sysid=f"{region.options.sysid:4}")
+        task.start("AB  ", interval=10, reqid="TWO", termid="T001", userid="CICSUSER")
+        assert task.inquire_reqid("ONE").transid == "AB  "
+        task.cancel("ONE     ", transid="AB  ")
+        assert task.inquire_reqid("ONE", nohandle=True).as_dict() == {}
+    region.clock.advance(10)
+    region.run()
+    assert ran == ["T001"]
+
+
+@pytest.mark.parametrize(
+    "option", [{"reqid": "R" * 9}, {"rtransid": "R" * 5}, {"rtermid": "R" * 5}, {"queue": "R" * 9}]
+)
+def test_a_name_that_is_too_long_is_refused(region, option):
+    word = next(iter(option)).upper()
+    with region.task() as task:
+        with pytest.raises(
+            TdqError, match=rf"START: {word} has at most {len(option[word.lower()]) - 1} characters: 'R"
+        ):
+            task.start("LATE", b"data", interval=1, **option)
+        with pytest.raises(TdqError, match="DELAY: REQID has at most 8 characters"):
+            task.delay(1, reqid="R" * 9)

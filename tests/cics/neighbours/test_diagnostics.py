@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Condition, Region
+from tdqsim import Condition, Region, TranslationError
 
 
 @pytest.fixture
@@ -69,3 +69,41 @@ def test_deedit_leaves_the_digits_of_the_length_on_the_right(task):
     got = {"FIELD": b"1A2-9"}
     task.execute("BIF DEEDIT FIELD(FIELD) LENGTH(3)", got)
     assert bytes(got["FIELD"])[:3] == b"012"
+
+
+def edited(task, text, page="cp037"):
+    return task.bif_deedit(text.encode(page))["FIELD"].decode(page)
+
+
+@pytest.mark.rule("BIF-DEEDIT")
+@pytest.mark.parametrize("page", ["cp037", "ascii"])
+def test_deedit_leaves_the_digits_only(task, page):
+    assert edited(task, "   $25.68", page) == edited(task, "$25.68   ", page) == "000002568"
+    assert edited(task, "no digit.", "cp037") == "000000000"
+
+
+@pytest.mark.rule("BIF-DEEDIT-ZONED")
+def test_deedit_does_not_change_a_last_byte_that_is_a_signed_digit(task):
+    assert edited(task, "14-6704/B") == edited(task, "14-6704/B", "ascii") == "00146704B"
+    assert task.bif_deedit(b"\xf1\x60\xa2")["FIELD"] == b"\xf0\xf1\xa2"
+    assert task.bif_deedit(b"\xf1\x60\x92")["FIELD"] == b"\xf0\xf0\xf1"
+
+
+@pytest.mark.rule("BIF-DEEDIT-SIGN")
+@pytest.mark.parametrize(
+    ("text", "number", "in_ascii"), [("1,2-", "001K", "001r"), ("12CR", "001K", "001r"), ("0-", "0}", "0p")]
+)
+def test_deedit_puts_a_minus_sign_over_the_last_digit(task, text, number, in_ascii):
+    assert edited(task, text) == number
+    assert edited(task, text, "ascii") == in_ascii
+
+
+@pytest.mark.rule("BIF-DEEDIT-ONE-BYTE")
+@pytest.mark.parametrize("text", ["-", "A", "5", " "])
+def test_deedit_does_not_change_a_field_of_one_byte(task, text):
+    assert edited(task, text) == text
+
+
+def test_a_field_without_a_value_is_refused(task):
+    with pytest.raises(TranslationError, match="FIELD must be bytes or text, not NoneType"):
+        task.execute("BIF DEEDIT FIELD(FIELD)", {"FIELD": None})

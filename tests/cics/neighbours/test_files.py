@@ -121,21 +121,129 @@ def test_tokens_hold_several_records(task):
     assert refused(task.rewrite_file, "ACCT", b"A1 again", token=first) == ("INVREQ", 47)
 
 
-def test_unlock_lets_another_task_have_the_record(region):
+def held_until(region, name, release):
+    """Whether a second task gets the record, which the first holds, after ``release`` and after the first has ended."""
+
     def second(task):
-        task.read_file("ACCT", b"A1", update=True)
-        return task.read_file("ACCT", b"A1").data
+        return task.read_file(name, b"A1", update=True).data
 
     with region.task() as first:
-        first.read_file("ACCT", b"A1", update=True)
+        first.read_file(name, b"A1", update=True)
         handle = region.start(second)
         region.run()
         assert not handle.done
-        first.unlock("ACCT")
+        release(first)
         region.run()
-        assert handle.done
-        assert refused(first.rewrite_file, "ACCT", b"A1 late") == ("INVREQ", 30)
+        released = handle.done
+        assert refused(first.rewrite_file, name, b"A1 late") == ("INVREQ", 30)
+    region.run()
     assert handle.result() == b"A1 record"
+    return released
+
+
+def test_unlock_lets_another_task_have_the_record(region):
+    data = DataFile(key_length=2, longest=20)
+    data.put(b"A1", b"A1 record")
+    region.files.define("NORECOV", data)
+    assert held_until(region, "NORECOV", lambda first: first.unlock("NORECOV"))
+
+
+@pytest.mark.rule("FILE-UNLOCK-RECOVERABLE")
+def test_unlock_leaves_a_record_of_a_recoverable_file_locked(region):
+    assert not held_until(region, "ACCT", lambda first: first.unlock("ACCT"))
+
+
+@pytest.mark.rule("FILE-UNLOCK-NO-TOKEN")
+def test_unlock_without_a_token_releases_no_record_that_is_held_by_a_token(task):
+    first = task.read_file("ACCT", b"A1", token=0).token
+    task.read_file("ACCT", b"A2", update=True)
+    task.unlock("ACCT")
+    assert refused(task.rewrite_file, "ACCT", b"A2 new") == ("INVREQ", 30)
+    task.unlock("ACCT")
+    task.rewrite_file("ACCT", b"A1 new", token=first)
+
+
+def two_tasks(region, first, second):
+    """The results of two tasks; each function may suspend."""
+    handles = [region.start(program) for program in (first, second)]
+    region.run()
+    return handles
+
+
+@pytest.mark.parametrize("recoverable", [True, False])
+def test_a_record_that_its_holder_deletes_is_not_found_by_the_task_that_waits_for_it(region, recoverable):
+    region.files.define("FILE", DataFile(key_length=2), recoverable=recoverable)
+    with region.task() as task:
+        task.write_file("FILE", b"A1 record", b"A1")
+
+    def first(task):
+        task.read_file("FILE", b"A1", update=True)
+        task.suspend()
+        task.delete_file("FILE")
+
+    def second(task):
+        return refused(task.read_file, "FILE", b"A1", update=True)
+
+    assert two_tasks(region, first, second)[1].result() == ("NOTFND", 80)
+
+
+def test_a_record_whose_deletion_is_backed_out_cannot_be_added_again(region):
+    def first(task):
+        task.delete_file("ACCT", b"A1")
+        task.suspend()
+        task.syncpoint_rollback()
+
+    def second(task):
+        return refused(task.write_file, "ACCT", b"A1 second", b"A1")
+
+    assert two_tasks(region, first, second)[1].result() == ("DUPREC", 150)
+    with region.task() as task:
+        assert task.read_file("ACCT", b"A1").data == b"A1 record"
+
+
+def test_delete_with_a_key_waits_for_the_holder_of_the_record(region):
+    region.files.define("NORECOV", DataFile(key_length=2))
+    with region.task() as task:
+        task.write_file("NORECOV", b"A1 record", b"A1")
+
+    def first(task):
+        task.read_file("NORECOV", b"A1", update=True)
+        task.suspend()
+        task.rewrite_file("NORECOV", b"A1 new")
+
+    def second(task):
+        return task.delete_file("NORECOV", b"A1")
+
+    assert two_tasks(region, first, second)[1].result() == {"NUMREC": 1}
+    with region.task() as task:
+        assert refused(task.read_file, "NORECOV", b"A1") == ("NOTFND", 80)
+
+
+def test_read_for_update_without_a_token_beside_one_with_a_token(task):
+    token = task.read_file("ACCT", b"A1", token=0).token
+    task.read_file("ACCT", b"A2", update=True)
+    task.rewrite_file("ACCT", b"A2 new")
+    task.rewrite_file("ACCT", b"A1 new", token=token)
+
+
+@pytest.mark.parametrize("kind", [bytearray, memoryview])
+def test_ridfld_may_be_any_bytes(task, kind):
+    assert task.write_file("ACCT", kind(b"A3 record"), kind(b"A3")) == {"RIDFLD": b"A3"}
+    assert task.read_file("ACCT", kind(b"A3"), update=True).data == b"A3 record"
+    task.rewrite_file("ACCT", kind(b"A3 new"))
+    task.startbr("ACCT", kind(b"A3"))
+    assert task.readnext("ACCT", kind(b"A3")).data == b"A3 new"
+    assert task.delete_file("ACCT", kind(b"A3")) == {"NUMREC": 1}
+
+
+@pytest.mark.parametrize("ridfld", [b"", b"\1", b"\0\0\1"])
+def test_a_relative_record_number_has_four_bytes(region, ridfld):
+    region.files.define("RRDS", DataFile("RRDS"))
+    with region.task() as task:
+        with pytest.raises(TdqError, match=r"RIDFLD has . bytes; a relative record number has 4"):
+            task.write_file("RRDS", b"record", ridfld)
+        assert refused(task.write_file, "RRDS", b"record", bytes(4)) == ("ILLOGIC", 110)
+        assert refused(task.read_file, "RRDS", bytes(4), rrn=True) == ("NOTFND", 80)
 
 
 def test_unlock_with_a_token_releases_only_its_record(task):

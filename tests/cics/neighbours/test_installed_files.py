@@ -169,3 +169,12 @@ def test_a_definition_is_written_out_again():
     assert parse_definitions(dump_definitions(found)).files == found.files
     with pytest.raises(DefinitionError, match="keylength"):
         define_file(name="BAD", keylength=300)
+
+
+def test_set_file_takes_names_and_null_values(region):
+    call(region, "set_file", "ACCT", openstatus="CLOSED", enablestatus="DISABLED")
+    call(region, "set_file", "ACCT", openstatus=Cvda.IGNORE, enablestatus=" ")
+    assert inquire(region, "ACCT", "OPENSTATUS", "ENABLESTATUS") == [Cvda.CLOSED, Cvda.DISABLED]
+    with pytest.raises(Condition, match="ENABLESTATUS must be ENABLED or DISABLED, not 'OPEN'"):
+        call(region, "set_file", "ACCT", openstatus="OPEN", enablestatus="OPEN")
+    assert inquire(region, "ACCT", "OPENSTATUS") == [Cvda.CLOSED]

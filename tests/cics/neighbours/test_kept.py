@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Abend, Region, TdqError
+from tdqsim import Abend, Condition, Region, TdqError
 from tdqsim.cics.files import DataFile
 from tdqsim.definitions import dump_definitions, export_csd, parse_csd, parse_definitions
 from tests.rules import expect_rule
@@ -390,3 +390,26 @@ def test_models_come_from_yaml_and_one_of_the_same_name_takes_its_place(tmp_path
 def test_a_model_that_is_none_is_told(attributes, told):
     reports = parse_csd(f"DEFINE TSMODEL(BAD) GROUP(ORD) {attributes}").reports
     assert any(told in report.message for report in reports), reports
+
+
+def test_names_that_are_not_latin_1_are_kept_apart_over_a_restart(runs):
+    queues = ("REC\u20ac", "REC?", "AUX\u20ac", "AUX?", "A" * 16, "\u20ac" * 16)
+    with runs.begin(codepage=1140) as region:
+        for queue in queues:
+            region.writeq_ts(queue, queue.encode())
+            region.writeq_ts(queue, b"two")
+    with runs.begin(codepage=1140) as region:
+        assert {queue: items(region, queue) for queue in queues} == {
+            queue: [queue.encode(), b"two"] for queue in queues
+        }
+        region.deleteq_ts(queues[0])
+    with runs.begin(codepage=1140) as region:
+        assert items(region, queues[0]) == []
+        assert items(region, queues[1]) == [b"REC?", b"two"]
+
+
+def test_a_name_longer_than_16_characters_is_not_valid(runs):
+    with runs.begin() as region:
+        with pytest.raises(Condition, match=r"INVREQ .* is not a valid queue name"):
+            region.writeq_ts("R" * 17, b"one")
+        assert not region.ts.queues

@@ -111,8 +111,10 @@ def read_file(
     entry = _find(task, file, "UPDATE" if wants_update else "READ")
     entry.requests["update_reads" if wants_update else "reads"] += 1
     search = Search.of(entry, ridfld, keylength, generic=generic, gteq=gteq, numbers=rba or rrn)
-    place, key = find(entry, search)
-    number = hold(task, entry, key, token=token is not None) if wants_update else 0
+    if wants_update:
+        place, key, number = hold(task, entry, search, token=token is not None)
+    else:
+        (place, key), number = find(entry, search), 0
     return fit(entry, place, key, length, number)
 
 
@@ -146,11 +148,12 @@ def write_file(
         RIDFLD: the identification of the record.
 
     Raises:
-        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150.
+        Condition: FILENOTFOUND, NOTAUTH 101, DISABLED, INVREQ, LENGERR 12, 14, DUPREC 150, ILLOGIC 110.
+        UsageError: a relative record number has not four bytes.
     """
     entry = _find(task, file, "ADD")
     entry.requests["adds"] += 1
-    return {"RIDFLD": add(task, entry, _cut(from_, length), ridfld)}
+    return {"RIDFLD": add(task, entry, _cut(from_, length), bytes(ridfld))}
 
 
 @command("REWRITE", f"{_CONDITIONS} DUPREC LENGERR LOCKED NOSPACE NOTFND RECORDBUSY", resource="file")

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from tdqsim.cics.files.datafile import NUMBER_SIZE, Path, RecordView
+from tdqsim.cics.files.datafile import NUMBER_SIZE, DataFile, Path, RecordView
 from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.core.dispatch import WAIT
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
 __all__ = ["FileRecord", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
@@ -127,27 +128,36 @@ def fit(file: FileEntry, place: bytes, key: bytes, length: int | None, token: in
 # -- holding and changing -----------------------------------------------------------------------------------------
 
 
-def hold(task: TaskBase, file: FileEntry, key: bytes, *, token: bool) -> int:
-    """Read for update: hold a record for the task, after waiting for its present holder.
+def hold(task: TaskBase, file: FileEntry, search: Search, *, token: bool) -> tuple[bytes, bytes, int]:
+    """Read for update: find a record and hold it for the task, after waiting for its present holder.
 
     Returns:
-        The token.
+        The place and the identification of the record, and the token.
 
     Raises:
-        Condition: INVREQ 28: the task holds another record of the file, without TOKEN.
+        Condition: INVREQ 28: the task holds another record of the file, without TOKEN. NOTFND 80: no record matches, or
+            its holder has deleted it.
     """
     files = task._region.files
     has = files.of(task._uow)
+    place, key = find(file, search)
     held = has.held.setdefault(file.name, [])
-    if held and not token:
+    if not token and any(not one.token for one in held):
         raise Condition(Resp.INVREQ, 28, f"a record of {file.name} is held for update already")
+    while _has_waited(task, file, key):  # its holder may have changed or deleted it
+        place, key = find(file, search)
     _lock(task, file, key)
     number = files.next_token() if token else 0
     held.append(Held(key, number))
-    return number
+    return place, key, number
 
 
-def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
+def _has_waited(task: TaskBase, file: FileEntry, key: bytes) -> bool:
+    """Wait while another unit of work holds a record; whether there was one.
+
+    Raises:
+        Condition: LOCKED 106: that unit of work is in doubt.
+    """
     files, uow = task._region.files, task._uow
 
     def attempt() -> object:
@@ -156,20 +166,28 @@ def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
             raise Condition(Resp.LOCKED, 106, f"a record of {file.name} is held by {owner.title}, which is in doubt")
         return None if owner is None else WAIT
 
-    if attempt() is WAIT:
-        wait(task, attempt, files.waiting, "FCRVWAIT", file.name)
-    files.of(uow).locked.add((id(file.data), key))
+    if attempt() is None:
+        return False
+    wait(task, attempt, files.waiting, "FCRVWAIT", file.name)
+    return True
+
+
+def _lock(task: TaskBase, file: FileEntry, key: bytes) -> None:
+    _has_waited(task, file, key)
+    task._region.files.of(task._uow).locked.add((id(file.data), key))
 
 
 def let_go(task: TaskBase, file: FileEntry, token: int | None) -> None:
     """UNLOCK: release the record held with the token, or the one held without a token; none held is not an error.
+
+    A record of a recoverable file stays locked until the unit of work ends.
 
     Raises:
         Condition: INVREQ 47: no record is held by that token.
     """
     files: Files = task._region.files
     has = files.of(task._uow)
-    held = has.held.get(file.name, [])
+    held = [one for one in has.held.get(file.name, []) if not one.token]
     if token is not None:
         held = [_held(task, file, token, 47)]
     for one in held:
@@ -192,7 +210,8 @@ def _free(task: TaskBase, file: FileEntry, held: Held | None) -> None:
     files = task._region.files
     has = files.of(task._uow)
     has.held[file.name] = [one for one in has.held.get(file.name, []) if one is not held]
-    if not any(data is file.data and key == held.key for data, key, _record in has.undo):
+    changed = any(data is file.data and key == held.key for data, key, _record in has.undo)
+    if not (file.recoverable or changed):
         has.locked.discard((id(file.data), held.key))
         files.waiting.wake_all()
 
@@ -220,7 +239,9 @@ def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
     """WRITE: add a record and return its identification.
 
     Raises:
-        Condition: LENGERR 12, 14; INVREQ: RIDFLD is not the key in the record; DUPREC 150.
+        Condition: LENGERR 12, 14; INVREQ: RIDFLD is not the key in the record; ILLOGIC 110: the relative record number
+            is 0; DUPREC 150.
+        UsageError: the relative record number has not four bytes.
     """
     data = file.data
     _check_length(file, record)
@@ -228,14 +249,32 @@ def add(task: TaskBase, file: FileEntry, record: bytes, ridfld: bytes) -> bytes:
         key = data.next_address()
     else:
         key = ridfld[: data.key_length]
-        if data.organisation == "KSDS" and data.key_of(record) != key:
+        if data.organisation == "RRDS":
+            _check_number(file, key)
+        elif data.key_of(record) != key:
             raise Condition(Resp.INVREQ, 0, f"RIDFLD is {key!r}, the key in the record {data.key_of(record)!r}")
-    if key in data.records or data.clash(key, record):
+    if file.recoverable and not _is_taken(data, key, record):
+        _has_waited(task, file, key)  # for a unit of work that has deleted the record; its backout restores it
+    if _is_taken(data, key, record):
         raise Condition(Resp.DUPREC, 150, f"file {file.name} has a record with key {key!r}")
     if file.recoverable:
         _lock(task, file, key)
     _change(task, file, {key: record})
     return key
+
+
+def _check_number(file: FileEntry, number: bytes) -> None:
+    """Refuse a relative record number of the wrong length, and 0: the first record has number 1."""
+    if len(number) != NUMBER_SIZE:
+        raise UsageError(
+            f"WRITE {file.name}: RIDFLD has {len(number)} bytes; a relative record number has {NUMBER_SIZE}"
+        )
+    if not any(number):
+        raise Condition(Resp.ILLOGIC, 110, f"the relative record numbers of {file.name} begin with 1")
+
+
+def _is_taken(data: DataFile, key: bytes, record: bytes) -> bool:
+    return key in data.records or data.clash(key, record)
 
 
 def replace(task: TaskBase, file: FileEntry, record: bytes, token: int | None) -> None:
@@ -273,6 +312,8 @@ def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | 
     for key in _matching(file, search):
         if file.recoverable:
             _lock(task, file, key)
+        else:
+            _has_waited(task, file, key)
         if key in data.records:  # its previous holder may have deleted it
             going[key] = None
     if not going:

@@ -43,8 +43,8 @@ AID_NAMES: Final = ("ANYKEY", *(row["name"] for row in table("aids") if row["nam
 _MOST: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "conditions_per_handle"))
 
 
-def _condition(name: str) -> Resp:
-    if name.upper() not in Resp.__members__:
+def _condition(name: object) -> Resp:
+    if not isinstance(name, str) or name.upper() not in Resp.__members__:
         raise UsageError(
             f"{name!r} is not a condition; allowed are the names of RESP, such as QZERO, and ERROR for all others"
         )

@@ -25,7 +25,7 @@ from tdqsim.cics.kernel.command import (
     command,
 )
 from tdqsim.cics.kernel.conditions import Condition, check_sent
-from tdqsim.cics.kernel.issue import check_options
+from tdqsim.cics.kernel.issue import check_options, new_name
 from tdqsim.cics.kernel.levels import passed
 from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -154,16 +154,22 @@ def start(
             is in use, and there is data), LENGERR, CHANNELERR 1, USERIDERR 8 (the user id is not known), NOTAUTH 7 (the
             issuer may not start the transaction), 9 (it is not a surrogate of the user). Of a request that is shipped
             also SYSIDERR, ISCINVREQ.
+        UsageError: REQID, RTRANSID, RTERMID or QUEUE is too long.
     """
     data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
-    names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
-    request = StartRequest(transid, data=data, userid=userid, termid=termid, reqid=reqid)
+    reqid = new_name("START", "REQID", reqid, _LONGEST_NAME)
+    request = StartRequest(
+        transid.rstrip(" "), data=data, userid=userid.rstrip(" "), termid=termid.rstrip(" "), reqid=reqid
+    )
     request.channel = None if given is None else given.copy()
-    request.more = {word: value for word, value in names.items() if value is not None}
+    names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
+    request.more = {
+        word: new_name("START", word, value, _NAMES[word].length) for word, value in names.items() if value is not None
+    }
     of_day = time is not None or at
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
-    system, request.transid = _where(task._region, transid, sysid)
+    system, request.transid = _where(task._region, request.transid, sysid)
     order = StartOrder(request, when, protect=protect)
     name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
     task.eib.eibreqid = name
@@ -235,7 +241,8 @@ class StartOrder(NamedTuple):
 def _where(region: RegionData, transid: str, sysid: str | None) -> tuple[str, str]:
     """The system that processes a START (empty for this one), and the transaction's name there."""
     if sysid is not None:
-        return ("" if sysid == region.sysid else sysid), transid
+        system = sysid.rstrip(" ")
+        return ("" if system == region.sysid else system), transid
     entry = region.transactions.get(transid)
     if entry is None or entry.remotesystem in ("", region.sysid):
         return "", transid
@@ -372,8 +379,9 @@ def cancel(
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet. Of a
             START in another system also SYSIDERR. NOTAUTH 101: the user may not use the transaction of the START.
     """
+    reqid = reqid.rstrip(" ")
     if transid is not None or sysid is not None:
-        system, _ = _where(task._region, transid or "", sysid)
+        system, _ = _where(task._region, (transid or "").rstrip(" "), sysid)
         if system:
             task._region.link(system).ship(task, "CANCEL", reqid)
             return
@@ -421,7 +429,9 @@ def delay(
     Raises:
         Condition: INVREQ 4, 5, 6, 22: hours, minutes, seconds, milliseconds are out of range. EXPIRED: the time of
             the day is past.
+        UsageError: REQID is too long.
     """
+    reqid = new_name("DELAY", "REQID", reqid, _LONGEST_NAME)
     if reqid:
         task.eib.eibreqid = reqid
     if not 0 <= millisecs <= _MOST_MILLISECS:

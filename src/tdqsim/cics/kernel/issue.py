@@ -30,7 +30,7 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from inspect import Signature
 
-__all__ = ["check_flag", "check_options", "issued"]
+__all__ = ["check_flag", "check_options", "issued", "new_name"]
 
 P = ParamSpec("P")
 S = TypeVar("S", bound=TaskBase)
@@ -45,6 +45,18 @@ def check_flag(name: str, word: str, value: object) -> None:
     """
     if value is not True and value is not False:
         raise UsageError(f"{name}: {word} is {value!r:.40}; allowed are True and False")
+
+
+def new_name(command: str, word: str, value: str, longest: int) -> str:
+    """A name that a command gives to something new, without its padding.
+
+    Raises:
+        UsageError: it is too long; as text it would be cut.
+    """
+    name = value.rstrip(" ")
+    if len(name) > longest:
+        raise UsageError(f"{command}: {word} has at most {longest} characters: {value!r:.40}")
+    return name
 
 
 def check_options(name: str, words: Iterable[str], allowed: Collection[str]) -> None:

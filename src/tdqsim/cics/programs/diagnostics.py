@@ -277,7 +277,14 @@ def bif_deedit(
 ) -> dict[str, bytes]:
     """Remove everything but digits from a field, and right-justify them with leading zeros.
 
-    A minus sign or CR at its end stays as a sign over the last digit.
+    A minus sign or CR at its end becomes the sign of the last digit, as in a zoned decimal number. If the last byte is
+    a digit with or without a sign, such as B for +2, it is not changed; neither is a field of one byte. A field with
+    ASCII digits has the signs of GnuCOBOL.
+
+    Args:
+        field: the field.
+        length: its length in bytes; all of ``field`` if not given.
+        nohandle: return with the response in the EIB instead of raising.
 
     Returns:
         FIELD: the field.
@@ -289,6 +296,43 @@ def bif_deedit(
     size = len(field) if length is None else length
     if size < 1:
         raise Condition(Resp.LENGERR, 0, f"LENGTH is {size}")
-    zero = b"0" if any(0x30 <= byte <= 0x39 for byte in field[:size]) else task._region.encode("0")
-    digits = bytes(byte for byte in field[:size] if zero[0] <= byte <= zero[0] + 9)
-    return {"FIELD": digits.rjust(size, zero)[-size:]}
+    part = bytes(field[:size])
+    ascii_digits = any(byte in b"0123456789" for byte in part) or task._region.encode("0") == b"0"
+    return {"FIELD": _edited(part, _ASCII if ascii_digits else _EBCDIC)}
+
+
+class _Signs(NamedTuple):
+    """The digits of a code page, and the form of a signed one.
+
+    Attributes:
+        digits: the digits 0 to 9.
+        minus: the digits 0 to 9 with a minus sign.
+        endings: the ends of a field that mean a minus sign.
+        signed: the digits with any sign.
+    """
+
+    digits: bytes
+    minus: bytes
+    endings: tuple[bytes, bytes]
+    signed: bytes
+
+
+_EBCDIC: Final = _Signs(
+    bytes(range(0xF0, 0xFA)), bytes(range(0xD0, 0xDA)), (b"\x60", b"\xc3\xd9"),
+    bytes(zone + digit for zone in range(0xA0, 0x100, 0x10) for digit in range(10)),
+)  # fmt: skip
+_ASCII: Final = _Signs(b"0123456789", b"pqrstuvwxy", (b"-", b"CR"), b"0123456789pqrstuvwxy{ABCDEFGHI}JKLMNOPQR")
+
+
+def _edited(field: bytes, signs: _Signs) -> bytes:
+    """The digits of a field, as BIF DEEDIT returns them."""
+    if len(field) == 1:
+        return field
+    last = b""
+    if not field.endswith(signs.endings) and field[-1] in signs.signed:
+        field, last = field[:-1], field[-1:]
+    digits = bytes(byte for byte in field if byte in signs.digits) + last
+    edited = digits.rjust(len(field + last), signs.digits[:1])
+    if not last and field.endswith(signs.endings):
+        return edited[:-1] + edited[-1:].translate(bytes.maketrans(signs.digits, signs.minus))
+    return edited

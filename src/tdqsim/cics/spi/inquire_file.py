@@ -13,7 +13,7 @@ from typing import Annotated, Final
 
 from tdqsim.cics.files.table import FileEntry
 from tdqsim.cics.kernel.authority import check_command, check_resource
-from tdqsim.cics.kernel.command import Flag, Opt, command
+from tdqsim.cics.kernel.command import Flag, Opt, command, to_cvda
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import XFCT, Access
 from tdqsim.cics.kernel.task import TaskBase
@@ -27,6 +27,7 @@ from tdqsim.cics.spi.inquiry import (
     inquire_one,
     receivers,
 )
+from tdqsim.cics.spi.requests import is_null
 from tdqsim.cics.spi.rows import FileInfo, FileOption
 from tdqsim.cics.spi.statistics_types import reset_file
 from tdqsim.facts import Cvda, Resp
@@ -41,7 +42,7 @@ __all__ = [
 ]
 
 FileName = Annotated[str, Opt("name", 8, "FILE")]
-CvdaOrNone = Annotated[int | None, Opt("cvda", 4)]
+CvdaOrNone = Annotated[int | str | None, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 8
 _STATES: Final = {
     "openstatus": (Cvda.OPEN, Cvda.CLOSED),
@@ -136,8 +137,8 @@ def set_file(
 
     Args:
         file: 1 to 8 characters.
-        openstatus: OPEN or CLOSED, as a CVDA.
-        enablestatus: ENABLED or DISABLED, as a CVDA.
+        openstatus: OPEN or CLOSED, as a name or CVDA; a null value leaves it as it is.
+        enablestatus: ENABLED or DISABLED, likewise.
         nohandle: raise nothing; the response is in the EIB.
 
     Raises:
@@ -149,20 +150,28 @@ def set_file(
     if entry is None:
         raise Condition(Resp.FILENOTFOUND, 18, f"file {file} is not defined")
     check_resource(task, XFCT, entry.name, Access.UPDATE)
-    for word, value in (("openstatus", openstatus), ("enablestatus", enablestatus)):
-        if value is not None and value not in _STATES[word]:
-            allowed = " and ".join(state.name for state in _STATES[word])
-            raise Condition(Resp.INVREQ, 0, f"{word.upper()}: CVDA {int(value)}; allowed are {allowed}")
-    if openstatus == Cvda.OPEN and not task._region.files.open(entry):
+    opened, enabled = _state("openstatus", openstatus), _state("enablestatus", enablestatus)
+    if opened is Cvda.OPEN and not task._region.files.open(entry):
         raise Condition(Resp.IOERR, 0, f"file {file}: data set {entry.dsname} is not known")
-    if openstatus is not None:
-        if openstatus == Cvda.CLOSED and entry.openstatus == "OPEN":
+    if opened is not None:
+        if opened is Cvda.CLOSED and entry.openstatus == "OPEN":
             task._region.statistics.unsolicited("FILE", entry.name)
             reset_file(entry)
-        entry.openstatus = Cvda(openstatus).name
+        entry.openstatus = opened.name
         if entry.openstatus == "CLOSED" and entry.enablestatus == "ENABLED":
             entry.enablestatus = "UNENABLED"
         elif entry.openstatus == "OPEN" and entry.enablestatus == "UNENABLED":
             entry.enablestatus = "ENABLED"
-    if enablestatus is not None:
-        entry.enablestatus = Cvda(enablestatus).name
+    if enabled is not None:
+        entry.enablestatus = enabled.name
+
+
+def _state(word: str, value: object) -> Cvda | None:
+    """The state that an option of SET FILE names; None for a null value."""
+    if is_null(value):
+        return None
+    state = to_cvda(value)
+    if state not in _STATES[word]:
+        allowed = " or ".join(state.name for state in _STATES[word])
+        raise Condition(Resp.INVREQ, 0, f"{word.upper()} must be {allowed}, not {value!r}")
+    return state

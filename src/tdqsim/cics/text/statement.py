@@ -32,7 +32,7 @@ Getter = Callable[[Variables, HostVariables], Any]
 class _Input(NamedTuple):
     """One option with an input value: the parameter, the function that reads the value, and the option for messages.
 
-    ``also_received``: the command also stores a value in the same host variable.
+    ``also_received``: the command also stores a value in the same host variable, and does not need one in it.
     """
 
     parameter: str
@@ -70,7 +70,7 @@ class TranslatedStatement:
         host = HostVariables({}, page)
         received = {option.word for _declared, option in resolved.receives}
         for declared, option in resolved.sends:
-            self._add_input(declared, option, host, also_received=option.word in received)
+            self._add_input(declared, option, host, also_received=option.word in received and not declared.required)
         if len({*self._constants, *(each.parameter for each in self._inputs)}) < len(resolved.keywords) + len(
             resolved.sends
         ):

@@ -339,7 +339,8 @@ def bind(
             call.keywords[declared.parameter] = _callable(option, host, resolved.source, labels)
             continue
         try:
-            value = _value(declared, option, host, also_received=option.word in received)
+            optional = option.word in received and not declared.required
+            value = _value(declared, option, host, also_received=optional)
         except HostVariableError as error:
             raise option_error(resolved.source, option, error) from error
         if value is not _MISSING:

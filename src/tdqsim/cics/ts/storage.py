@@ -22,6 +22,7 @@ TS, WRITEQ TS, DELETEQ TS, TSMODEL resources, Recovery of temporary storage (IBM
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
@@ -39,7 +40,9 @@ _RESERVED: Final = tuple(row["value"] for row in table("ts") if row["name"] == "
 _RECOVERABLE: Final = b"ts/r/"
 _WRITTEN_OUT: Final = b"ts/a/"
 _NAME: Final = 16
+_NUMBER: Final = 4
 _PAGE: Final = "latin-1"
+_OTHER_PAGE: Final = "utf-8-sig"
 
 Location = Literal["AUXILIARY", "MAIN"]
 
@@ -330,7 +333,7 @@ class TemporaryStorage:
         metas = self._region.hardening.metas
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):
-                name = key[len(prefix) : len(prefix) + _NAME].decode(_PAGE).rstrip(" ")
+                name = _name_in(key[len(prefix) : -_NUMBER])
                 self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE)).items.append(item)
         for key, _item in () if clean else metas(_WRITTEN_OUT):
             self._region.hardening.note(key, None)
@@ -364,8 +367,8 @@ class TemporaryStorage:
             The item's number.
 
         Raises:
-            Condition: INVREQ: the name is reserved or empty, or the unit of work has deleted the recoverable queue.
-                LENGERR: the length is not 1 to 32763 bytes. ITEMERR: the queue has the maximum number of items.
+            Condition: INVREQ: the name is reserved, empty or too long, or the unit of work has deleted the recoverable
+                queue. LENGERR: the length is not 1 to 32763 bytes. ITEMERR: the queue has the maximum number of items.
         """
         name = _checked(name)
         check_length(data)
@@ -456,13 +459,22 @@ class TemporaryStorage:
 
 
 def _place(prefix: bytes, name: str, number: int) -> bytes:
-    """The key of an item on the store."""
-    return prefix + name.encode(_PAGE, "replace").ljust(_NAME) + number.to_bytes(4, "big")
+    """The key of an item on the store. A name with characters outside Latin-1 is in UTF-8, after a byte order mark."""
+    try:
+        shown = name.encode(_PAGE)
+    except UnicodeEncodeError:
+        shown = name.encode(_OTHER_PAGE)
+    return prefix + shown.ljust(_NAME) + number.to_bytes(_NUMBER, "big")
+
+
+def _name_in(shown: bytes) -> str:
+    """The name in a key."""
+    return shown.decode(_OTHER_PAGE if shown.startswith(BOM_UTF8) else _PAGE).rstrip(" ")
 
 
 def _checked(name: str) -> str:
     name = name.rstrip(" ")
-    if not name.strip("\0") or name.startswith(_RESERVED):
+    if not name.strip("\0") or name.startswith(_RESERVED) or len(name) > _NAME:
         raise Condition(Resp.INVREQ, detail=f"{name!r} is not a valid queue name for a program")
     return name
 
