@@ -66,24 +66,56 @@ def blocked(rng: Random, data: list[bytes], *, inclusive: bool = True, big: bool
     return bytes(out), starts | {len(out)}
 
 
-def spanned(rng: Random, data: list[bytes]) -> tuple[bytes, set[int]]:
-    """Records in segments, one to four a block; and where the blocks begin that do not begin within a record."""
+def spanned(rng: Random, data: list[bytes], most: int = 4) -> tuple[bytes, set[int]]:
+    """Records in segments, up to ``most`` in a block; and where blocks begin."""
     segments: list[tuple[int, bytes]] = []
     for record in data:
         cuts = sorted(rng.sample(range(len(record) + 1), min(rng.randint(0, 2), len(record))))
-        parts = [record[low:high] for low, high in zip([0, *cuts], [*cuts, len(record)], strict=True)]
-        last = len(parts) - 1
-        segments += [
-            (0 if not last else 1 if not at else 2 if at == last else 3, part) for at, part in enumerate(parts)
-        ]
-    out, starts = bytearray(), set()
+        segments += coded([record[low:high] for low, high in zip([0, *cuts], [*cuts, len(record)], strict=True)])
+    blocks = []
     while segments:
-        count = rng.randint(1, 4)
-        some = segments[:count]
+        count = rng.randint(1, most)
+        blocks.append(segments[:count])
         del segments[:count]
-        if some[0][0] < 2:
-            starts.add(len(out))
+    return in_blocks(blocks)
+
+
+def filled(data: list[bytes], room: int) -> tuple[bytes, set[int]]:
+    """Spanned records in blocks of ``room`` bytes, as a system writes them: most blocks begin inside a record."""
+    blocks: list[list[tuple[int, bytes]]] = [[]]
+    left = room
+    for record in data:
+        parts: list[bytes | None] = []
+        rest: bytes | None = record
+        while rest is not None:
+            if left < 5:
+                parts.append(None)
+                left = room
+            size = left - 4
+            parts.append(rest[:size])
+            left -= len(rest[:size]) + 4
+            rest = rest[size:] or None
+        codes = iter(coded([part for part in parts if part is not None]))
+        for part in parts:
+            if part is None:
+                blocks.append([])
+            else:
+                blocks[-1].append(next(codes))
+    return in_blocks(blocks)
+
+
+def coded(parts: list[bytes]) -> list[tuple[int, bytes]]:
+    """The segments of a record with their codes."""
+    last = len(parts) - 1
+    return [(0 if not last else 1 if not at else 2 if at == last else 3, part) for at, part in enumerate(parts)]
+
+
+def in_blocks(blocks: list[list[tuple[int, bytes]]]) -> tuple[bytes, set[int]]:
+    """The bytes of blocks of segments, and where blocks begin."""
+    out, starts = bytearray(), set()
+    for some in blocks:
         block = b"".join((len(part) + 4).to_bytes(2, "big") + bytes((code, 0)) + part for code, part in some)
+        starts.add(len(out))
         out += word(len(block) + 4) + block
     return bytes(out), starts | {len(out)}
 

@@ -83,7 +83,7 @@ def by_parts(path: str, options: splits.QsamOptions) -> list[bytes] | None:
             opened = opening.open_file(path)
             try:
                 assert split.first_record in (len(found), records_before(opened, split.start, options))
-                for _, frames in walk_part(opened, split.start, split.end, options):
+                for _, frames in walk_part(opened, split.start, split.end, options, data_end=split.data_end):
                     places = zip(frames.starts, frames.lengths, strict=True)
                     found += [frames.data[at : at + size].tobytes() for at, size in places]
             finally:

@@ -24,7 +24,7 @@ from tdqsim.pipeline.frames import FramingError, walk_for
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
-from tests.pipeline.deceptive import CONTENTS, blocked, damaged, headed, records, spanned
+from tests.pipeline.deceptive import CONTENTS, blocked, damaged, filled, headed, records, spanned
 
 Made = tuple[bytes, set[int]]
 MOST = 400
@@ -42,6 +42,8 @@ FILES: dict[str, tuple[QsamOptions, Callable[[Random, list[bytes]], Made]]] = {
     ),
     "VB": (read_options({"record_format": "VB"}), blocked),
     "VBS": (read_options({"record_format": "VBS"}), spanned),
+    "VBS in full blocks": (read_options({"record_format": "VBS"}), lambda rng, data: filled(data, rng.randint(20, 300))),
+    "VS": (read_options({"record_format": "VS"}), lambda rng, data: spanned(rng, data, 1)),
     "cobol V": (
         read_options(COPYBOOK | {"record_format": "V"}, cobrix=True),
         lambda _, data: headed([one or b"\x40" for one in data], big=False, inclusive=False),
@@ -76,7 +78,7 @@ def searched(path: Path, size: int, step: int, options: QsamOptions) -> list[byt
     reader = SplitReader(replace(options, layout=None, generate_record_bytes=True))
     try:
         for start in range(0, size, step):
-            part = Split(0, str(path), start, min(start + step, size), -1 if start else 0, data_end=size)
+            part = Split(0, str(path), start, min(start + step, size), -1 if start else 0, data_end=size, searched=True)
             for batch in reader.read(part):
                 found += batch.column("Record_Bytes").to_pylist()
     except DatasetError:
@@ -157,6 +159,23 @@ def test_files_are_cut_by_arithmetic_and_give_all_records_once(tmp_path: Path, r
     assert len(parts) > 7
     assert [part.start for part in parts] == [number << 20 for number in range(len(parts))]
     assert rows(path, record_format=record_format) == wanted
+
+
+@pytest.mark.parametrize("more", [{}, {"generate_record_id": "true"}, {"input_split_records": "50"}])
+def test_a_part_begins_inside_a_spanned_record_of_the_part_before(tmp_path: Path, more: dict[str, str]) -> None:
+    """No block begins with a record, and the longest record is longer than a part."""
+    path = tmp_path / "data"
+    wanted = [bytes([number % 251]) * (70_000 if number != 50 else 3_000_000) for number in range(120)]
+    data, blocks = filled(wanted, 1500)
+    path.write_bytes(data)
+    _, parts = planned(path, record_format="VBS", **more)
+    assert len(parts) > 2
+    assert blocks >= {part.start for part in parts} or not more
+    assert rows(path, record_format="VBS", **more) == wanted
+    at = (2 << 20) // 1504 * 1504 + 8  # the code of a middle segment becomes that of a last one
+    path.write_bytes(data[: at - 2] + b"\x02" + data[at - 1 :])
+    with pytest.raises(DatasetError, match="a segment of a spanned record is missing before this one"):
+        rows(path, record_format="VBS", **more)
 
 
 def test_with_plan_walk_a_file_is_one_part(tmp_path: Path) -> None:

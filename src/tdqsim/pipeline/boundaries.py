@@ -55,8 +55,8 @@ def is_searchable(head: Bytes, places: Ints, options: QsamOptions) -> bool:
 def boundary(read_at: ReadAt, cut: int, end: int, options: QsamOptions) -> int | None:
     """The first place from ``cut`` on where a record begins; None if no place is certain.
 
-    In blocked records it is the first place where a block begins; in spanned records, a block that does not begin
-    within a record. If the data ends before that, it is ``end``.
+    In blocked records it is the first place where a block begins, which in spanned records may be inside a record. If
+    the data ends before that, it is ``end``.
     """
     if options.recfm.separator:
         # The byte before the cut is read too: if it is a separator, a record begins exactly at the cut.
@@ -113,19 +113,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
         left -= heads[after_it]
         heads[after_it] = 1
         place = heads.find(1, place + 1)
-    return _first_whole(data, steps, place, final=final) if options.recfm.spanned else place
-
-
-def _first_whole(data: Bytes, steps: Ints, place: int, *, final: bool) -> int | None:
-    """The first block of a chain that begins with a whole record or the first segment of one."""
-    size = len(data)
-    while place < size:
-        after = int(steps[place])
-        # Segment codes 0 (complete) and 1 (first) begin a record; 2 (last) and 3 (middle) have the bit 2 on.
-        if place + 2 * DESCRIPTOR <= min(after, size) and not data[place + DESCRIPTOR + 2] & 2:
-            return place
-        place = after
-    return size if final else None
+    return place
 
 
 def record_steps(data: Bytes, options: QsamOptions) -> Ints:

@@ -44,6 +44,7 @@ DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 LARGE = 0x80
 NO_WORD = -1
+NO_STOP = -1
 SEGMENT_CODES = 0x0300
 CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
 LIES_HINT = "see record_format, is_rdw_big_endian and rdw_adjustment, and that the copy was binary"
@@ -81,8 +82,8 @@ class Frames:
     used: int
 
 
-Walk = Callable[[Bytes, bool], Frames]
-"""A walk: called with bytes, and whether these are the last of the file or part."""
+Walk = Callable[..., Frames]
+"""A walk: called with bytes, and whether these are the last of the file or part; see also :func:`spanned`."""
 
 
 def in_place(data: Bytes, starts: Ints, lengths: Ints, used: int) -> Frames:
@@ -270,43 +271,47 @@ def fixed_blocks(options: QsamOptions) -> Walk:
 
 
 def spanned(options: QsamOptions) -> Walk:
-    """A walk over spanned records; segment codes: 0 a whole record, 1 the first segment, 3 a middle one, 2 the last."""
+    """A walk over spanned records; segment codes: 0 a whole record, 1 the first segment, 3 a middle one, 2 the last.
 
-    def walk(data: Bytes, final: bool) -> Frames:
+    A record belongs to the block that has its first segment. So a walk may begin at a block ``inside`` a record, which
+    belongs to the walk before. A walk uses all blocks before the one with the first segment of an unfinished record;
+    with ``stop``, all blocks before that place, and none if the data do not reach to the next record after it.
+    """
+
+    def walk(data: Bytes, final: bool, inside: bool = False, stop: int = NO_STOP) -> Frames:
         starts, ends, used = blocks_in(data, final, options)
+        if stop >= 0 and stop != used and stop + DESCRIPTOR not in starts:
+            raise CutShort(
+                "a block does not end there", int(starts[starts <= stop].max(initial=DESCRIPTOR)) - DESCRIPTOR
+            )
         heads, sizes = _chains(data, starts, ends, options)
         codes = data[heads + 2] & 3
         opens, closes = (codes & 2) == 0, (codes & 1) == 0
-        _check_segments(heads, opens, closes, final)
-        # An unfinished record is left for the next walk, together with the whole block in which it begins.
-        if len(closes) and not closes[-1]:
-            last = int(np.flatnonzero(opens)[-1])
-            block = int(starts[np.searchsorted(starts, heads[last], "right") - 1])
-            keep = heads < block
-            if keep.any() and closes[keep][-1]:
-                heads, sizes, opens, closes, used = (
-                    heads[keep],
-                    sizes[keep],
-                    opens[keep],
-                    closes[keep],
-                    block - DESCRIPTOR,
-                )
-            else:
-                heads, sizes, opens, closes, used = heads[:0], sizes[:0], opens[:0], closes[:0], 0
-        joined = _payload(data, heads + DESCRIPTOR, sizes)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        first, last_ = np.flatnonzero(opens), np.flatnonzero(closes)
-        return Frames(joined, before[first], before[last_ + 1] - before[first], heads[first] + DESCRIPTOR, used)
+        _check_segments(heads, opens, closes, final, inside)
+        first = np.flatnonzero(opens)
+        unfinished = not final and bool(len(heads)) and not closes[-1]
+        if stop >= 0:
+            used = stop if final or (len(first) and heads[first[-1]] >= stop) else 0
+        elif unfinished:
+            used = int(starts[np.searchsorted(starts, heads[first[-1]], "right") - 1]) - DESCRIPTOR if len(first) else 0
+        count = int(np.searchsorted(heads[first], used))
+        bounds = np.append(first, len(heads))[: count + 1]
+        own = slice(bounds[0], bounds[-1])
+        joined = _payload(data, heads[own] + DESCRIPTOR, sizes[own])
+        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[own])))[bounds - bounds[0]]
+        return Frames(joined, before[:-1], np.diff(before), heads[first[:count]] + DESCRIPTOR, used)
 
     return walk
 
 
-def _check_segments(heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool) -> None:
+def _check_segments(
+    heads: Ints, opens: npt.NDArray[np.bool_], closes: npt.NDArray[np.bool_], final: bool, inside: bool
+) -> None:
     """Check that each segment that opens a record follows one that closes a record, and vice versa."""
     if not len(heads):
         return
     wrong = np.flatnonzero(opens[1:] != closes[:-1]) + 1
-    if not opens[0]:
+    if not (opens[0] or inside):
         wrong = np.concatenate(([0], wrong))
     if len(wrong):
         raise FramingError(

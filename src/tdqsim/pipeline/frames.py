@@ -57,8 +57,8 @@ def walk_for(options: QsamOptions) -> Walk:
     if whole_lines or not (options.minimum_record_length or options.maximum_record_length):
         return walk
 
-    def wanted(data: Bytes, final: bool) -> Frames:
-        frames = walk(data, final)
+    def wanted(data: Bytes, final: bool, *part: int) -> Frames:
+        frames = walk(data, final, *part)
         keep = options.wanted_lengths(frames.lengths - options.record_start_offset - options.record_end_offset)
         return Frames(frames.data, frames.starts[keep], frames.lengths[keep], frames.places[keep], frames.used)
 

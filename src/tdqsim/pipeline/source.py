@@ -28,7 +28,6 @@ from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_d
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import (
     BATCH_ROWS,
-    EXACT,
     Split,
     framing_error,
     part_bounds,
@@ -187,10 +186,10 @@ class SplitReader:
         opened = open_file(split.place)
         first = max(split.first_record, 0)
         ids = SegmentIds(self.options, split.segments or SegmentState()) if self.options.segment_levels else None
-        end = EXACT
+        end = split.data_end
         try:
             start, end = part_bounds(opened, split, self.options)
-            walk = walk_part(opened, start, end, self.options, rows=self._rows)
+            walk = walk_part(opened, start, end, self.options, data_end=split.data_end, rows=self._rows)
             if self._family is not None:
                 walk = whole_families(walk, self._roots_in)
             for base, frames in walk:
@@ -201,7 +200,7 @@ class SplitReader:
                         yield made
                 first += len(frames.starts)
         except FramingError as error:
-            searched = end if end < split.data_end else EXACT
+            searched = end if split.searched and end < split.data_end else -1
             raise framing_error(opened, split.path, error, self.options, searched=searched) from None
         except _Malformed as error:
             number = error.number if split.first_record >= 0 else records_before(opened, error.place, self.options)

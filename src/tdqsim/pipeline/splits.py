@@ -26,7 +26,7 @@ from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.boundaries import boundary, is_searchable
-from tdqsim.pipeline.descriptor_words import DESCRIPTOR, CutShort, blocks_in, record_length_of
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, blocks_in, record_length_of
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
@@ -47,6 +47,8 @@ __all__ = [
 BATCH_ROWS = 1 << 15
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
+AHEAD = 1 << 16
+"""How many bytes after a part are read first, to find the end of the last spanned record in it."""
 FILES_AT_ONCE = 100
 
 
@@ -54,8 +56,8 @@ WALK_HINT: Final = (
     "the data are damaged near there, or hold what looks like descriptor words; option plan=walk reads the file in one "
     "pass"
 )
-EXACT: Final = -1
-PACKED: Final = -2
+PACKED: Final = -1
+"""The end of the data of a compressed file."""
 WHOLE: Final = 1 << 62
 """The end of data whose size is unknown before it is read."""
 
@@ -72,8 +74,8 @@ class Split:
         first_record: the number of its first record; -1 where records were not counted.
         segments: the state of the segments before it, if their ids are wanted.
         folder: the current directory of the plan.
-        data_end: where the data of the file ends, if ``start`` and ``end`` are cuts; else EXACT, or PACKED for a
-            compressed file, whose ``end`` is its compressed size.
+        data_end: where the data of the file ends; PACKED for a compressed file, whose ``end`` is its compressed size.
+        searched: whether ``start`` and ``end`` are cuts.
     """
 
     file_id: int
@@ -83,7 +85,8 @@ class Split:
     first_record: int
     segments: SegmentState | None = None
     folder: str = ""
-    data_end: int = EXACT
+    data_end: int = PACKED
+    searched: bool = False
 
     @property
     def place(self) -> str:
@@ -128,7 +131,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
     opened = open_file(path)
     try:
         if isinstance(opened, Unpacked):
-            return [Split(file_id, path, start, size, 0, data_end=PACKED)]
+            return [Split(file_id, path, start, size, 0)]
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
         _check_head(opened, start, end, options)
@@ -140,11 +143,8 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         raise DatasetError(f"{path}: cannot be read: {error}") from error
     finally:
         opened.close()
-    data_end = end if counts[-1] < 0 else EXACT
-    bounds = list(zip(cuts, [*cuts[1:], end], strict=True))
-    return [
-        Split(file_id, path, low, high, counts[i], states[i], data_end=data_end) for i, (low, high) in enumerate(bounds)
-    ]
+    bounds = zip(cuts, [*cuts[1:], end], counts, states, strict=True)
+    return [Split(file_id, path, *each, data_end=end, searched=counts[-1] < 0) for each in bounds]
 
 
 def _check_head(opened: Opened, start: int, end: int, options: QsamOptions) -> None:
@@ -159,7 +159,8 @@ def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> 
     if not options.segment_levels or len(cuts) == 1:
         return [None] * len(cuts)
     bounds = zip(cuts, [*cuts[1:], end], strict=True)
-    return list(segment_states((walk_part(opened, low, high, options) for low, high in bounds), options))
+    parts = (walk_part(opened, low, high, options, data_end=end) for low, high in bounds)
+    return list(segment_states(parts, options))
 
 
 def _cuts(opened: Opened, start: int, end: int, options: QsamOptions, wanted: bool) -> tuple[list[int], list[int]]:
@@ -226,7 +227,7 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
 
 
 def _heads(data: Bytes, frames: Frames, options: QsamOptions) -> Ints:
-    """Where a part may begin in walked bytes: at records, at lines, or at blocks that do not begin inside a record."""
+    """Where a part may begin in walked bytes: at records, at lines, or at blocks."""
     if options.self_sized:
         return frames.places.copy()
     if separator := options.recfm.separator:
@@ -235,11 +236,7 @@ def _heads(data: Bytes, frames: Frames, options: QsamOptions) -> Ints:
         return heads
     if not options.blocked:
         return frames.places - DESCRIPTOR
-    starts, ends, _ = blocks_in(data[: frames.used], True, options)
-    if options.recfm.spanned:
-        starts = starts[ends > starts]
-        starts = starts[data[starts + 2] & 2 == 0]
-    return starts - DESCRIPTOR
+    return blocks_in(data[: frames.used], True, options)[0] - DESCRIPTOR
 
 
 def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int, int]:
@@ -248,8 +245,6 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
     Raises:
         FramingError: a compressed file begins like another format; or boundaries are out of order.
     """
-    if split.data_end == EXACT:
-        return split.start, split.end
     if isinstance(opened, Unpacked):
         opened.held_back = options.file_end_offset
         end = opened.size() if options.extracted else WHOLE
@@ -257,6 +252,8 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
             raise DatasetError(f"{split.path}: it is shorter than what is to be skipped at its start and end")
         _check_head(opened, split.start, end, options)
         return split.start, end
+    if not split.searched:
+        return split.start, split.end
 
     def boundary_after(cut: int) -> int | None:
         return boundary(opened.read_at, cut, split.data_end, options)
@@ -333,23 +330,32 @@ def _in_block(data: bytes, options: QsamOptions) -> int:
     """How many whole records are at the beginning of a block that continues beyond ``data``."""
     if options.fixed_blocks:
         return max(len(data) - 4, 0) // options.length
-    position, count = 4, 0
+    position, count, begun = 4, 0, not options.recfm.spanned
     while position + 4 <= len(data):
         word = data[position : position + 4]
         size = record_length_of(word, options) + 4
         if size < 4 or position + size > len(data):
             break
-        count += not word[2] & 1 or not options.recfm.spanned
+        begun = begun or not word[2] & 2
+        count += begun and not (options.recfm.spanned and word[2] & 1)
         position += size
     return count
 
 
 def walk_part(
-    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True, rows: int = BATCH_ROWS
+    opened: Opened,
+    start: int,
+    end: int,
+    options: QsamOptions,
+    *,
+    data_end: int = PACKED,
+    whole: bool = True,
+    rows: int = BATCH_ROWS,
 ) -> Iterator[tuple[int, Frames]]:
     """The records of a part in frames of some megabytes, each with the file offset of its bytes.
 
-    Frames of fixed records have ``rows`` records at most. Unless ``whole``, the part may end inside a record.
+    Frames of fixed records have ``rows`` records at most. Unless ``whole``, the part may end inside a record. A spanned
+    record that begins in the part and ends after it is read to its end, if the ``data_end`` is given.
 
     Raises:
         FramingError: a descriptor word is wrong; the offset in the error is that in the file.
@@ -357,35 +363,49 @@ def walk_part(
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
         return
-    for position, _, frames in _walked(opened, start, end, options, whole=whole, rows=rows):
+    for position, _, frames in _walked(opened, start, end, options, data_end=data_end, whole=whole, rows=rows):
         if len(frames.starts) or not whole:
             yield position, frames
 
 
 def _walked(
-    opened: Opened, start: int, end: int, options: QsamOptions, *, whole: bool = True, rows: int = BATCH_ROWS
+    opened: Opened,
+    start: int,
+    end: int,
+    options: QsamOptions,
+    *,
+    data_end: int = PACKED,
+    whole: bool = True,
+    rows: int = BATCH_ROWS,
 ) -> Iterator[tuple[int, Bytes, Frames]]:
     """As :func:`walk_part`, with the bytes that were walked."""
     walk: Callable[..., Frames] = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
         usual = min(CHUNK, rows * options.length)  # one batch: decoded while it is in the cache
-    size, position = usual, start
+    spans = options.blocked and options.recfm.spanned
+    size, beyond, position = usual, AHEAD if spans and end < data_end else 0, start
     while position < end:
-        data = np.frombuffer(opened.read_at(min(size, end - position), position), np.uint8)
+        ends_here = end - position <= size
+        wanted = (
+            min(end - position + beyond, data_end - position) if ends_here and beyond else min(size, end - position)
+        )
+        data = np.frombuffer(opened.read_at(wanted, position), np.uint8)
         last = position + len(data) >= end or (end == WHOLE and len(data) < size)
         if not last and len(data) < size:
             raise FramingError("the file has become shorter since it was listed", position + len(data))
+        final = last and whole and (not beyond or position + len(data) >= data_end)
+        part = (position > options.file_start_offset, end - position if last and beyond else NO_STOP) if spans else ()
         try:
-            frames = walk(data, last and whole)
+            frames = walk(data, final, *part)
         except FramingError as error:
             raise type(error)(error.problem, position + error.offset) from None
         yield position, data, frames
-        if last:
+        if last and (frames.used or not beyond):
             break
         if not frames.used:
-            size *= 2
-            if size > LARGEST_CHUNK:
+            size, beyond = (size, beyond * 4) if last else (size * 2, beyond)
+            if max(size, beyond) > LARGEST_CHUNK:
                 raise FramingError("a record does not end within a gigabyte", position)
             continue
         position += frames.used
