@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -36,14 +36,12 @@ __all__ = [
     "halves_anywhere",
     "headed",
     "in_place",
-    "record_length_of",
     "spanned",
 ]
 
 DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 LARGE = 0x80
-NO_WORD = -1
 NO_STOP = -1
 SEGMENT_CODES = 0x0300
 CUT_HINT = "was the copy cut off? transfer the data set again, in binary"
@@ -73,6 +71,7 @@ class Frames:
         lengths: how long each record is, without descriptor words.
         places: where each record begins in the bytes walked.
         used: number of bytes walked.
+        walked: the bytes walked, where they are not ``data``.
     """
 
     data: Bytes
@@ -80,6 +79,7 @@ class Frames:
     lengths: Ints
     places: Ints
     used: int
+    walked: Bytes | None = None
 
 
 Walk = Callable[..., Frames]
@@ -105,22 +105,6 @@ def block_length_of(head: bytes, options: QsamOptions) -> int:
         length = int.from_bytes(word[:2], "big")
     total = length + options.bdw_adjustment + DESCRIPTOR
     return total if DESCRIPTOR <= total <= MAX_BLOCK else 0
-
-
-def record_length_of(word: bytes, options: QsamOptions) -> int:
-    """The length of a record, without its descriptor word, from that word; negative when the word is not valid.
-
-    The length is in the first half of the word or, little-endian, in the second half; under ``cobol``, in the half that
-    is not zero, and it is at least 1. A nonzero other half belongs to a segment of a spanned record.
-    """
-    order: Literal["big", "little"] = "big" if options.rdw_big_endian else "little"
-    half = 0 if options.rdw_big_endian else 2
-    if options.cobrix:
-        half = 0 if word[0] or word[1] else 2
-    elif any(word[2 - half : 4 - half]) and not options.recfm.spanned:
-        return NO_WORD
-    length = int.from_bytes(word[half : half + 2], order) + options.rdw_adjustment
-    return length if length > 0 or not options.cobrix else NO_WORD
 
 
 def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
@@ -280,26 +264,24 @@ def spanned(options: QsamOptions) -> Walk:
 
     def walk(data: Bytes, final: bool, inside: bool = False, stop: int = NO_STOP) -> Frames:
         starts, ends, used = blocks_in(data, final, options)
-        if stop >= 0 and stop != used and stop + DESCRIPTOR not in starts:
-            raise CutShort(
-                "a block does not end there", int(starts[starts <= stop].max(initial=DESCRIPTOR)) - DESCRIPTOR
-            )
+        blocks = np.append(starts - DESCRIPTOR, used)
+        if stop >= 0 and stop not in blocks:
+            raise CutShort("the block ends elsewhere", int(blocks[blocks < stop][-1]))
         heads, sizes = _chains(data, starts, ends, options)
         codes = data[heads + 2] & 3
         opens, closes = (codes & 2) == 0, (codes & 1) == 0
         _check_segments(heads, opens, closes, final, inside)
         first = np.flatnonzero(opens)
-        unfinished = not final and bool(len(heads)) and not closes[-1]
         if stop >= 0:
             used = stop if final or (len(first) and heads[first[-1]] >= stop) else 0
-        elif unfinished:
-            used = int(starts[np.searchsorted(starts, heads[first[-1]], "right") - 1]) - DESCRIPTOR if len(first) else 0
+        elif not final and len(heads) and not closes[-1]:
+            used = int(blocks[np.searchsorted(blocks, heads[first[-1]]) - 1]) if len(first) else 0
         count = int(np.searchsorted(heads[first], used))
         bounds = np.append(first, len(heads))[: count + 1]
         own = slice(bounds[0], bounds[-1])
         joined = _payload(data, heads[own] + DESCRIPTOR, sizes[own])
         before = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[own])))[bounds - bounds[0]]
-        return Frames(joined, before[:-1], np.diff(before), heads[first[:count]] + DESCRIPTOR, used)
+        return Frames(joined, before[:-1], np.diff(before), heads[first[:count]] + DESCRIPTOR, used, data)
 
     return walk
 

@@ -7,6 +7,7 @@ records in them are and how many bytes it has used. The caller passes the unused
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def walk_for(options: QsamOptions) -> Walk:
     def wanted(data: Bytes, final: bool, *part: int) -> Frames:
         frames = walk(data, final, *part)
         keep = options.wanted_lengths(frames.lengths - options.record_start_offset - options.record_end_offset)
-        return Frames(frames.data, frames.starts[keep], frames.lengths[keep], frames.places[keep], frames.used)
+        return replace(frames, starts=frames.starts[keep], lengths=frames.lengths[keep], places=frames.places[keep])
 
     return wanted
 

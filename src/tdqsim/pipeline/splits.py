@@ -14,7 +14,7 @@ files are not cut, and are not read before their task runs. Several files are pl
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,9 +24,9 @@ import numpy as np
 
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline._numbers import Bytes, Ints
-from tdqsim.pipeline.boundaries import boundary, is_searchable
-from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, blocks_in, record_length_of
+from tdqsim.pipeline._numbers import Ints
+from tdqsim.pipeline.boundaries import boundary, is_searchable, record_steps
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, blocks_in
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import Frames, FramingError, walk_for
@@ -212,8 +212,8 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
     cuts, counts, counted = [start], [0], 0
     size, records = (1, options.split_records) if options.split_records else (options.split_bytes, 1)
     side: Any = "left" if options.self_sized or options.recfm.separator else "right"  # for equal places
-    for base, data, frames in _walked(opened, start, end, options):
-        heads = _heads(data, frames, options)
+    for base, frames in walk_part(opened, start, end, options):
+        heads = _heads(frames, options)
         numbers = np.searchsorted(frames.places, heads, side) + counted
         heads += base
         while True:
@@ -226,17 +226,18 @@ def _walked_cuts(opened: Opened, start: int, end: int, options: QsamOptions) -> 
     return cuts, counts
 
 
-def _heads(data: Bytes, frames: Frames, options: QsamOptions) -> Ints:
+def _heads(frames: Frames, options: QsamOptions) -> Ints:
     """Where a part may begin in walked bytes: at records, at lines, or at blocks."""
     if options.self_sized:
         return frames.places.copy()
     if separator := options.recfm.separator:
         places = frames.places
-        heads: Ints = places[(places == 0) | (data[places - 1] == separator[-1])]  # a line may contain several records
+        heads: Ints = places[(places == 0) | (frames.data[places - 1] == separator[-1])]  # some lines are many records
         return heads
     if not options.blocked:
         return frames.places - DESCRIPTOR
-    return blocks_in(data[: frames.used], True, options)[0] - DESCRIPTOR
+    walked = frames.data if frames.walked is None else frames.walked
+    return blocks_in(walked[: frames.used], True, options)[0] - DESCRIPTOR
 
 
 def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int, int]:
@@ -327,18 +328,15 @@ def _extracted_before(opened: Opened, end: int, options: QsamOptions) -> int:
 
 
 def _in_block(data: bytes, options: QsamOptions) -> int:
-    """How many whole records are at the beginning of a block that continues beyond ``data``."""
+    """How many records that begin in a block are whole, in a block that continues beyond ``data``."""
     if options.fixed_blocks:
-        return max(len(data) - 4, 0) // options.length
-    position, count, begun = 4, 0, not options.recfm.spanned
-    while position + 4 <= len(data):
-        word = data[position : position + 4]
-        size = record_length_of(word, options) + 4
-        if size < 4 or position + size > len(data):
-            break
-        begun = begun or not word[2] & 2
-        count += begun and not (options.recfm.spanned and word[2] & 1)
-        position += size
+        return max(len(data) - DESCRIPTOR, 0) // options.length
+    steps, place, count, begun = record_steps(np.frombuffer(data, np.uint8), options), DESCRIPTOR, 0, False
+    while place < len(steps) and place < steps[place] <= len(data):
+        code = data[place + 2] if options.recfm.spanned else 0
+        begun = begun or not code & 2
+        count += begun and not code & 1
+        place = int(steps[place])
     return count
 
 
@@ -355,7 +353,7 @@ def walk_part(
     """The records of a part in frames of some megabytes, each with the file offset of its bytes.
 
     Frames of fixed records have ``rows`` records at most. Unless ``whole``, the part may end inside a record. A spanned
-    record that begins in the part and ends after it is read to its end, if the ``data_end`` is given.
+    record that begins in the part and ends after it is read to its end, if ``data_end`` is given.
 
     Raises:
         FramingError: a descriptor word is wrong; the offset in the error is that in the file.
@@ -363,50 +361,29 @@ def walk_part(
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
         return
-    for position, _, frames in _walked(opened, start, end, options, data_end=data_end, whole=whole, rows=rows):
-        if len(frames.starts) or not whole:
-            yield position, frames
-
-
-def _walked(
-    opened: Opened,
-    start: int,
-    end: int,
-    options: QsamOptions,
-    *,
-    data_end: int = PACKED,
-    whole: bool = True,
-    rows: int = BATCH_ROWS,
-) -> Iterator[tuple[int, Bytes, Frames]]:
-    """As :func:`walk_part`, with the bytes that were walked."""
-    walk: Callable[..., Frames] = walk_for(options)
+    walk = walk_for(options)
     usual = BLOCK_CHUNK if options.blocked else CHUNK
     if options.recfm.fixed and not options.self_sized and not options.blocked:
         usual = min(CHUNK, rows * options.length)  # one batch: decoded while it is in the cache
     spans = options.blocked and options.recfm.spanned
     size, beyond, position = usual, AHEAD if spans and end < data_end else 0, start
     while position < end:
-        ends_here = end - position <= size
-        wanted = (
-            min(end - position + beyond, data_end - position) if ends_here and beyond else min(size, end - position)
-        )
-        data = np.frombuffer(opened.read_at(wanted, position), np.uint8)
-        last = position + len(data) >= end or (end == WHOLE and len(data) < size)
+        limit = min(end + beyond, data_end) if beyond else end
+        data = np.frombuffer(opened.read_at(min(size, limit - position), position), np.uint8)
+        after = position + len(data)
+        last = after >= end or (end == WHOLE and len(data) < size)
         if not last and len(data) < size:
-            raise FramingError("the file has become shorter since it was listed", position + len(data))
-        final = last and whole and (not beyond or position + len(data) >= data_end)
+            raise FramingError("the file has become shorter since it was listed", after)
         part = (position > options.file_start_offset, end - position if last and beyond else NO_STOP) if spans else ()
         try:
-            frames = walk(data, final, *part)
+            frames = walk(data, last and whole and (not beyond or after >= data_end), *part)
         except FramingError as error:
             raise type(error)(error.problem, position + error.offset) from None
-        yield position, data, frames
+        if len(frames.starts) or not whole:
+            yield position, frames
         if last and (frames.used or not beyond):
             break
-        if not frames.used:
-            size, beyond = (size, beyond * 4) if last else (size * 2, beyond)
-            if max(size, beyond) > LARGEST_CHUNK:
-                raise FramingError("a record does not end within a gigabyte", position)
-            continue
         position += frames.used
-        size = usual
+        size, beyond = (usual, beyond) if frames.used else (size * 2, beyond * 16)
+        if size > LARGEST_CHUNK:
+            raise FramingError("a record does not end within a gigabyte", position)
