@@ -21,6 +21,7 @@ __all__ = [
     "blank_bytes",
     "code_points",
     "decimal_array",
+    "fixed_width",
     "in_charset",
     "in_hexadecimal",
     "integer_array",
@@ -132,12 +133,11 @@ def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: b
         return pa.array(texts, pa.string())
 
 
-def ascii_strings(text: Bytes, nulls: Mask | None = None) -> pa.Array:
-    """A string array from ASCII bytes, a row of fixed width for each string."""
-    rows, width = text.shape
+def fixed_width(data: Bytes, kind: pa.DataType, nulls: Mask | None = None) -> pa.Array:
+    """A string or binary array whose values all have the same width, a row of bytes each."""
+    rows, width = data.shape
     offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
-    buffers = [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(text))]
-    return pa.Array.from_buffers(pa.string(), rows, buffers)
+    return pa.Array.from_buffers(kind, rows, [null_mask(nulls), pa.py_buffer(offsets), pa.py_buffer(data)])
 
 
 def pieces(data: Bytes, begins: Ints, ends: Ints, kind: pa.DataType) -> pa.Array:
@@ -163,11 +163,12 @@ def joined_bytes(array: pa.Array) -> bytes | memoryview:
 
 
 def in_hexadecimal(array: pa.Array) -> pa.Array:
-    """Non-null bytes as hexadecimal digits."""
+    """Bytes as hexadecimal digits."""
     digits = bytes(joined_bytes(array)).hex().upper().encode()
     bounds = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
     offsets = (bounds - bounds[:1]) * np.int32(2)
-    return pa.Array.from_buffers(pa.string(), len(array), [None, pa.py_buffer(offsets), pa.py_buffer(digits)])
+    validity = array.is_valid().buffers()[1] if array.null_count else None
+    return pa.Array.from_buffers(pa.string(), len(array), [validity, pa.py_buffer(offsets), pa.py_buffer(digits)])
 
 
 def trimmed(array: pa.Array, policy: str, blanks: str = BLANKS) -> pa.Array:

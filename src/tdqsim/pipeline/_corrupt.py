@@ -7,13 +7,13 @@ kept in arrays, one set for each field of the layout, and only if the column tha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from tdqsim.errors import ConversionError
-from tdqsim.pipeline._numbers import Ints, Mask
+from tdqsim.pipeline._numbers import Ints
 
 __all__ = ["CORRUPT_TYPE", "Corrupt", "corrupt_array", "corrupt_type", "refuse_first"]
 
@@ -37,27 +37,16 @@ class Corrupt:
     """The places where one field of the layout is corrupt.
 
     Attributes:
-        path: the field.
         rows: the row in the batch, for each corrupt place.
         offsets: the offset of the field in the record.
         names: the path of the field with its occurrence numbers.
         raw: the bytes of the field.
     """
 
-    path: tuple[str, ...]
     rows: Ints
     offsets: Ints
     names: pa.Array
     raw: pa.Array
-
-    def some(self, keep: Mask) -> Corrupt:
-        """The places selected by a mask."""
-        mask = pa.array(keep)
-        return Corrupt(self.path, self.rows[keep], self.offsets[keep], self.names.filter(mask), self.raw.filter(mask))
-
-    def moved(self, by: Ints) -> Corrupt:
-        """The same places, with each offset reduced by ``by`` bytes."""
-        return replace(self, offsets=self.offsets - by)
 
 
 def corrupt_array(corrupt: Sequence[Corrupt], rows: int) -> pa.Array:

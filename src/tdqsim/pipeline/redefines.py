@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
-from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
+from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Shape, column_name

@@ -21,8 +21,8 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
-from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Bytes, Ints
+from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import OTHERS, QsamOptions

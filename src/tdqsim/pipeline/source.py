@@ -17,8 +17,8 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
 from tdqsim.pipeline._corrupt import corrupt_type
-from tdqsim.pipeline._levels import Path
 from tdqsim.pipeline._numbers import Ints, Mask
+from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.opening import open_file
