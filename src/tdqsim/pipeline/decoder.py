@@ -2,9 +2,9 @@
 
 A batch is some bytes and a place in them for each record. A field of a record is at this place plus its offset. So the
 bytes of a field are a column of a matrix with a row for each record: a view of the file's bytes if all records have the
-same length, otherwise a copy. Columns are converted with numpy and Arrow. Whatever is not clearly well-formed (blanks in
-a number, unusual signs, text that is not valid UTF-16) goes to the plain decoder, each different byte pattern once. So
-both agree by construction, and the fast path handles only the usual case.
+same length, otherwise a copy. Columns are converted with numpy and Arrow. Whatever is not clearly well-formed (blanks
+in a number, unusual signs, text that is not valid UTF-16) goes to the plain decoder, each different byte pattern once.
+So both agree by construction, and the fast path handles only the usual case.
 
 Other places are derived from those of the records:
 
