@@ -32,7 +32,7 @@ from tdqsim.pipeline._columns import (
 )
 from tdqsim.pipeline._corrupt import Corrupt
 from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
-from tdqsim.pipeline._rows import Path, Rows
+from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
 __all__ = ["Pass"]
@@ -57,7 +57,7 @@ class Pass:
         self,
         layout: Layout,
         shape: Shape,
-        records: Rows,
+        records: PlacedRows,
         *,
         counting: Collection[Path] = (),
         corrupt: list[Corrupt] | None = None,
@@ -66,15 +66,15 @@ class Pass:
         self.layout, self.rules, self.shape = layout, layout.rules, shape
         self.records, self.counting, self.corrupt, self.present = records, counting, corrupt, present or {}
         self._moving = layout.variable_size_occurs == "shift_record"
-        self._placed: dict[Path, Rows] = {}
+        self._placed: dict[Path, PlacedRows] = {}
         if counting:
             self._place((), records)
 
-    def columns(self, columns: Iterable[Column], rows: Rows | None = None) -> list[pa.Array]:
+    def columns(self, columns: Iterable[Column], rows: PlacedRows | None = None) -> list[pa.Array]:
         """The columns of some rows; by default those of the records."""
         return [self._column(column, self.records if rows is None else rows) for column in columns]
 
-    def _column(self, column: Column, rows: Rows) -> pa.Array:
+    def _column(self, column: Column, rows: PlacedRows) -> pa.Array:
         item = column.field
         make = self._single if item.occurs is None else self._table
         rows = self._placed.get(item.path, rows)
@@ -91,16 +91,16 @@ class Pass:
             self._place(item.path, some)
         return make(column, some).take(pa.array(np.cumsum(has) - 1, mask=~has))
 
-    def _has(self, item: Field, rows: Rows) -> Mask:
+    def _has(self, item: Field, rows: PlacedRows) -> Mask:
         """Which rows have a field that only some records have."""
         return self.present[item.path][rows.within(self.records)]
 
-    def _single(self, column: Column, rows: Rows) -> pa.Array:
+    def _single(self, column: Column, rows: PlacedRows) -> pa.Array:
         if not column.children:
             return self._leaf(column.field, column.type, rows)
         return pa.StructArray.from_arrays(self.columns(column.children, rows), fields=list(column.type))
 
-    def _table(self, column: Column, rows: Rows) -> pa.Array:
+    def _table(self, column: Column, rows: PlacedRows) -> pa.Array:
         item = column.field
         counts = self._counts(item, rows)
         inner, _ = self._occurrences(item, rows, counts)
@@ -112,7 +112,7 @@ class Pass:
 
     # tables of variable length ----------------------------------------------------------------------------------------
 
-    def _place(self, group: Path, rows: Rows) -> Rows:
+    def _place(self, group: Path, rows: PlacedRows) -> PlacedRows:
         """Record where the fields of a group are; returns the rows for the fields that follow the group.
 
         Fields that share bytes have the same place. Of these, only the first has an effect on the fields that follow.
@@ -127,7 +127,7 @@ class Pass:
             rows = after
         return rows
 
-    def _behind(self, item: Field, rows: Rows) -> Rows:
+    def _behind(self, item: Field, rows: PlacedRows) -> PlacedRows:
         """The rows for the fields that follow one field."""
         after = rows
         if item.occurs is None and item.is_group:
@@ -147,7 +147,7 @@ class Pass:
         """Whether a table contains tables of variable length."""
         return self._moving and any(child.path in self.counting for child in item.children)
 
-    def _occurrences(self, item: Field, rows: Rows, counts: Ints) -> tuple[Rows, Ints]:
+    def _occurrences(self, item: Field, rows: PlacedRows, counts: Ints) -> tuple[PlacedRows, Ints]:
         """The occurrences of a table, and how many bytes they lack in each row because of the tables in them."""
         inner, missing = rows.occurrences(item, counts), np.zeros(len(rows), np.int64)
         if self._has_moving(item):
@@ -160,7 +160,7 @@ class Pass:
                 missing[inner.which[here]] += some.places - self._place(item.path, some).places
         return inner, missing
 
-    def _counts(self, item: Field, rows: Rows) -> Ints:
+    def _counts(self, item: Field, rows: PlacedRows) -> Ints:
         """How many occurrences of a table each row has; the maximum where the counter is not an allowed number."""
         if item.depending_on is None or item.occurs is None:
             return np.full(len(rows), item.count, np.int64)
@@ -184,7 +184,7 @@ class Pass:
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
-    def _leaf(self, item: Field, kind: pa.DataType, rows: Rows) -> pa.Array:
+    def _leaf(self, item: Field, kind: pa.DataType, rows: PlacedRows) -> pa.Array:
         have = rows.available(item)
         if item.type is FieldType.NATIONAL:
             return trimmed(self._national(item, rows, have), self.shape.string_trimming_policy)
@@ -199,7 +199,9 @@ class Pass:
             return self._float(item, kind, rows, missing)
         return self._number(item, kind, rows, missing)
 
-    def _settled(self, array: pa.Array, item: Field, rows: Rows, odd: Mask, one: Callable[[bytes], object]) -> pa.Array:
+    def _settled(
+        self, array: pa.Array, item: Field, rows: PlacedRows, odd: Mask, one: Callable[[bytes], object]
+    ) -> pa.Array:
         """The array with other values where ``odd``, decoded by ``one`` from each different byte pattern once.
 
         A corrupt pattern, for which ``one`` raises BadValue, is null, and is recorded for each row that contains it.
@@ -221,7 +223,7 @@ class Pass:
             self.corrupt.append(self._noted(item, rows, which[wrong], raw.filter(pa.array(wrong))))
         return pc.replace_with_mask(array, pa.array(odd), pa.array(values, array.type).take(patterns.indices))
 
-    def _noted(self, item: Field, rows: Rows, which: Ints, raw: pa.Array) -> Corrupt:
+    def _noted(self, item: Field, rows: PlacedRows, which: Ints, raw: pa.Array) -> Corrupt:
         """The places where a field is corrupt, with its bytes."""
         indexes, records = list[Ints](), which
         for level, records in rows.levels(which):
@@ -230,7 +232,7 @@ class Pass:
         offsets = rows.places[which] + item.offset - self.records.places[records]
         return Corrupt(records, offsets, _names(item, indexes, len(which)), raw)
 
-    def _number(self, item: Field, kind: pa.DataType, rows: Rows, missing: Mask | None) -> pa.Array:
+    def _number(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         numbers = _fast(item, rows.cut(item), self.rules)
         fits = _fits(item, kind, numbers)
         odd = ~numbers.good if fits is None else ~(numbers.good & fits)
@@ -256,7 +258,7 @@ class Pass:
 
         return self._settled(array, item, rows, odd, one)
 
-    def _digits(self, item: Field, rows: Rows, missing: Mask | None) -> pa.Array:
+    def _digits(self, item: Field, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
         column, form = rows.cut(item), _zoned_form(item, self.rules)
         numbers = _fast(item, column, self.rules)
@@ -269,7 +271,7 @@ class Pass:
             array = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), array)
         return self._settled(array, item, rows, odd, lambda data: digits_text(item, data, self.rules))
 
-    def _float(self, item: Field, kind: pa.DataType, rows: Rows, missing: Mask | None) -> pa.Array:
+    def _float(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         values = _floats(rows.cut(item).bytes(), self.rules.floating_point)
         nulls, odd = missing, np.zeros(len(rows), np.bool_)
         if pa.types.is_float32(kind):
@@ -284,7 +286,7 @@ class Pass:
         array = pa.Array.from_buffers(kind, len(rows), [null_mask(nulls), pa.py_buffer(values)])
         return self._settled(array, item, rows, odd, one)
 
-    def _bytes(self, item: Field, kind: pa.DataType, rows: Rows, missing: Mask | None) -> pa.Array:
+    def _bytes(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         column = rows.cut(item).bytes()
         if not pa.types.is_string(kind):
             return fixed_width(column, kind, missing)
@@ -293,7 +295,7 @@ class Pass:
             return in_charset(fixed_width(column, kind), charset, missing, controls=True)
         return in_hexadecimal(fixed_width(column, pa.binary(), missing))
 
-    def _text(self, item: Field, rows: Rows, have: Ints | None) -> pa.Array:
+    def _text(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
         blanks, charset = blank_bytes(page), charset_of(item, self.rules, self.shape)
         if have is None:
@@ -315,7 +317,7 @@ class Pass:
             array = self._beyond_ascii(item, rows, have, nulls)
         return trimmed(array, policy)
 
-    def _nulls(self, item: Field, rows: Rows, have: Ints | None, first: Bytes) -> Mask | None:
+    def _nulls(self, item: Field, rows: PlacedRows, have: Ints | None, first: Bytes) -> Mask | None:
         """The null mask: rows without any byte of the field, and rows that contain only X'00'.
 
         Without null detection, a text that would begin exactly where the record ends is empty, not null.
@@ -334,7 +336,7 @@ class Pass:
                 nulls[zero] = True
         return nulls
 
-    def _beyond_ascii(self, item: Field, rows: Rows, have: Ints | None, nulls: Mask | None) -> pa.Array:
+    def _beyond_ascii(self, item: Field, rows: PlacedRows, have: Ints | None, nulls: Mask | None) -> pa.Array:
         """Text with characters outside ASCII, or with bytes that are not characters."""
         characters = code_points(self.rules.page(item))[rows.cut(item).bytes()]
         undefined = characters == UNDEFINED
@@ -351,7 +353,7 @@ class Pass:
             lambda data: decode_value(item, data, self.rules),
         )
 
-    def _national(self, item: Field, rows: Rows, have: Ints | None) -> pa.Array:
+    def _national(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         order = ">u2" if self.rules.utf16_big_endian else "<u2"
         column = rows.cut(item).bytes()
         units = column.view(order).astype(np.uint32)

@@ -12,12 +12,12 @@ from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes, Cut, Ints, copied
 
-__all__ = ["Path", "Rows"]
+__all__ = ["Path", "PlacedRows"]
 
 Path = tuple[str, ...]
 
 
-class Rows:
+class PlacedRows:
     """Records, some of them, or the occurrences of a table in them.
 
     Attributes:
@@ -36,47 +36,47 @@ class Rows:
         places: Ints,
         ends: Ints,
         span: tuple[int, int],
-        above: Rows | None = None,
+        above: PlacedRows | None = None,
         which: Ints | None = None,
         index: Ints | None = None,
     ) -> None:
         self.data, self.places, self.ends, self.span = data, places, ends, span
         self.above, self.which, self.index = above, which, index
 
-    def some(self, which: Ints, item: Field) -> Rows:
+    def some(self, which: Ints, item: Field) -> PlacedRows:
         """Some of the rows, of which one field is wanted."""
         span = item.offset, item.offset + item.size
-        return Rows(self.data, self.places[which], self.ends[which], span, self, which)
+        return PlacedRows(self.data, self.places[which], self.ends[which], span, self, which)
 
-    def occurrences(self, item: Field, counts: Ints) -> Rows:
+    def occurrences(self, item: Field, counts: Ints) -> PlacedRows:
         """The occurrences of a table, of which each row has the first ``counts``."""
         which = np.repeat(np.arange(len(self)), counts)
         index = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
         places, span = self.places[which] + index * item.length, (item.offset, item.offset + item.length)
-        rows = Rows(self.data, places, self.ends[which], span, self, which, index)
+        rows = PlacedRows(self.data, places, self.ends[which], span, self, which, index)
         if not any(inner.depending_on for inner in item.walk()):  # the whole table is copied at once, which is faster
             rows._matrix = self.cut(item, item.size).bytes().reshape(-1, item.length)
         return rows
 
-    def moved(self, missing: Ints, offset: int) -> Rows:
+    def moved(self, missing: Ints, offset: int) -> PlacedRows:
         """The same rows for the fields from an offset on, before which ``missing`` bytes of each row are left out."""
         span = offset, self.span[1]
         self.span = self.span[0], min(offset, span[1])
-        return Rows(self.data, self.places - missing, self.ends, span, self.above, self.which, self.index)
+        return PlacedRows(self.data, self.places - missing, self.ends, span, self.above, self.which, self.index)
 
     def __len__(self) -> int:
         return len(self.places)
 
-    def levels(self, which: Ints) -> Iterator[tuple[Rows, Ints]]:
+    def levels(self, which: Ints) -> Iterator[tuple[PlacedRows, Ints]]:
         """These rows and those above them, each with the rows there to which some of these belong."""
-        level: Rows | None = self
+        level: PlacedRows | None = self
         while level is not None:
             yield level, which
             if level.which is not None:
                 which = level.which[which]
             level = level.above
 
-    def within(self, other: Rows) -> Ints:
+    def within(self, other: PlacedRows) -> Ints:
         """For each row the row of ``other``, or of rows that were moved from ``other``, to which it belongs."""
         every = np.arange(len(self))
         return next(which for level, which in self.levels(every) if level.which is other.which)

@@ -26,7 +26,7 @@ from tdqsim.layouts import Layout
 from tdqsim.pipeline._batch import Pass
 from tdqsim.pipeline._corrupt import CORRUPT_TYPE, Corrupt, corrupt_array, refuse_first
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
-from tdqsim.pipeline._rows import Path, Rows
+from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
 __all__ = ["RecordDecoder"]
@@ -117,7 +117,7 @@ class RecordDecoder:
             buffer = np.concatenate((buffer[first:], np.zeros(end - len(buffer), np.uint8)))
         places = starts - first if first else starts
         corrupt: list[Corrupt] = []
-        records = Rows(buffer, places, places + lengths, (0, self._wanted))
+        records = PlacedRows(buffer, places, places + lengths, (0, self._wanted))
         kept = None if self.corrupt == "null" else corrupt  # None: nothing uses them
         one = Pass(self.layout, self.shape, records, counting=self._counting, corrupt=kept, present=present)
         return self._finish(one.columns(self.columns), corrupt, len(places))

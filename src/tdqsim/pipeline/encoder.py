@@ -8,13 +8,12 @@ which fields share bytes or tables vary in length are always written by the plai
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from itertools import chain, zip_longest
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,7 +21,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
 from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
 from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
-from tdqsim.pipeline._columns import joined_bytes, up_to
+from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import FramingError, length_expression
@@ -34,9 +33,9 @@ from tdqsim.pipeline.shape import Column
 __all__ = ["RecordEncoder"]
 
 LONG_DIGITS = 18
-FOUR = 10_000
 RECORD_BYTES = "Record_Bytes"
 TEXTS = (FieldType.TEXT, FieldType.EDITED)
+NUMBERS = (FieldType.ZONED, FieldType.PACKED, FieldType.BINARY)
 
 
 class RecordEncoder:
@@ -53,7 +52,7 @@ class RecordEncoder:
         self.plain = RowEncoder(self.layout, options)
         self.row_records = bool(options.segment_children)
         varies = any(item.redefines or item.depending_on for item in self.layout.walk())
-        self.plainly = varies or self.row_records or bool(options.record_length_field)
+        self.plainly = varies or self.row_records or bool(options.record_length_field) or not self.layout.length
         self.decoder = RecordDecoder(self.layout, self.plain.shape) if options.write_onto_record_bytes else None
         self._fit = _Length(options) if options.record_length_field else None
         self._before, self._after = bytes(options.record_start_offset), bytes(options.record_end_offset)
@@ -66,11 +65,15 @@ class RecordEncoder:
         """
         if self.decoder is not None and RECORD_BYTES in batch.schema.names:
             return self._onto(self.decoder, batch, first)
-        matrix = self.matrix(batch, first)
-        if matrix is None:
+        if self.plainly:
             return list(chain.from_iterable(self.encode_rows(batch.to_pylist(), first)))
-        data, width = matrix.tobytes(), self.layout.length
-        return self._placed(data[at : at + width] for at in range(0, len(data), width))
+        made = _Matrix(self.plain, batch)
+        data, width = made.data.tobytes(), self.layout.length
+        records = [data[at : at + width] for at in range(0, len(data), width)]
+        odd = np.flatnonzero(made.odd)
+        for number, row in zip(odd.tolist(), batch.take(pa.array(odd)).to_pylist(), strict=True):
+            (records[number],) = self._plainly(row, first + number)
+        return self._placed(records)
 
     def encode_rows(self, rows: Iterable[Row], first: int = 0) -> list[list[bytes]]:
         """The records of each row.
@@ -85,21 +88,6 @@ class RecordEncoder:
         if self._before or self._after:
             return [self._before + record + self._after for record in records]
         return list(records)
-
-    def matrix(self, batch: pa.RecordBatch, first: int = 0) -> Bytes | None:
-        """The records of a batch as rows of bytes; None unless all records have the length of the layout.
-
-        Raises:
-            ConversionError: as :meth:`encode`.
-        """
-        if self.plainly or not self.layout.length:
-            return None
-        made = _Matrix(self.plain, batch.num_rows)
-        out = made.record(self.plain.columns, batch)
-        odd = np.flatnonzero(made.odd)
-        for number, row in zip(odd.tolist(), batch.take(pa.array(odd)).to_pylist(), strict=True):
-            out[number] = np.frombuffer(self._plainly(row, first + number)[0], np.uint8)
-        return out
 
     def _onto(self, decoder: RecordDecoder, batch: pa.RecordBatch, first: int) -> list[bytes]:
         """Each record: the bytes in its binary column, with the changes that the row makes."""
@@ -165,105 +153,82 @@ class _Length:
 class _Matrix:
     """A batch that is being encoded; ``odd`` marks the rows that the plain encoder must write again."""
 
-    def __init__(self, plain: RowEncoder, rows: int) -> None:
+    def __init__(self, plain: RowEncoder, batch: pa.RecordBatch) -> None:
         self.plain = plain
         self.rules = plain.layout.rules
+        self.width, rows = plain.layout.length, batch.num_rows
+        self.data = np.tile(np.frombuffer(_template(plain.layout), np.uint8), rows)
         self.odd = np.zeros(rows, np.bool_)
+        self._group(plain.columns, batch.schema.names, batch.columns, np.arange(rows) * self.width)
 
-    def record(self, columns: tuple[Column, ...], batch: pa.RecordBatch) -> Bytes:
-        layout = self.plain.layout
-        out = np.tile(np.frombuffer(_template(layout), np.uint8), (batch.num_rows, 1))
-        by_name = {name.lower(): batch.column(index) for index, name in enumerate(batch.schema.names)}
-        self._group(columns, by_name, out, 0, np.arange(batch.num_rows))
-        return out
-
-    def _group(
-        self, columns: Iterable[Column], arrays: Mapping[str, pa.Array], out: Bytes, start: int, rows: Ints
-    ) -> None:
+    def _group(self, columns: Iterable[Column], names: Iterable[str], arrays: Iterable[pa.Array], places: Ints) -> None:
+        by_name = {name.lower(): array for name, array in zip(names, arrays, strict=True)}
         for column in columns:
-            array = arrays.get(column.name.lower())
-            if array is None or pa.types.is_null(array.type):
-                self.odd[rows] = True
-            elif column.field.occurs is None:
-                self._single(column, array, out, column.field.offset - start, rows)
-            else:
-                self._table(column, array, out, column.field.offset - start, rows)
+            self._column(column, by_name.get(column.name.lower()), places)
 
-    def _single(self, column: Column, array: pa.Array, out: Bytes, at: int, rows: Ints) -> None:
+    def _column(self, column: Column, array: pa.Array | None, places: Ints) -> None:
+        """Encode a column at the places of its rows in the data, to which the offsets of fields are added."""
         item = column.field
-        if not column.children:
-            out[:, at : at + item.length] = self._leaf(column, array, rows)
+        if item.occurs is not None and array is not None and pa.types.is_list(array.type):
+            # A table has a row for each occurrence, provided that each row has all occurrences.
+            full = not array.null_count and bool((np.diff(array.offsets.to_numpy()) == item.count).all())
+            places_each = np.add.outer(places, np.arange(item.count) * item.length).ravel()
+            single = replace(column, field=replace(item, occurs=None))
+            self._column(single, array.flatten() if full else None, places_each)
+        elif array is None or item.occurs is not None or pa.types.is_null(array.type):
+            self.odd[places // self.width] = True
+        elif not column.children:
+            data, odd = self._leaf(column, array)
+            self.odd[places[odd] // self.width] = True
+            size = len(self.data) - item.length + 1, item.length
+            everywhere = np.lib.stride_tricks.as_strided(self.data, size, (1, 1)).view(f"V{item.length}")[:, 0]
+            everywhere[places + item.offset] = np.ascontiguousarray(data).view(f"V{item.length}")[:, 0]
         elif pa.types.is_struct(array.type):
-            fields = {array.type.field(index).name.lower(): part for index, part in enumerate(array.flatten())}
-            self._group(column.children, fields, out[:, at : at + item.length], item.offset, rows)
+            self._group(column.children, [field.name for field in array.type], array.flatten(), places)
         else:
-            self.odd[rows] = True
-
-    def _table(self, column: Column, array: pa.Array, out: Bytes, at: int, rows: Ints) -> None:
-        """A table, each occurrence as a separate row; only if each row has all occurrences."""
-        item = column.field
-        if not pa.types.is_list(array.type) or array.null_count:
-            self.odd[rows] = True
-            return
-        if (np.diff(array.offsets.to_numpy()) != item.count).any():
-            self.odd[rows] = True
-            return
-        inner = np.ascontiguousarray(out[:, at : at + item.size]).reshape(-1, item.length)
-        single = replace(column, field=replace(item, occurs=None))
-        self._single(single, array.flatten(), inner, 0, np.repeat(rows, item.count))
-        out[:, at : at + item.size] = inner.reshape(len(out), item.size)
+            self.odd[places // self.width] = True
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
-    def _leaf(self, column: Column, array: pa.Array, rows: Ints) -> Bytes:
-        item, kind = column.field, array.type
-        made: tuple[Bytes, Mask] | None = None
-        if item.type in TEXTS and pa.types.is_string(kind):
-            made = _texts(item, array, self.rules.page(item), blank=self.plain.null(item) == "")
-        elif item.type in (FieldType.ZONED, FieldType.PACKED, FieldType.BINARY) and not (
-            item.picture is not None and item.picture.mask
-        ):
+    def _leaf(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
+        item, made = column.field, None
+        if item.type in TEXTS and pa.types.is_string(array.type):
+            made = _texts(item, array, self.rules.page(item))
+        elif item.type in NUMBERS and not (item.picture is not None and item.picture.mask):
             made = self._number(item, array)
-        elif item.type is FieldType.FLOAT and pa.types.is_floating(kind):
-            made = _floats(item, array, self.rules.floating_point)
-        if made is None:
-            made = self._one_by_one(column, array)
-        data, odd = made
-        self.odd[rows[odd]] = True
-        return data
+        data, odd = made or self._one_by_one(column, array)
+        if array.null_count:
+            nulls = np.asarray(array.is_null())
+            data[nulls] = np.frombuffer(encode_value(item, self.plain.null(item), self.rules), np.uint8)
+            odd &= ~nulls
+        return data, odd
 
     def _number(self, item: Field, array: pa.Array) -> tuple[Bytes, Mask] | None:
         values = _integers(item, array)
         if values is None:
             return None
-        low, odd, nulls = values
+        low, odd = values
         if item.type is FieldType.BINARY:
             data, wrong = _binary(item, low, little=byte_order(item, self.rules) == "little")
-            return data, odd | wrong | nulls
+            return data, odd | wrong
         odd |= np.abs(low) >= 10**item.digits
         negative = low < 0
         if not item.signed:
             odd |= negative
+        if item.blank_when_zero:
+            odd |= low == 0
         digits = _digits(np.where(odd, 0, np.abs(low)), item.digits)
         if item.type is FieldType.PACKED:
-            data = _packed(item, digits, negative)
-        else:
-            data = _zoned(item, digits, negative, ascii_digits=self.rules.page(item).kind != "EBCDIC")
-            if item.blank_when_zero:
-                odd |= low == 0
-        if nulls.any():
-            null = self.plain.null(item)
-            data[nulls] = np.frombuffer(encode_value(item, null, self.rules), np.uint8)
-        return data, odd & ~nulls
+            return _packed(item, digits, negative), odd
+        return _zoned(item, digits, negative, ascii_digits=self.rules.page(item).kind != "EBCDIC"), odd
 
     def _one_by_one(self, column: Column, array: pa.Array) -> tuple[Bytes, Mask]:
         """Encode each value with the plain encoder, for kinds of columns that are too rare for a fast path."""
         item = column.field
         data, odd = np.zeros((len(array), item.length), np.uint8), np.zeros(len(array), np.bool_)
-        single = replace(column, field=replace(item, occurs=None))
         for number, value in enumerate(array.to_pylist()):
             try:
-                encoded = encode_value(item, self.plain.single(single, value), self.rules)
+                encoded = encode_value(item, self.plain.single(column, value), self.rules)
                 data[number] = np.frombuffer(encoded, np.uint8)
             except (ConversionError, ValueError, TypeError):
                 odd[number] = True  # the plain encoder reports the error together with the record
@@ -291,13 +256,6 @@ def _template(layout: Layout) -> bytes:
 # columns --------------------------------------------------------------------------------------------------------------
 
 
-# Arrow gives its validity as a bitmap, least significant bit first.
-def _nulls(array: pa.Array) -> Mask:
-    if not array.null_count:
-        return np.zeros(len(array), np.bool_)
-    return np.asarray(array.is_null())
-
-
 @cache
 def _to_page(page: CodePage) -> tuple[bytes, bytes]:
     """The byte of each ASCII character in a code page, and the characters that the page does not have."""
@@ -310,61 +268,37 @@ def _to_page(page: CodePage) -> tuple[bytes, bytes]:
     return bytes(table), bytes(missing)
 
 
-def _texts(item: Field, array: pa.Array, page: CodePage, *, blank: bool) -> tuple[Bytes, Mask]:
-    """Text padded with blanks; null becomes X'00' or blanks."""
-    nulls = _nulls(array)
-    plain = np.asarray(pc.fill_null(pc.string_is_ascii(array), True))
-    sizes = np.asarray(pc.fill_null(pc.binary_length(array), 0)).astype(np.int64)
-    odd = ~plain | (sizes > item.length)
+def _texts(item: Field, array: pa.Array, page: CodePage) -> tuple[Bytes, Mask]:
+    """Text padded with blanks."""
+    array = pc.fill_null(array, "")
+    odd = ~np.asarray(pc.string_is_ascii(array)) | (np.asarray(pc.binary_length(array)) > item.length)
     if odd.any():
         array = pc.if_else(pa.array(odd), "", array)
-        sizes = np.where(odd, 0, sizes)
     table, missing = _to_page(page)
-    text = bytes(joined_bytes(pc.fill_null(array, "") if array.null_count else array))
+    pad = pc.ascii_lpad if item.justified else pc.ascii_rpad
+    text = bytearray(joined_bytes(pad(array, item.length)))
     if missing and any(byte in text for byte in missing):
-        return np.zeros((len(array), item.length), np.uint8), np.ones(len(array), np.bool_)
-    data = np.full((len(array), item.length), page.space, np.uint8)
-    where = up_to(item.length, sizes)
-    data[where[:, ::-1] if item.justified else where] = np.frombuffer(text.translate(table), np.uint8)
-    if nulls.any() and not blank:
-        data[nulls] = 0
-    return data, odd
+        odd[:] = True
+    return np.frombuffer(text.translate(table), np.uint8).reshape(-1, item.length), odd
 
 
-def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask, Mask] | None:
-    """Unscaled 64-bit numbers, a mask of those that are too large, and nulls; None if the fast path cannot tell."""
-    kind, nulls = array.type, _nulls(array)
-    if item.digits > LONG_DIGITS or item.scale < 0:
+def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask] | None:
+    """Unscaled 64-bit numbers, and a mask of those that are too large; None if the fast path cannot tell."""
+    if item.digits > LONG_DIGITS:
         return None
-    if pa.types.is_signed_integer(kind) and item.scale == 0:
-        filled = pc.fill_null(array, 0) if array.null_count else array
-        low = np.asarray(filled).astype(np.int64)
-        return low, low == np.iinfo(np.int64).min, nulls
-    if not pa.types.is_decimal128(kind) or kind.scale != item.scale:
+    if pa.types.is_signed_integer(array.type):
+        array = array.cast(pa.decimal128(19))
+    if not pa.types.is_decimal128(array.type) or array.type.scale != item.scale:
         return None
     pairs = np.frombuffer(array.buffers()[1], np.int64).reshape(-1, 2)[array.offset : array.offset + len(array)]
-    low = np.where(nulls, 0, pairs[:, 0])
-    return low, ((low >> 63) != pairs[:, 1]) & ~nulls | (low == np.iinfo(np.int64).min), nulls
+    low = pairs[:, 0]
+    return low, ((low >> 63) != pairs[:, 1]) | (low == np.iinfo(np.int64).min)
 
 
 def _digits(numbers: Ints, width: int) -> Bytes:
-    """The last ``width`` digits of numbers, one in each byte."""
-    groups = -(-width // 4)
-    out = np.empty((len(numbers), groups), np.uint32)
-    rest = numbers
-    for group in range(groups - 1, -1, -1):
-        rest, last = np.divmod(rest, FOUR)
-        out[:, group] = _four_digits()[last]
-    return out.view(np.uint8).reshape(len(numbers), 4 * groups)[:, 4 * groups - width :]
-
-
-@cache
-def _four_digits() -> npt.NDArray[np.uint32]:
-    """The four digits of each number below ten thousand, in four bytes."""
-    numbers = np.arange(FOUR)
-    digits = np.stack([numbers // 10**power % 10 for power in (3, 2, 1, 0)], axis=1).astype(np.uint8)
-    table: npt.NDArray[np.uint32] = np.ascontiguousarray(digits).view(np.uint32)[:, 0]
-    return table
+    """The digits of numbers that are not negative, one in each byte."""
+    text = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), width, "0")
+    return np.frombuffer(joined_bytes(text), np.uint8).reshape(-1, width) & 15
 
 
 def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
@@ -410,26 +344,3 @@ def _binary(item: Field, low: Ints, *, little: bool) -> tuple[Bytes, Mask]:
         wrong |= np.abs(low) >= 10**item.digits
     kind = f"{'<' if little else '>'}{'i' if item.signed else 'u'}{item.length}"
     return np.where(wrong, 0, low).astype(kind).view(np.uint8).reshape(-1, item.length), wrong
-
-
-def _floats(item: Field, array: pa.Array, form: str) -> tuple[Bytes, Mask]:
-    """IEEE or IBM hexadecimal floating point."""
-    nulls = _nulls(array)
-    values = np.asarray(pc.fill_null(array, 0.0)).astype(np.float64)
-    little = form.endswith("little_endian")
-    if form.startswith("IEEE754"):
-        with np.errstate(over="ignore"):
-            made = values.astype(f"{'<' if little else '>'}f{item.length}")
-        odd = nulls | ~np.isfinite(made.astype(np.float64))
-        return made.view(np.uint8).reshape(-1, item.length), odd
-    bits = 8 * item.length - 8
-    finite = np.isfinite(values)
-    mantissa, exponent2 = np.frexp(np.where(finite, np.abs(values), 0))
-    exponent = -(-exponent2.astype(np.int64) // 4)
-    fraction = np.rint(np.ldexp(mantissa, (bits + exponent2 - 4 * exponent).astype(np.int32))).astype(np.uint64)
-    # The plain encoder handles zeros, numbers that round up to one more digit, and exponents that are out of range.
-    odd = nulls | ~finite | (fraction >> np.uint64(bits) != 0) | (exponent < -64) | (exponent > 63) | (values == 0)
-    sign = np.signbit(values).astype(np.uint64) << np.uint64(bits + 7)
-    words = sign | (np.where(odd, 0, exponent + 64).astype(np.uint64) << np.uint64(bits)) | fraction
-    words = words.astype(f"{'<' if little else '>'}u{item.length}")
-    return words.view(np.uint8).reshape(-1, item.length), odd
