@@ -298,7 +298,8 @@ def _integers(item: Field, array: pa.Array) -> tuple[Ints, Mask] | None:
 def _digits(numbers: Ints, width: int) -> Bytes:
     """The digits of numbers that are not negative, one in each byte."""
     text = pc.utf8_lpad(pa.array(numbers).cast(pa.string()), width, "0")
-    return np.frombuffer(joined_bytes(text), np.uint8).reshape(-1, width) & 15
+    digits: Bytes = np.frombuffer(joined_bytes(text), np.uint8).reshape(-1, width) & np.uint8(15)
+    return digits
 
 
 def _packed(item: Field, digits: Bytes, negative: Mask) -> Bytes:
