@@ -65,7 +65,7 @@ class RecordEncoder:
         """
         if self.decoder is not None and RECORD_BYTES in batch.schema.names:
             return self._onto(self.decoder, batch, first)
-        if self.plainly:
+        if self.plainly or not batch.num_rows:
             return list(chain.from_iterable(self.encode_rows(batch.to_pylist(), first)))
         made = _Matrix(self.plain, batch)
         data, width = made.data.tobytes(), self.layout.length
