@@ -377,7 +377,7 @@ def test_any_batches_tried_any_number_of_times_are_written_once(
         for attempt in range(again[number] + 1):
             parts = stage(chosen, rows)
             if attempt == 0 and again[number]:
-                abandon_stream(chosen, parts, number, "query-1")
+                abandon_stream(chosen, number, "query-1")
             else:
                 commit_stream(chosen, parts, number, "query-1")
         if not again[number]:
@@ -391,7 +391,7 @@ def test_an_attempt_that_fails_leaves_no_files(store: Path) -> None:
     parts = stage(chosen, [("ONE", b"x"), ("NONE", b"x"), ("ONE", b"x")])
     with pytest.raises(DatasetError, match="there is no queue NONE"):
         commit_stream(chosen, parts, 0, "query-1")
-    abandon_stream(chosen, parts, 0, "query-1")
+    abandon_stream(chosen, 0, "query-1")
     assert Counter(on(store, "ONE")) == Counter(b"one%02d" % number for number in range(10))
 
 
@@ -401,7 +401,7 @@ def test_a_batch_that_had_no_room_is_written_when_there_is_some(store: Path) -> 
     parts = stage(small, rows)
     with pytest.raises(DatasetError, match="NOSPACE"):
         commit_stream(small, parts, 0, "query-1")
-    abandon_stream(small, parts, 0, "query-1")
+    abandon_stream(small, 0, "query-1")
     assert len(on(store, "ONE")) == 10
     assert commit_stream(options(store), stage(small, rows), 0, "query-1") == 4
     assert len(on(store, "ONE")) == 14

@@ -52,6 +52,11 @@ class Journal(SystemObject):
         name = b"J%d" % self.number
         self.entries = durable.queue(name) or durable.create_queue(name)
 
+    @property
+    def last(self) -> int:
+        """The number of its last entry; 0 if it never had one."""
+        return self.entries.now.last if self.entries is not None else 0
+
     def drop(self) -> Work | None:
         """The work that removes the stored entries when the journal is deleted; None if they are not connected."""
         if self.entries is None:

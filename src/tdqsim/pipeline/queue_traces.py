@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
-from tdqsim.ibmi import JournalEntry, System
+from tdqsim.ibmi import JournalEntry
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, chosen, opened
 
@@ -109,10 +109,15 @@ def read_history(
         DatasetError: a line is not an event under ``failfast``, or the file cannot be read; the message names file and
             offset.
     """
-    wanted = pa.schema([HISTORY[kind].field(name) for name in columns])
-    rows = (row for row in _events(piece, kind, mode) if not queues or row["queue"] in queues)
-    while batch := list(islice(rows, _BATCH)):
-        yield pa.RecordBatch.from_pylist(batch, schema=wanted)
+    return _batches(_events(piece, kind, mode), HISTORY[kind], columns, queues)
+
+
+def _batches(
+    rows: Iterator[Mapping[str, Any]], whole: pa.Schema, columns: Sequence[str], queues: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    chosen_rows = (row for row in rows if not queues or row["queue"] in queues)
+    while batch := list(islice(chosen_rows, _BATCH)):
+        yield pa.RecordBatch.from_pylist(batch, schema=pa.schema([whole.field(name) for name in columns]))
 
 
 def _events(piece: Piece, kind: Kind, mode: str) -> Iterator[Mapping[str, Any]]:
@@ -169,31 +174,18 @@ def journals(path: Path, names: Sequence[str] = ()) -> dict[str, int]:
     Raises:
         DatasetError: there is no store, or no such journal.
     """
-    with opened(path, "dtaq"):
-        pass  # opening it reports what is wrong with the store, if anything is
-    with System(path=path, create=False, readonly=True) as system:
-        last_entries: dict[str, int] = {
-            one.qualified: one.entries.now.last  # type: ignore[attr-defined]
-            for library in system.libraries.values()
-            for one in library.objects.values()
-            if one.type == "*JRN"
-        }
-    return {name: last_entries[name] for name in chosen(names, last_entries, f"{path}: there is no journal")}
+    with opened(path, "dtaq") as stored:
+        wanted = chosen(names, stored.journals, f"{path}: there is no journal")
+        return {name: stored.journals[name].last for name in wanted}
 
 
 def read_journal(
     path: Path, name: str, columns: Sequence[str], after: int = 0, upto: int | None = None, queues: Sequence[str] = ()
 ) -> Iterator[pa.RecordBatch]:
     """The entries of a journal with numbers above ``after`` and up to ``upto``, oldest first."""
-    wanted = pa.schema([JOURNAL.field(each) for each in columns])
-    library, _, object_name = name.partition("/")
-    with System(path=path, create=False, readonly=True) as system:
-        journal: Any = system.libraries[library].objects["*JRN", object_name]
-        rows = (_row(name, time_ns, entry) for time_ns, entry in journal.timed(after))
-        rows = (row for row in rows if not queues or row["queue"] in queues)
-        inside = takewhile(lambda row: upto is None or row["seq"] <= upto, rows)
-        while batch := list(islice(inside, _BATCH)):
-            yield pa.RecordBatch.from_pylist(batch, schema=wanted)
+    with opened(path, "dtaq") as stored:
+        rows = (_row(name, time_ns, entry) for time_ns, entry in stored.journals[name].timed(after))
+        yield from _batches(takewhile(lambda row: upto is None or row["seq"] <= upto, rows), JOURNAL, columns, queues)
 
 
 def _row(journal: str, time_ns: int, entry: JournalEntry) -> dict[str, Any]:

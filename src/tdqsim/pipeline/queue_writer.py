@@ -100,14 +100,10 @@ class QueuePartWriter:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"part-{number:08d}-{uuid4().hex}.arrow"
         rows = 0
-        try:
-            with path.open("xb") as file, pa.ipc.new_file(file, _STAGED) as out:
-                for batch in batches:
-                    out.write_batch(self._staged(batch, rows))
-                    rows += batch.num_rows
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        with path.open("xb") as file, pa.ipc.new_file(file, _STAGED) as out:
+            for batch in batches:
+                out.write_batch(self._staged(batch, rows))
+                rows += batch.num_rows
         return str(path)
 
     def _staged(self, batch: pa.RecordBatch, before: int) -> pa.RecordBatch:
@@ -147,13 +143,11 @@ def _encoded(values: pa.Array, page: CodePage, before: int) -> pa.Array:
     return pa.array(encoded, pa.binary())
 
 
-def discard(files: Iterable[str]) -> None:
-    """Remove staged files, and their directory if it is then empty."""
-    for file in map(Path, files):
-        file.unlink(missing_ok=True)
-        for folder in (file.parent, file.parent.parent):
-            with suppress(OSError):  # the directory contains other files
-                folder.rmdir()
+def discard(folder: Path) -> None:
+    """Remove the directory with the staged files of a write."""
+    shutil.rmtree(folder, ignore_errors=True)
+    with suppress(OSError):  # there are files of other writes
+        folder.parent.rmdir()
 
 
 def _batches(files: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -213,7 +207,8 @@ def commit_batch(options: QueueOptions, files: Sequence[str], *, overwrite: bool
         with opened(options.store, options.kind, readonly=False, dfhintra=options.dfhintra) as stored:
             return _put_all(stored, _names(stored, options, files), sorted(files), overwrite=overwrite)
     finally:
-        discard(files)
+        for folder in {Path(file).parent for file in files}:
+            discard(folder)
 
 
 def _put_all(stored: Stored, names: Mapping[str, str], files: Sequence[str], *, overwrite: bool) -> int:
@@ -269,9 +264,7 @@ def commit_stream(options: QueueOptions, files: Sequence[str], batch: int, sink:
         ) as stored:
             names = _names(stored, options, chosen)
             written = _put_once(stored, names, chosen, batch, _MARK + sink.encode("ascii"))
-    shutil.rmtree(folder, ignore_errors=True)  # batches follow one another, so all files there belong to this one
-    with suppress(OSError):
-        folder.parent.rmdir()
+    discard(folder)  # batches follow one another, so all files there belong to this one
     return written
 
 
@@ -286,9 +279,11 @@ def _decide(path: Path, files: list[str]) -> list[str]:
     return decided
 
 
-def abandon_stream(options: QueueOptions, files: Iterable[str], batch: int, sink: str) -> None:
-    """Clean up after a failed attempt: remove its files, unless every attempt will put these on."""
-    discard({*files}.difference(_decide(_staging(options) / sink / f"batch-{batch}.json", [])))
+def abandon_stream(options: QueueOptions, batch: int, sink: str) -> None:
+    """Clean up after a failed attempt, unless the files of the batch are fixed."""
+    folder = _staging(options) / sink
+    if not (folder / f"batch-{batch}.json").exists():
+        discard(folder)
 
 
 def _put_once(stored: Stored, names: Mapping[str, str], files: Sequence[str], batch: int, key: bytes) -> int:

@@ -174,9 +174,9 @@ class _Writer(_TaskWriter, DataSourceArrowWriter):
         """Put all rows on, in partition order."""
         commit_batch(self.options, parts_in(messages), overwrite=self.overwrite)
 
-    def abort(self, messages: list[Any]) -> None:
+    def abort(self, messages: list[Any]) -> None:  # noqa: ARG002  (Spark's signature)
         """Remove the staged rows."""
-        discard(parts_in(messages))
+        discard(self.parts.folder)
 
 
 # streams -------------------------------------------------------------------------------------------------------------
@@ -248,6 +248,6 @@ class _StreamWriter(_TaskWriter, DataSourceStreamArrowWriter):
         """Put the batch on, unless it is on already."""
         commit_stream(self.options, parts_in(messages), batchId, self.sink)
 
-    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: list[Any], batchId: int) -> None:  # noqa: ARG002, N803  (Spark's signature)
         """Remove the staged rows."""
-        abandon_stream(self.options, parts_in(messages), batchId, self.sink)
+        abandon_stream(self.options, batchId, self.sink)

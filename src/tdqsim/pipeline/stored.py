@@ -23,6 +23,7 @@ from tdqsim.cics.queues.stored import Half, StoredRegion
 from tdqsim.core.store import Entry, Store
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
 from tdqsim.ibmi import EscapeMessage, System, take_entries
+from tdqsim.ibmi.journals import Journal
 
 __all__ = ["Half", "Kind", "Place", "Queue", "Stored", "check_free", "chosen", "opened", "wanted"]
 
@@ -67,7 +68,10 @@ def _identity(store: Store, number: int) -> int:
 
 
 class _Region(StoredRegion):
-    """A region's store; that of a system has the same methods."""
+    """A region's store; that of a system has the same attributes and methods."""
+
+    journals: Mapping[str, Journal] = {}
+    """The journals by name; a region has none."""
 
     @property
     def names(self) -> Collection[str]:
@@ -145,6 +149,8 @@ class _System:
         self._system = System(path=path, create=False, readonly=readonly)
         self._path = path
         self._queues = {queue.qualified: queue for queue in self._system.queues() if not queue.ddm}
+        objects = (one for library in self._system.libraries.values() for one in library.objects.values())
+        self.journals = {one.qualified: one for one in objects if isinstance(one, Journal)}
         self._job = None if readonly else self._system.job("TDQSPARK", "QSECOFR")
 
     def __enter__(self) -> Self:
