@@ -39,7 +39,7 @@ def test_a_deleted_container_is_gone_and_the_others_stay(task):
 
 
 def test_a_moved_container_has_its_data_under_the_new_name_in_place_of_what_was_there(task):
-    task.move_container("ONE", "TWO", channel="CH")
+    task.move_container("ONE", "TWO", channel="CH", tochannel="CH")
     assert names(task, "CH") == ["TWO"]
     assert task.get_container("TWO", channel="CH").data == b"first"
 
@@ -48,6 +48,36 @@ def test_a_container_moves_to_another_channel(task):
     task.move_container("ONE", "GOT", channel="CH", tochannel="NEW")
     assert (names(task, "CH"), names(task, "NEW")) == (["TWO"], ["GOT"])
     assert task.get_container("GOT", channel="NEW").data == b"first"
+
+
+@pytest.mark.rule("CHAN-MOVE-CURRENT")
+def test_move_without_tochannel_moves_to_the_current_channel(task):
+    assert refused(task.move_container, "ONE", "GOT", channel="CH") == ("INVREQ", 4)
+
+    def owner(task):
+        task.put_container("ONE", b"own", channel="OWN")
+        task.move_container("ONE", "GOT", channel="OWN")
+        task.move_container("GOT", "GOT")
+
+    task.region.programs.register("OWNER", owner)
+    task.link("OWNER", channel="CH")
+    assert names(task, "CH") == ["ONE", "TWO", "GOT"]
+    assert task.get_container("GOT", channel="CH").data == b"own"
+
+
+@pytest.mark.rule("CHAN-BYTEOFFSET")
+@pytest.mark.parametrize(("offset", "data"), [(0, b"first"), (3, b"st"), (5, b""), (6, b""), (-1, b"first")])
+def test_byteoffset_below_zero_is_zero(task, offset, data):
+    assert task.get_container("ONE", channel="CH", byteoffset=offset).data == data
+
+
+@pytest.mark.rule("CHAN-CREATED-BY-LINK")
+def test_link_creates_its_channel_in_the_scope_of_the_caller(task):
+    task.region.programs.register("SERVER", lambda task: task.put_container("REPLY", b"made"))
+    task.link("SERVER", channel="NEW")
+    assert task.get_container("REPLY", channel="NEW").data == b"made"
+    task.link("SERVER", channel="NEW")
+    assert names(task, "NEW") == ["REPLY"]
 
 
 def test_a_browse_that_has_ended_has_no_token_and_others_go_on(task):

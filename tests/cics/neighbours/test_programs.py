@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim import Abend, Region, TdqError
 from tdqsim.cics.text import ceci
-from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
+from tdqsim.definitions import define_program, define_tdqueue, define_terminal, define_transaction
 from tests.rules import rule
 
 TRIGGERED = define_tdqueue(
@@ -274,3 +274,24 @@ def test_the_abend_code_is_assigned_to_the_exit(reg, option):
 
     reg.start(first).result()
     assert seen == ["OOPS"]
+
+
+@pytest.mark.rule("DPL-EXECUTIONSET")
+@pytest.mark.parametrize("way", ["xctl", "handle abend"])
+def test_a_program_that_replaces_one_with_dplsubset_has_its_restrictions(way):
+    def first(task):
+        if way == "xctl":
+            task.xctl("LAST")
+        task.execute("HANDLE ABEND PROGRAM('LAST')")
+        task.abend("OOPS")
+
+    def last(task):
+        task.syncpoint(nohandle=True)
+        seen.append((task.eib.eibresp.name, task.eib.eibresp2))
+
+    seen = []
+    with Region([define_program(name="SERVER", executionset="DPLSUBSET")]) as region:
+        region.programs.register("SERVER", first)
+        region.programs.register("LAST", last)
+        region.start(lambda task: task.link("SERVER")).result()
+    assert seen == [("INVREQ", 200)]

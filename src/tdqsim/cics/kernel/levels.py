@@ -67,7 +67,7 @@ def note_failure(task: TaskData, error: BaseException, program: str = "") -> str
 
 
 def passed(task: TaskData, channel: str | None) -> Channel | None:
-    """The channel that LINK, XCTL, START or RETURN names; if it does not exist, an empty one is made.
+    """The channel that LINK, XCTL, START or RETURN names; if it does not exist, the program creates an empty one.
 
     Raises:
         Condition: CHANNELERR 1: the name is not valid.
@@ -75,4 +75,4 @@ def passed(task: TaskData, channel: str | None) -> Channel | None:
     if channel is None:
         return None
     name = checked_name(channel, Resp.CHANNELERR, 1)
-    return level_of(task).channels.get(name) or Channel(name)
+    return level_of(task).channels.setdefault(name, Channel(name))

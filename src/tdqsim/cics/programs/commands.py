@@ -60,10 +60,19 @@ def abend_program(task: TaskBase, name: str) -> AbendExit:
 
     def run(_abend: Abend) -> object:
         level = level_of(task)
-        with on_level(task, ProgramLevel(name, level.commarea, level.up, level.channel, level.invoker)):
+        with on_level(task, _replacing(level, name, level.commarea, level.channel, level.invoker)):
             return run_program(task, target)
 
     return run
+
+
+def _replacing(
+    level: ProgramLevel, program: str, commarea: memoryview | None, channel: Channel | None, invoker: str
+) -> ProgramLevel:
+    """The level for a program that replaces the program of a level, with the same restrictions."""
+    made = ProgramLevel(program, commarea, level.up, channel, invoker)
+    made.subset = level.subset
+    return made
 
 
 def _sent(area: memoryview | None, channel: Channel | None, datalength: int | None) -> Passed:
@@ -177,7 +186,6 @@ def xctl(
     area, given = _area(commarea, length), _given_channel(task, channel, commarea)
     target = find_program(task, program)
     copy = None if area is None else memoryview(bytearray(area))
-    up = task._level.up if task._level is not None else None
-    with on_level(task, ProgramLevel(program, copy, up, given, program_of(task))):
+    with on_level(task, _replacing(level_of(task), program, copy, given, program_of(task))):
         value = run_program(task, target)
     raise TaskReturn(value)

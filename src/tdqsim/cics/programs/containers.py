@@ -171,7 +171,7 @@ def get_container(
         channel: the channel; the current one when not given.
         length: the length of the area (FLENGTH) in bytes; if not given, all data is returned.
         nodata: return only the length.
-        byteoffset: the offset of the first byte to return, from 0.
+        byteoffset: the offset of the first byte to return, from 0; a negative one means 0.
         intoccsid, intocodepage, convertst: accepted without effect: the data is not converted.
         nohandle: raise nothing; the response is in the EIB.
 
@@ -181,7 +181,7 @@ def get_container(
     Raises:
         Condition: CHANNELERR 2, CONTAINERERR 10, INVREQ 4. LENGERR 11, with truncated data: it is longer than FLENGTH.
     """
-    data = _container(_named(task, channel), container).data[byteoffset:]
+    data = _container(_named(task, channel), container).data[max(byteoffset, 0) :]
     if nodata:
         return Contents(None, len(data))
     if length is not None and len(data) > length:
@@ -236,7 +236,7 @@ def move_container(
     source = _named(task, channel)
     moved = _container(source, container)
     name = checked_name(as_, Resp.CONTAINERERR, 18)
-    target = _made(task, tochannel) if tochannel is not None else _named(task, None) if channel is None else source
+    target = _made(task, tochannel)
     del source.containers[container.rstrip(" ")]
     target.containers[name] = moved
 
