@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Abend, Region, TdqError
+from tdqsim.cics.programs.commands import abend_program
 from tdqsim.cics.text import ceci
 from tdqsim.definitions import define_program, define_tdqueue, define_terminal, define_transaction
 from tests.rules import rule
@@ -282,7 +283,7 @@ def test_a_program_that_replaces_one_with_dplsubset_has_its_restrictions(way):
     def first(task):
         if way == "xctl":
             task.xctl("LAST")
-        task.execute("HANDLE ABEND PROGRAM('LAST')")
+        task.handle_abend(abend_program(task, "LAST"))
         task.abend("OOPS")
 
     def last(task):
