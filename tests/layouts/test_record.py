@@ -262,6 +262,27 @@ fields:
 """
 
 
+def test_a_national_group_makes_its_items_national():
+    layout = parse_copybook(
+        """01 N GROUP-USAGE NATIONAL. 02 G. 04 M PIC 99 VOLATILE. 04 D PIC N(2). 02 H GROUP-USAGE IS NATIONAL.
+           04 A PIC 9(2).99 USAGE NATIONAL. 04 E PIC NN/N0B. 04 S PIC S9(2) SIGN LEADING SEPARATE."""
+    ).record()
+    values = {"G": {"M": 7, "D": "AB"}, "H": {"A": "12.50", "E": "AB/C0 ", "S": -3}}
+    data = layout.encode(values)
+    assert data == "07AB12.50AB/C0 -03".encode("utf-16-be")
+    assert layout.decode(data) == values
+
+
+def test_an_external_floating_point_number_is_text():
+    layout = parse_copybook("01 R. 05 A PIC +9(2).99E+99. 05 B PIC -9V99E-99. 05 C PIC -V9E+99 NATIONAL.").record()
+    assert [(item.offset, item.length) for item in layout.walk()] == [(0, 10), (10, 8), (18, 12)]
+    assert layout.decode("+12.34E+05-123E-04".encode("cp037") + "-1E+02".encode("utf-16-be")) == {
+        "A": "+12.34E+05", "B": "-123E-04", "C": "-1E+02",
+    }  # fmt: skip
+    with pytest.raises(LayoutError, match="cannot be combined"):
+        parse_copybook("01 R. 05 A PIC 9(2)E+99.")
+
+
 def test_fillers_get_the_literals_of_their_value_clauses():
     layout = parse_copybook(
         """01 R. 05 FILLER PIC X(3) VALUE ZEROS. 05 FILLER PIC X(2) VALUE LOW-VALUES. 05 FILLER PIC X(2) VALUE HIGH-VALUES.

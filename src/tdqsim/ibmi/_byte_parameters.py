@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tdqsim.errors import ConversionError
 from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._job_core import JobCore
@@ -45,7 +46,10 @@ def _storage(job: JobCore, api: str, declared: ApiParameter, value: Passed) -> b
     length = declared.length
     if declared.use == "in" and length is not None and not isinstance(value, bool):
         if declared.kind == "C" and isinstance(value, str):
-            text = job.page.encode(value)
+            try:
+                text = job.page.encode(value)
+            except ConversionError as error:
+                raise ParameterError(f"{place}: {error}") from None
             if length == 2 * NAME_LENGTH and "/" in value:
                 text = qualified_name(value, page=job.page)
             if len(text) <= length:

@@ -473,7 +473,7 @@ class _Entry:
         return Literal(text, data, repeats=repeats)
 
     def _attribute(self, token: Token) -> None:
-        """Accept EXTERNAL and GLOBAL, which do not affect the layout."""
+        """Accept EXTERNAL, GLOBAL and VOLATILE, which do not affect the layout."""
         self._once(token, token.upper)
 
     def _is(self, _: Token) -> None:
@@ -482,9 +482,11 @@ class _Entry:
             raise bad(token.place, self.item.label, "after IS, EXTERNAL or GLOBAL is allowed")
 
     def _group_usage(self, token: Token) -> None:
+        self._once(token, "USAGE")
         self._accept("IS")
         if not self._accept("NATIONAL"):
             raise bad(token.place, "GROUP-USAGE", "only NATIONAL is allowed")
+        self.item.usage = Usage.NATIONAL  # implied for every item of the group
 
     OWN_CLAUSES: ClassVar[Mapping[str, Callable[[_Entry, Token], None]]] = {
         "REDEFINES": _redefines,
@@ -505,6 +507,7 @@ class _Entry:
         "VALUES": _value,
         "EXTERNAL": _attribute,
         "GLOBAL": _attribute,
+        "VOLATILE": _attribute,
         "IS": _is,
         "GROUP-USAGE": _group_usage,
     }

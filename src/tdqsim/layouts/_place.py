@@ -300,6 +300,8 @@ def _with_picture(item: DataItem, picture: Picture, *, long_binary: bool) -> Fie
     }.get(category, (Usage.DISPLAY, FieldType.TEXT))  # fmt: skip
     if category == "national" and usage is Usage.DISPLAY_1:
         return FieldType.DBCS
+    if category in ("numeric-edited", "external-float") and usage is Usage.NATIONAL:
+        return FieldType.NATIONAL
     if usage is not allowed[0]:
         raise bad(item.place, "USAGE", f"{item.label}: {usage} cannot be combined with PICTURE {picture.text}")
     return allowed[1]

@@ -23,6 +23,8 @@ MAX_LENGTH = 1 << 24
 SYMBOL = re.compile(r"(CR|DB|[A-Z0-9/,.*+\-$€£¥])(?:\(([0-9]{1,9})\))?", re.IGNORECASE)
 EDITING = frozenset("B0/,.Z*+-$€£¥") | {"CR", "DB"}
 PLAIN_NUMBER = re.compile(r"(?P<left>[S+\-]?)(?P<whole>Z*9*)(?:(?P<point>[.,V])(?P<part>9*|Z*))?(?P<right>[+\-]?)")
+EXTERNAL_FLOAT = re.compile(r"[+-](?:9+[.V]?9*|[.V]9+)E[+-]99")
+INSERTED = {"N": {"B", "0", "/"}, "G": {"B"}}
 GROUP = 3
 
 
@@ -32,7 +34,8 @@ class Picture:
 
     Attributes:
         text: the string as written.
-        category: alphabetic, alphanumeric, alphanumeric-edited, national, dbcs, numeric or numeric-edited.
+        category: alphabetic, alphanumeric, alphanumeric-edited, national, dbcs, numeric, numeric-edited or
+            external-float (``+9.99E+99``, read as text).
         length: character positions under USAGE DISPLAY (S, V and P take none).
         digits: digit positions stored (0 for text).
         scale: digits after the decimal point; negative if P stands for zeros before it.
@@ -132,10 +135,12 @@ def _scale(text: str, symbols: list[tuple[str, int]]) -> int:
 
 def _other(text: str, symbols: list[tuple[str, int]], kinds: set[str], length: int) -> Picture:
     for allowed, category in (("A", "alphabetic"), ("N", "national"), ("G", "dbcs"), ("U", "utf-8")):
-        if kinds == {allowed} or (allowed in "NG" and kinds == {allowed, "B"}):
+        if kinds == {allowed} or (allowed in kinds and kinds - {allowed} <= INSERTED.get(allowed, set())):
             if category == "utf-8":
                 raise LayoutError(f"PICTURE {text!r}: UTF-8 items (U) have no fixed length and are not supported")
             return Picture(text, category, length, 0, 0, signed=False)
+    if "E" in kinds and EXTERNAL_FLOAT.fullmatch("".join(symbol * count for symbol, count in symbols)):
+        return Picture(text, "external-float", length, 0, 0, signed=False)
     if kinds & {"X", "A"} and kinds <= {"X", "A", "9"}:
         return Picture(text, "alphanumeric", length, 0, 0, signed=False)
     if kinds & {"X", "A"} and kinds <= {"X", "A", "9", "B", "0", "/"}:
