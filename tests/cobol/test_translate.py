@@ -105,7 +105,8 @@ def test_what_cannot_be_translated_is_told_with_file_and_line():
         translate(
             PROGRAM.format(
                 " IF R = DFHRESP(QZER0) CONTINUE.\n EXEC ADA COMMIT END-EXEC.\n"
-                " EXEC CICS DELETEQ TD QUEUE\n (LOW-VALUES) END-EXEC.\n EXEC CICS RETURN"
+                " EXEC CICS DELETEQ TD QUEUE\n (LOW-VALUES) END-EXEC.\n"
+                " EXEC CICS DELETEQ TD QUEUE('(' END-EXEC.\n EXEC CICS RETURN"
             ),
             "pay.cbl",
         )
@@ -113,8 +114,12 @@ def test_what_cannot_be_translated_is_told_with_file_and_line():
         "pay.cbl:8: DFHRESP(QZER0): there is no such condition",
         "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
         "pay.cbl:11: LOW-VALUES as an argument has no length; use an item or a literal",
-        "pay.cbl:12: EXEC CICS has no END-EXEC",
+        "pay.cbl:12: EXEC CICS DELETEQ: the parentheses do not match",
+        "pay.cbl:13: EXEC CICS has no END-EXEC",
     )
+    with pytest.raises(CobolError) as caught:
+        translate("\n", "empty.cbl")
+    assert caught.value.problems == ("empty.cbl:1: there is no PROGRAM-ID",)
 
 
 def test_a_command_that_is_not_ended_swallows_no_other():

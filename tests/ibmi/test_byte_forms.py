@@ -68,6 +68,8 @@ def test_storage_of_the_caller(job, fifo):
     assert whole == b"\0" * 4 + b"123456" + b"\0" * 10
     with pytest.raises(ParameterError, match=r"parameter 1 \(Data queue name\): storage is needed"):
         job.call("QRCVDTAQ", 7, LIB, bytearray(3), bytearray(5), NO_WAIT)
+    with pytest.raises(ParameterError, match=r"parameter 1 \(Data queue name\): character"):
+        job.call("QRCVDTAQ", "\u20ac", LIB, bytearray(3), bytearray(5), NO_WAIT)
     with pytest.raises(ParameterError, match="QRCVDTAQ"):
         job.call("QRCVDTAX")
 

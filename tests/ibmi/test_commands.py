@@ -130,6 +130,11 @@ def test_rtvdtaqxcl_of_a_standard_queue(job):
     assert job.rtvdtaqinf("APPLIB/REPLIES") == found
 
 
+def test_rtvdtaqxcl_returns_the_text_as_it_is(job):
+    job.crtdtaq(dtaq="QTEMP/TEST", maxlen=1, text="blank")
+    assert job.rtvdtaqxcl("QTEMP/TEST").text == "blank".ljust(50)
+
+
 @pytest.mark.parametrize(("seq", "number"), [("*FIFO", 1), ("*LIFO", 2)])
 def test_the_sequence_is_a_number(job, seq, number):
     job.crtdtaq(dtaq="QTEMP/TEST", maxlen=1, seq=seq)

@@ -176,6 +176,8 @@ def translate(text: str, file: str, *, paragraphs: bool = False) -> Translation:
         CobolError: it cannot be translated; the error lists all problems with file and line.
     """
     tokens = list(words(text, file))
+    if not tokens:
+        raise CobolError([f"{file}:1: there is no PROGRAM-ID"])
     made: list[Translation] = []
     problems: list[str] = []
     for begin, end in programs_of(tokens):
@@ -225,7 +227,7 @@ class _Translator:
         self.program = divisions.program
         header = divisions.identification
         if not header:
-            self._problem(WordPlace(self.words[0].place.file if self.words else "", 1), "there is no PROGRAM-ID")
+            self._problem(WordPlace(self.words[0].place.file, 1), "there is no PROGRAM-ID")
         elif len(header) > 1 and not header[1].is_word("IS", "INITIAL", "RECURSIVE", "COMMON", "PROGRAM"):
             self.edits.append((header[0].end, header[0].end, "."))  # many compilers do not require this full stop
         self._walk()
@@ -235,7 +237,7 @@ class _Translator:
             self._number_paragraphs()
         if self.commands:
             self._insert_control(divisions)
-        if self.commands or self._mentions("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN"):
+        if self.commands or any(word.is_word("DFHEIBLK", "DFHCOMMAREA", "EIBCALEN") for word in self.words):
             self._insert_linkage(divisions)
         else:
             self.using = _names_of(divisions)
@@ -309,9 +311,6 @@ class _Translator:
             text = f"\n{data} WORKING-STORAGE SECTION.\n{CONTROL}{self._mark(before)}"
             divisions.has_data = True
             self.edits.append((before.start, before.start, text))
-
-    def _mentions(self, *names: str) -> bool:
-        return any(word.is_word(*names) for word in self.words)
 
     def _problem(self, place: WordPlace, message: str) -> None:
         self.problems.append(f"{place}: {message}")
@@ -463,6 +462,8 @@ class _Translator:
         if not options:
             self._problem(first.place, "EXEC CICS without a command")
             return
+        if sum((word.text == "(") - (word.text == ")") for word in inside):
+            self._problem(first.place, f"EXEC CICS {options[0][0].text}: the parentheses do not match")
         names = tuple(name.text.upper() for name, _argument in options[:2])
         labelled = names in _LABELLED
         parts: list[str] = []

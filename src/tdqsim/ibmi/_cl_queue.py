@@ -250,12 +250,13 @@ def _diagnostic(problem: Problem, page: CodePage) -> Message:
 
 def _variables(values: dict[str, Any], ddm: bool) -> RTVDTAQXCL:
     column = "ddm" if ddm else "standard"
-    return RTVDTAQXCL(*(_cl_value(row, values.get(row[column], row[column])) for row in _KEYWORDS))
+    fixed = {row[column]: "" if row[column] == "blank" else row[column] for row in _KEYWORDS}
+    return RTVDTAQXCL(*(_cl_value(row, (fixed | values)[row[column]]) for row in _KEYWORDS))
 
 
 def _cl_value(row: dict[str, str], value: Any) -> Any:
     if row["type"] == "*CHAR":
-        return ("" if value == "blank" else str(value)).ljust(int(row["length"]))
+        return str(value).ljust(int(row["length"]))
     if row["type"] == "*LGL":
         return "1" if value in _TRUE else "0"
     number = int(_SEQUENCES.get(value, value))
