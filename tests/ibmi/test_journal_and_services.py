@@ -255,6 +255,9 @@ def test_times_that_are_refused(job):
     expect_rule("DTAQ-TIME-FORMAT", job.qwccvtdt, "*DTS", STAMP, "*YYMD", output_time_zone="../../etc")
     for date in ("20230229", "20240230", "2024ABCD"):
         expect_rule("DTAQ-TIME-DATE", job.qwccvtdt, "*YYMD", date + "134530123")
+    for form, date in (("*LONGJUL", "2023366 "), ("*JUL", "123366 "), ("*LONGJUL", "2024000 ")):
+        expect_rule("DTAQ-TIME-DATE", job.qwccvtdt, form, date + "134530123")
+    assert job.qwccvtdt("*LONGJUL", "2024366 134530123") == "20241231134530123"
     for time in ("240000000", "126000000", "12", "12AA00000"):
         expect_rule("DTAQ-TIME-TIME", job.qwccvtdt, "*YYMD", "20240229" + time)
     expect_rule("DTAQ-TIME-CENTURY", job.qwccvtdt, "*YMD", "2240229134530123")

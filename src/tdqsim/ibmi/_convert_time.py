@@ -99,9 +99,12 @@ def _date(century: str, date: str, form: TimeFormat, fail: Fail) -> datetime:
         at = form.pattern.replace("%y", "YY").replace("%m", "MM").replace("%d", "DD").replace("%j", "JJJ").index("YY")
         date = date[:at] + str(19 + int(century)) + date[at:]
     try:
-        return datetime.strptime(date, pattern)  # noqa: DTZ007  (local time of the system)
+        day = datetime.strptime(date, pattern)  # noqa: DTZ007  (local time of the system)
     except ValueError:
         fail("CPF1060", rule="DTAQ-TIME-DATE")
+    if pattern.endswith("%j") and f"{day:%j}" != date[-3:]:  # strptime makes day 366 of 2023 the first of 2024
+        fail("CPF1060", rule="DTAQ-TIME-DATE")
+    return day
 
 
 def _time(rest: str, digits: int, fail: Fail) -> timedelta:
