@@ -247,6 +247,18 @@ def test_nested_programs_use_the_eib_and_global_items_of_the_linkage_section(wor
     assert workshop.out() == [b"ggg", b"yes"]
 
 
+def test_functions_need_no_keyword_with_a_repository_paragraph(workshop):
+    source = [
+        "IDENTIFICATION DIVISION.", "PROGRAM-ID. REPOS.", "ENVIRONMENT DIVISION.", "CONFIGURATION SECTION.",
+        "REPOSITORY. FUNCTION ALL INTRINSIC.", "DATA DIVISION.", "WORKING-STORAGE SECTION.", "01 A PIC X(3) VALUE 'abc'.",
+        "PROCEDURE DIVISION.", "    MOVE UPPER-CASE(A) TO A",
+        "    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) END-EXEC", "    GOBACK.",
+    ]  # fmt: skip
+    write(workshop, "REPOS", *map(card, source))
+    workshop.run("REPOS")
+    assert workshop.out() == [b"ABC"]
+
+
 def test_the_length_of_a_variable_group_and_figurative_constants_as_arguments(workshop):
     workshop.program(
         "LENGTHS",
