@@ -6,10 +6,10 @@ outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import repeat
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -89,18 +89,18 @@ class _Feed:
         """Issue the events; this is the only loop that runs for each event."""
         clock, depths, depth_of, short = self.clock, self.depths, self._depth, self._short
         jumped, now = clock.jumped, taken.moments[0][1]
-        times, tasks, keys, deeps, seq = taken.time_us, taken.task, taken.key, taken.depth, taken.seq
-        for at, (command, queue, data) in enumerate(zip(taken.command, taken.queue, taken.data, strict=True)):
-            if times is not None and times[at]:
-                clock.advance_to(times[at] * 1000)
+        out, deeps, seq = taken.out, taken.depth, taken.seq
+        for at, (time_us, task, tran, command, queue, key, data) in enumerate(taken.events()):
+            if time_us:
+                clock.advance_to(time_us * 1000)
             try:
-                quick = short.get(command)
-                if quick is None or (tasks is not None and tasks[at]):
-                    taken.out[at] = self._issue(_event(taken, at))
+                quick = None if task else short.get(command)
+                if quick is None:
+                    out[at] = self._issue(task or 0, tran, command, queue, key, data)
                 else:
-                    taken.out[at] = quick(queue, None if keys is None else keys[at], data)
+                    out[at] = quick(queue, key, data)
             except Exception as error:  # noqa: BLE001  (each kind is distinguished there)
-                taken.odd[at], taken.out[at] = _outcome(error, int(seq[at]))
+                taken.odd[at], out[at] = _outcome(error, int(seq[at]))
             if clock.jumped != jumped:
                 jumped, now = clock.jumped, clock.time_ns() // 1000
                 taken.moments.append((at, now))
@@ -114,7 +114,9 @@ class _Feed:
                     probe.keep(int(seq[at]), now, deep)
             taken.at = at + 1
 
-    def _issue(self, event: FedEvent) -> bytes | None:
+    def _issue(
+        self, task: int, tran: str, command: str, queue: str, key: bytes | None, data: bytes | None
+    ) -> bytes | None:
         raise NotImplementedError
 
     def _depth(self, queue: str) -> int | None:
@@ -127,24 +129,6 @@ def _only_commands(batch: pa.RecordBatch) -> pa.RecordBatch:
     if not set(commands.unique().to_pylist()) & set(BEFORE):
         return batch
     return batch.filter(pc.invert(pc.is_in(commands, pa.array(BEFORE))))
-
-
-class FedEvent(NamedTuple):
-    """One event."""
-
-    task: int
-    tran: str
-    command: str
-    queue: str
-    key: bytes | None
-    data: bytes | None
-
-
-def _event(taken: Taken, at: int) -> FedEvent:
-    task = 0 if taken.task is None else taken.task[at] or 0
-    tran = "" if taken.tran is None else taken.tran[at]
-    key = None if taken.key is None else taken.key[at]
-    return FedEvent(task, tran, taken.command[at], taken.queue[at], key, taken.data[at])
 
 
 def _outcome(error: Exception, seq: int) -> tuple[tuple[str, int, str | None], bytes | None]:
@@ -170,18 +154,15 @@ class CicsFeed(_Feed):
         super().__init__(region.clock, results, depths)
         self.region = region
         self.tasks: dict[int, Task] = {}
-        self._ends: dict[str, Callable[[Task], None]] = {
-            "SYNCPOINT": lambda task: task.syncpoint(),
-            "SYNCPOINT ROLLBACK": lambda task: task.syncpoint_rollback(),
-        }
         write, read = region.writeq_td, region.readq_td
         self._short = {
             "WRITEQ TD": lambda queue, _, data: write(queue, data or b""),
             "READQ TD": lambda queue, _, __: read(queue),
         }
 
-    def _issue(self, event: FedEvent) -> bytes | None:
-        task, tran, command, queue, _, data = event
+    def _issue(
+        self, task: int, tran: str, command: str, queue: str, _key: bytes | None, data: bytes | None
+    ) -> bytes | None:
         actor: Any = self._task(task, tran) if task else self.region
         if command == "WRITEQ TD":
             actor.writeq_td(queue, data or b"")
@@ -194,8 +175,12 @@ class CicsFeed(_Feed):
             self.region.dispatcher.run_ready()
         elif command == "EXEC CICS":
             self._execute(actor, data or b"")
-        elif task and command in ("RETURN", "ABEND", *self._ends):
-            self._end(task, command)
+        elif task and command == "SYNCPOINT":
+            actor.syncpoint()
+        elif task and command == "SYNCPOINT ROLLBACK":
+            actor.syncpoint_rollback()
+        elif task and command in ("RETURN", "ABEND"):
+            self._end(task, Abend("ASRA") if command == "ABEND" else None)
         else:
             raise TdqError(f"command {command!r} with task {task}: there is no such event; see tdq guide pipeline")
         return None
@@ -215,14 +200,8 @@ class CicsFeed(_Feed):
             open_task.__enter__()
         return open_task
 
-    def _end(self, number: int, command: str) -> None:
-        task = self.tasks[number]
-        if command in self._ends:
-            self._ends[command](task)
-            return
-        del self.tasks[number]
-        error = Abend("ASRA") if command == "ABEND" else None
-        task.__exit__(None if error is None else Abend, error, None)
+    def _end(self, number: int, error: Abend | None = None) -> None:
+        self.tasks.pop(number).__exit__(None if error is None else Abend, error, None)
 
     def _depth(self, queue: str) -> int | None:
         return numitems_of(core_of(self.region), queue)
@@ -230,8 +209,7 @@ class CicsFeed(_Feed):
     def finish(self) -> None:
         """The events are finished: end open tasks normally, and run whatever waits for time."""
         for number in list(self.tasks):
-            task = self.tasks.pop(number)
-            task.__exit__(None, None, None)
+            self._end(number)
         self.region.run()
 
 
@@ -264,8 +242,9 @@ class IbmiFeed(_Feed):
         entry = self.job.qrcvdtaq(name, library, 0, "EQ", key)
         return None if entry is None else bytes(entry.data)
 
-    def _issue(self, event: FedEvent) -> bytes | None:
-        _, _, command, queue, key, data = event
+    def _issue(
+        self, _task: int, _tran: str, command: str, queue: str, key: bytes | None, data: bytes | None
+    ) -> bytes | None:
         if command in self._short:
             return self._short[command](queue, key, data)
         library, name = self._name(queue)
@@ -283,16 +262,13 @@ class IbmiFeed(_Feed):
         known_queue = self._queues.get(queue)
         return None if known_queue is None or known_queue.ddm else known_queue.stored.count
 
-    def seed(self, name: str, records: Iterable[bytes]) -> int:
+    def seed(self, name: str, records: Iterable[bytes]) -> None:
         """Put entries on a data queue before the first event."""
-        number = 0
         try:
             for record in records:
-                number += 1
                 self._send(name, None, record)
         except EscapeMessage as escape:
             raise TdqError(f"{escape.message_id} {escape.text}") from escape
-        return number
 
     def finish(self) -> None:
         """The events are finished."""
@@ -312,10 +288,7 @@ class Taken:
     """A batch of events that is being processed.
 
     Attributes:
-        rows: the number of events.
         at: the current event; those before it are done.
-        time_us, task, tran, command, queue, key, data: the columns as lists; None where every value is null, except for
-            command and queue.
         seq: the sequence numbers.
         out: the response of each event.
         depth: the depth of its queue afterwards.
@@ -324,28 +297,24 @@ class Taken:
         unexpected: the number of written responses that differ from the expected ones.
     """
 
-    __slots__ = (
-        "_batch", "_done", "at", "command", "data", "depth", "key", "moments", "odd", "out", "queue", "rows", "seq",
-        "task", "time_us", "tran", "unexpected",
-    )  # fmt: skip
+    __slots__ = ("_batch", "_done", "at", "depth", "moments", "odd", "out", "seq", "unexpected")
 
     def __init__(self, batch: pa.RecordBatch) -> None:
         self._batch = batch
         self._done = self.at = 0
-        self.rows = batch.num_rows
         self.seq = batch.column("seq").to_numpy()
-        self.time_us = _numbers(batch.column("time_us"))
-        self.task = _numbers(batch.column("task"))
-        self.tran = _names(batch.column("tran"))
-        self.command = _names(batch.column("command")) or []
-        self.queue = _names(batch.column("queue")) or [""] * self.rows
-        self.key = _records(batch.column("key"))
-        self.data = _records(batch.column("data")) or [None] * self.rows
-        self.out: list[bytes | None] = [None] * self.rows
-        self.depth: list[int | None] = [None] * self.rows
+        self.out: list[bytes | None] = [None] * batch.num_rows
+        self.depth: list[int | None] = [None] * batch.num_rows
         self.odd: dict[int, tuple[str, int, str | None]] = {}
         self.moments: list[tuple[int, int]] = []
         self.unexpected = 0
+
+    def events(self) -> Iterator[tuple[Any, ...]]:
+        """Microseconds, task, transid, command, queue, key and data of each event."""
+        names = {"tran", "command", "queue"}
+        columns = ("time_us", "task", "tran", "command", "queue", "key", "data")
+        lists = ((_names if name in names else _values)(self._batch.column(name)) for name in columns)
+        return zip(*lists, strict=True)
 
     def put(self, results: Rows) -> None:
         """Write the events that are done and not yet written."""
@@ -408,18 +377,14 @@ class Taken:
         return pc.if_else(asked, as_expected, pa.scalar(None, pa.bool_()))
 
 
-def _numbers(column: pa.Array) -> list[Any] | None:
-    return None if column.null_count == len(column) else column.to_pylist()
+def _values(column: pa.Array) -> Iterable[Any]:
+    return repeat(None, len(column)) if column.null_count == len(column) else column.to_pylist()
 
 
-def _records(column: pa.Array) -> list[bytes | None] | None:
-    return None if column.null_count == len(column) else column.to_pylist()
-
-
-def _names(column: pa.Array) -> list[str] | None:
-    """A column with few different texts; each text is made once."""
+def _names(column: pa.Array) -> Iterable[str]:
+    """A column with few different texts; each text is made once, and null is empty text."""
     if column.null_count == len(column):
-        return None
+        return repeat("", len(column))
     coded = column.dictionary_encode()
     names = [*coded.dictionary.to_pylist(), ""]
-    return list(map(names.__getitem__, coded.indices.fill_null(len(names) - 1).to_pylist()))
+    return map(names.__getitem__, coded.indices.fill_null(len(names) - 1).to_pylist())

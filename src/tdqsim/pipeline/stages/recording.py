@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -75,7 +75,7 @@ class Recording:
     # as a region's recorder
 
     def task_started(self, task: Task) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+        """See :class:`tdqsim.cics.Recorder`."""
         self.tasks += 1
         request = request_of(task)
         if request is None:
@@ -85,50 +85,38 @@ class Recording:
         self._attached[task.number] = (self.region.clock.time_ns() // 1000, self._budget.used, depth)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+        """See :class:`tdqsim.cics.Recorder`."""
         if not normal:
             self.abends[task.abcode or "ended"] += 1
-            self._row(task, "ABEND", "", task.abcode or "", 0, None)
+            self._row(task.number, "ABEND", "", task.abcode or "", 0, None)
 
-    def task_waits(self, task: Task, what: str, holder: str) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+    def _ignored(self, *_: object, **__: object) -> None:
+        """Called with what replay does not record."""
 
-    def task_goes_on(self, task: Task) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
-
-    def unit_of_work_ends(self, uow: object) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
-
-    def unit_of_work_ended(self, uow: object, *, committed: bool) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
-
-    def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+    task_waits = task_goes_on = unit_of_work_ends = unit_of_work_ended = seeded = _ignored
 
     def command(self, task: Task, command: str, arguments: Mapping[str, object], outcome: object) -> None:
-        """See :class:`tdqsim.cics.kernel.issue.Recorder`."""
+        """See :class:`tdqsim.cics.Recorder`."""
         self._budget.dispatched(task)
         if not self._commands:
             return
         queue = arguments.get("queue")
         name = queue.rstrip() if isinstance(queue, str) else ""
         if isinstance(outcome, Condition):
-            self._row(task, command, name, outcome.resp.name, outcome.resp2, outcome.data or None)
+            self._row(task.number, command, name, outcome.resp.name, outcome.resp2, outcome.data or None)
         else:
-            self._row(task, command, name, "NORMAL", 0, outcome if isinstance(outcome, bytes) else None)
+            self._row(task.number, command, name, "NORMAL", 0, outcome if isinstance(outcome, bytes) else None)
 
     def _traced(self, request: tuple[Any, ...]) -> None:
         command, number, queue, record, now = request[:5]
-        data = bytes(record) if command == "READQ TD" else None
-        length = None if data is None else len(data)
-        self._rows["results"].add(
-            None, now // 1000, number, command, queue, "NORMAL", 0, None, length, data, None, None
-        )
+        self._row(number, command, queue, "NORMAL", 0, bytes(record) if command == "READQ TD" else None, now)
 
-    def _row(self, task: Task, command: str, queue: str, resp: str, resp2: int, data: bytes | None) -> None:
-        now = self.region.clock.time_ns() // 1000
+    def _row(
+        self, number: int, command: str, queue: str, resp: str, resp2: int, data: bytes | None, now: int | None = None
+    ) -> None:
+        time_us = (self.region.clock.time_ns() if now is None else now) // 1000
         length = None if data is None else len(data)
-        self._rows["results"].add(None, now, task.number, command, queue, resp, resp2, None, length, data, None, None)
+        self._rows["results"].add(None, time_us, number, command, queue, resp, resp2, None, length, data, None, None)
 
 
 class Probe:
@@ -197,15 +185,8 @@ _ROWS: Final = 8192
 _BYTES: Final = 16 << 20
 
 
-class Seeded(Protocol):
-    """An object that can put records on queues outside any task."""
-
-    def seed(self, name: str, records: Iterable[bytes]) -> int:
-        """Put records on a queue."""
-
-
-def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
-    """Put the records of SEED events on their queues.
+def put_seeds(seed: Callable[[str, list[bytes]], object], batch: pa.RecordBatch) -> None:
+    """Put the records of SEED events on their queues, each by a call of ``seed``.
 
     Raises:
         TdqError: a queue refuses its record; the message names both.
@@ -216,7 +197,7 @@ def put_seeds(target: Seeded, batch: pa.RecordBatch) -> None:
     for seq, command, queue, record in zip(*columns, strict=True):
         if command == "SEED":
             try:
-                target.seed(queue or "", [record or b""])
+                seed(queue or "", [record or b""])
             except TdqError as error:
                 raise TdqError(f"event {seq}: SEED of queue {queue}: {error}") from error
 

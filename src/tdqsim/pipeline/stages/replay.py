@@ -310,7 +310,7 @@ def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile
     try:
         with budget.watching():
             for batch in in_order(made.slices):
-                put_seeds(region, batch)
+                put_seeds(region.seed, batch)
                 feed.feed(batch)
             for transid in spec.start if spec.start is not None else file.start:
                 region.start(transid)
@@ -325,8 +325,7 @@ def _run_region(region: Region, made: _Made, outcome: _Outcome, file: RegionFile
             for strand in region.dispatcher.strands
         ]
         put_queues(region, rows, depths)
-        for point in depths.points():
-            rows["depth"].add(*point)
+        rows["depth"].extend(depths.points())
 
 
 def _commands_of(region: Region) -> int:
@@ -372,12 +371,11 @@ def _replay_ibmi(made: _Made, outcome: _Outcome) -> None:
         try:
             with budget.watching():
                 for batch in in_order(made.slices):
-                    put_seeds(feed, batch)
+                    put_seeds(feed.seed, batch)
                     feed.feed(batch)
                 feed.finish()
         finally:
             made.turns.on_dispatch = None
             outcome.events, outcome.unexpected, outcome.dispatches = feed.events, feed.unexpected, budget.used
         put_data_queues(system, made.rows, depths)
-        for point in depths.points():
-            made.rows["depth"].add(*point)
+        made.rows["depth"].extend(depths.points())
