@@ -229,16 +229,16 @@ def stage_data_set(
         if not rows:
             _decode(engine or LocalRunner(), run, inputs, checked, names)
             rows = read_manifest(run, STAGE)
-    made = tuple(row["files"][0] for row in rows)
-    return Staged(run, SplitReader(checked, names).schema, made, sum(row["rows"] for row in rows))
+    made = tuple(row.files[0] for row in rows)
+    return Staged(run, SplitReader(checked, names).schema, made, sum(row.rows for row in rows))
 
 
-def _kept(run: Path) -> list[dict[str, Any]]:
+def _kept(run: Path) -> list[Receipt]:
     """The result of an earlier run, if all of it still exists."""
     try:
         rows = read_manifest(run, STAGE)
         with ThreadPoolExecutor() as pool:
-            good = all(pool.map(lambda row: whole(run, row["files"], row["state"]), rows))
+            good = all(pool.map(lambda row: whole(run, row.files, row.state), rows))
     except (OSError, pa.ArrowException):  # the manifest is damaged
         return []
     return rows if good else []

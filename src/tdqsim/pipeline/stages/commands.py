@@ -78,10 +78,10 @@ def run_replay(
     """
     with holding(run, say):
         buckets, events = load_buckets(run), read_manifest(run, "split.exchange")
-        size = sum(part["bytes"] for part in events)
+        size = sum(part.size for part in events)
         runner = choose(engine, records=sum(buckets.events.values()), size=size, spark=spark, say=say)
         runner.announce()
-        inputs = [part["inputs_digest"] for part in events]
+        inputs = [part.inputs for part in events]
         base = digest_of(buckets._asdict(), inputs, code_of(spec.directory, spec.definitions))
         runner.execute(replay_events(run, buckets, spec, base))
         regions = RegionOutcomes.of(run)
@@ -140,7 +140,7 @@ def run_reconcile(
             )
         wanted = dict.fromkeys(queues, Match()) | {name: checked(match) for name, match in matches.items()}
         size = sum(path.stat().st_size for path in paths)
-        size += sum(part["bytes"] for part in read_manifest(run, "split.exchange"))
+        size += sum(part.size for part in read_manifest(run, "split.exchange"))
         runner = choose(engine, records=sum(buckets.events.values()), size=size, spark=spark, say=say)
         base = digest_of([(path.name, file_digest(path)) for path in paths], buckets._asdict())
 

@@ -39,12 +39,14 @@ __all__ = [
     "Pages",
     "Slice",
     "conform",
+    "encoded",
     "event_table",
     "fixed_binary",
     "in_order",
     "no_nulls",
     "open_pieces",
     "rows_at_once",
+    "runs",
     "stretches",
 ]
 
@@ -128,9 +130,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _encoded(column: pa.ChunkedArray) -> pa.Array:
     """Text as bytes in code page 037, as in traces; each different text is encoded once."""
-    coded = column.combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
+    coded = encoded(column)
     texts = [None if text is None else text.encode("cp037") for text in coded.dictionary.to_pylist()]
     return pa.array(texts, pa.binary()).take(coded.indices)
 
@@ -272,23 +272,22 @@ def open_pieces(files: list[Path]) -> dict[str, list[Slice]]:
             raise DatasetError(
                 f"{path}: this piece of the exchange cannot be read: {error}; run ingest again"
             ) from error
-        for name, start, stop in _runs(whole):
+        for start, stop, name in runs(encoded(whole.column("region"))):
             slices.setdefault(name, []).append(Slice(whole, start, stop, pages))
         pages.read(whole.column("region").nbytes)
     return {name: sorted(slices[name], key=lambda each: each.first) for name in sorted(slices)}
 
 
-def _runs(whole: pa.Table) -> Iterator[tuple[str, int, int]]:
-    """Where each region's events are in a piece; a piece is sorted by region."""
-    if not whole.num_rows:
-        return
-    coded = whole.column("region").combine_chunks().dictionary_encode()
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.combine_chunks()
-    codes = coded.indices.to_numpy()
-    names = coded.dictionary.to_pylist()
-    for start, stop in stretches(codes):
-        yield names[codes[start]], start, stop
+def encoded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """A column as one array with a dictionary of its different values."""
+    coded = column.combine_chunks().dictionary_encode()
+    return coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+
+
+def runs(coded: pa.DictionaryArray) -> Iterator[tuple[int, int, str]]:
+    """The ranges in which a value is repeated: from, to, the value."""
+    for start, stop in stretches(coded.indices.to_numpy()):
+        yield start, stop, coded[start].as_py()
 
 
 def stretches(codes: Ints) -> Iterator[tuple[int, int]]:

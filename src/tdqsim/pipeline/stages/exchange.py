@@ -12,8 +12,8 @@ from __future__ import annotations
 import heapq
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -43,7 +43,6 @@ __all__ = [
     "count_piece",
     "load_buckets",
     "parquet_pieces",
-    "pieces_of",
     "split_piece",
     "spread_events",
 ]
@@ -61,26 +60,42 @@ class FixedPiece:
         path: the data set.
         dd: its DD name; ``place`` is its place among the job's inputs.
         length: bytes of a record.
-        first, count: the first record, counted from 0, and the number of records.
         directory: the region directory of the job.
         regions: how many regions there are.
         inputs: the job's data sets by DD name; the job assigns regions by some of them.
+        first, count: the first record, counted from 0, and the number of records.
     """
 
     path: Path
     dd: str
     place: int
     length: int
-    first: int
-    count: int
     directory: Path
     regions: int
     inputs: tuple[tuple[str, Path], ...]
+    first: int = 0
+    count: int = 0
 
     @property
     def weight(self) -> int:
         """The number of events."""
         return self.count
+
+    def divided(self, size: int) -> Iterator[FixedPiece]:
+        """The whole data set, in pieces of about ``size`` bytes.
+
+        Raises:
+            DatasetError: its size is not a multiple of the record length.
+        """
+        total, length = self.path.stat().st_size, self.length
+        if total % length:
+            raise DatasetError(
+                f"{self.path}: its {total:,} bytes are no multiple of {length}: record {total // length + 1} at offset "
+                f"{total // length * length} has only {total % length}; check LRECL, or whether the file was cut off"
+            )
+        records, step = total // length, max(1, size // length)
+        for first in range(0, records, step):
+            yield replace(self, first=first, count=min(step, records - first))
 
     def tables(self) -> Iterator[pa.Table]:
         """Its events, in tables of some megabytes."""
@@ -193,29 +208,12 @@ def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> 
     return pieces
 
 
-def pieces_of(path: Path, whole: Callable[[int, int], Piece], length: int, size: int | None = None) -> list[Piece]:
-    """Divide a data set of fixed-length records into pieces.
-
-    Raises:
-        DatasetError: its size is not a multiple of the record length.
-    """
-    total = path.stat().st_size
-    if total % length:
-        raise DatasetError(
-            f"{path}: its {total:,} bytes are no multiple of {length}: record {total // length + 1} at offset "
-            f"{total // length * length} has only {total % length}; check LRECL, or whether the file was cut off"
-        )
-    records = total // length
-    step = max(1, (size or BOUNDS["piece_bytes"]) // length)
-    return [whole(first, min(step, records - first)) for first in range(0, records, step)]
-
-
 @dataclass(frozen=True, slots=True)
 class CountTask(StageTask):
-    """Count the events of one piece by region."""
+    """Count the events of one piece by region, for the exchange in ``folder``."""
 
     piece: Piece
-    stage: str = "count"
+    folder: str
 
 
 def count_piece(task: CountTask) -> Receipt:
@@ -225,7 +223,8 @@ def count_piece(task: CountTask) -> Receipt:
     for part in task.piece.region_columns():
         for row in part.value_counts().to_pylist():
             counts[row["values"]] = counts.get(row["values"], 0) + row["counts"]
-    return publish(task, task.stage, (), sum(counts.values()), started, counts=dict(sorted(counts.items())))
+    details = {"counts": dict(sorted(counts.items()))}
+    return publish(task, f"count.{task.folder}", (), sum(counts.values()), started, **details)
 
 
 def assign(counts: Mapping[str, int], buckets: int) -> dict[str, int]:
@@ -245,9 +244,8 @@ class SplitTask(StageTask):
     """Write the events of one piece by bucket, according to ``plan``, to ``FOLDER/BUCKET/PIECE.arrow``."""
 
     piece: Piece
-    plan: Mapping[str, int]
     folder: str
-    stage: str = "split"
+    plan: Mapping[str, int]
 
 
 def split_piece(task: SplitTask) -> Receipt:
@@ -275,7 +273,7 @@ def split_piece(task: SplitTask) -> Receipt:
             put_down()
             held, spilled = 0, spilled + 1
     put_down()
-    return publish(task, task.stage, files, rows, started)
+    return publish(task, f"split.{task.folder}", files, rows, started)
 
 
 def _by_bucket(part: pa.Table, names: list[str], buckets: Ints) -> Iterator[tuple[int, pa.Table]]:
@@ -333,7 +331,7 @@ def bucket_files(run: Path, folder: str) -> dict[int, tuple[Path, ...]]:
     """The files with the events of each bucket."""
     files: dict[int, list[Path]] = {}
     for part in read_manifest(run, f"split.{folder}"):
-        for path in (run / file for file in part["files"]):
+        for path in (run / file for file in part.files):
             files.setdefault(int(path.parent.name), []).append(path)
     return {bucket: tuple(paths) for bucket, paths in files.items()}
 
@@ -354,11 +352,10 @@ def spread_events(
     Raises:
         DatasetError: there are no events, and no assignment is given.
     """
-    name = f"count.{folder}"
     count = [
-        CountTask(run, at, digest_of(base, folder, at), piece.weight, piece, name) for at, piece in enumerate(pieces)
+        CountTask(run, at, digest_of(base, folder, at), piece.weight, piece, folder) for at, piece in enumerate(pieces)
     ]
-    counts = sum_of((yield TaskStep(name, run, count, count_piece)), "counts")
+    counts = sum_of((yield TaskStep(f"count.{folder}", run, count, count_piece)), "counts")
     if not counts and given is None:
         raise DatasetError("there are no events in the input; is it the right file, and the right --format?")
     regions = dict(given) if given is not None else assign(counts, buckets)
@@ -366,10 +363,10 @@ def spread_events(
         regions[region] = len(regions) % max(1, min(buckets, len(regions) or 1))
     made = Buckets(regions, dict(counts))
     publish_json(_plan_file(run, folder), made._asdict())
-    name, inputs = f"split.{folder}", digest_of(base, folder, regions)
+    inputs = digest_of(base, folder, regions)
     split = [
-        SplitTask(run, at, digest_of(inputs, at), piece.weight, piece, regions, folder, name)
+        SplitTask(run, at, digest_of(inputs, at), piece.weight, piece, folder, regions)
         for at, piece in enumerate(pieces)
     ]
-    yield TaskStep(name, run, split, split_piece, folder)
+    yield TaskStep(f"split.{folder}", run, split, split_piece, folder)
     return made

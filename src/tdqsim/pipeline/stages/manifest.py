@@ -235,10 +235,16 @@ def finished(run: Path, stage: str, command: str) -> None:
         raise DatasetError(f"{run}: {text}; give tdq pipeline {command} first: finished parts are kept")
 
 
-def read_manifest(run: Path, stage: str) -> list[dict[str, Any]]:
-    """The rows of a stage's manifest, one for each bucket; none if the stage is not complete."""
+def read_manifest(run: Path, stage: str) -> list[Receipt]:
+    """The receipts in a stage's manifest, one for each bucket; none if the stage is not complete."""
     path = manifest_path(run, stage)
-    return read_parquet(path).to_pylist() if path.is_file() else []
+    return [
+        Receipt(
+            row["stage"], row["bucket"], row["inputs_digest"], tuple(row["files"]), row["rows"], row["bytes"],
+            row["state"], row["seconds"], json.loads(row["details"]),
+        )
+        for row in (read_parquet(path).to_pylist() if path.is_file() else ())
+    ]  # fmt: skip
 
 
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.parquet import open_parquet
-from tdqsim.pipeline.stages.events import Slice, in_order, stretches
+from tdqsim.pipeline.stages.events import Slice, in_order, runs
 
 __all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "unequal"]
 
@@ -140,7 +140,7 @@ def actual_records(path: Path) -> Iterator[tuple[str, str, pa.Array]]:
     name: str | None = None
     try:
         for batch in _batches(path):
-            for start, stop, region in _runs(batch.column("region")):
+            for start, stop, region in runs(batch.column("region")):
                 if region != name and region in names:
                     raise DatasetError(f"{path}: the records of region {region} are in two places; {again}")
                 names.add(region)
@@ -160,20 +160,13 @@ def _batches(path: Path) -> Iterator[pa.RecordBatch]:
             yield from file.iter_batches(_AT_ONCE, [group], ["region", "queue", "data"], use_threads=False)
 
 
-def _runs(coded: pa.DictionaryArray) -> Iterator[tuple[int, int, str]]:
-    """The ranges in which a value is repeated: from, to, the value."""
-    codes = coded.indices.to_numpy()
-    for start, stop in stretches(codes):
-        yield start, stop, coded[start].as_py()
-
-
 def _by_queue(queues: pa.DictionaryArray, data: pa.Array) -> Iterator[tuple[str, pa.Array]]:
     """Records by queue, those of a queue in their order."""
     codes = queues.indices.to_numpy()
     if bool((np.diff(codes) < 0).any()):
         order = pa.array(np.argsort(codes, kind="stable"))
         queues, data = queues.take(order), data.take(order)
-    for start, stop, queue in _runs(queues):
+    for start, stop, queue in runs(queues):
         yield queue, data.slice(start, stop - start)
 
 

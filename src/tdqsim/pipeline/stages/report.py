@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter
 from pathlib import Path
 from tempfile import gettempdir
 from typing import Any, Final
@@ -25,7 +25,7 @@ from tdqsim.pipeline.parquet import read_parquet
 from tdqsim.pipeline.publishing import is_local, place, publish_json, published
 from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.exchange import bucket_files
-from tdqsim.pipeline.stages.manifest import read_manifest
+from tdqsim.pipeline.stages.manifest import read_manifest, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
 from tdqsim.pipeline.stages.run import RunResult
 from tdqsim.pipeline.stages.tables import read_table, table_files
@@ -93,33 +93,25 @@ def _written(run: Path, result: RunResult | None, out: str | Path) -> Path:
 def _summary_of_stages(run: Path) -> dict[str, object]:
     """The outcome of stages that were run one by one."""
     regions = RegionOutcomes.of(run)
-    differences = _counted(run)
+    reconciled = read_manifest(run, "reconcile")
+    differences = sum_of(reconciled, "differences")
     unexpected = {
         row["region"]: f"{row['unexpected']:,} of {row['events']:,}" for row in regions.rows if row["unexpected"]
     }
     checks = Checks()
     checks.of_regions(regions, regions.causes)
     checks.add("every response as expected", not unexpected, few(unexpected))
-    if differences is not None:
+    if reconciled:
         checks.of_differences(differences)
     return {
         "ok": all(checks.holds.values()),
         "checks": checks.holds,
         "details": checks.seen,
         "causes": regions.causes,
-        "differences": dict(differences or {}),
+        "differences": dict(differences),
         "regions": len(regions.rows),
         "events": regions.total("events"),
     }
-
-
-def _counted(run: Path) -> Counter[str] | None:
-    """The differences by queue and kind; None if reconcile was not run."""
-    counts: Counter[str] = Counter()
-    parts = read_manifest(run, "reconcile")
-    for part in parts:
-        counts.update(json.loads(part["details"])["differences"])
-    return counts if parts else None
 
 
 # JUnit ---------------------------------------------------------------------------------------------------------------
@@ -190,10 +182,6 @@ class Tables:
             read_table(run, "replay", "ati_events", ["depth", "attached_us", "began_us", "waited_dispatches"]),
             pa.concat_tables(map(read_parquet, files)) if files else None,
         )
-
-    def manifest(self, stage: str) -> Rows:
-        """The rows of a stage's manifest; none where it was not run."""
-        return read_manifest(self.run, stage)
 
 
 def page_of(summary: Summary, tables: Tables) -> Page:
@@ -386,29 +374,27 @@ def _stages(summary: Summary, tables: Tables) -> list[Part]:
 
 def _work(tables: Tables) -> dict[str, float]:
     """The seconds of the parts of each stage that was run."""
-    manifests = {name: tables.manifest(stage) for name, stage in _STAGE_TABLES.items()}
-    return {name: round(sum(part["seconds"] for part in parts), 3) for name, parts in manifests.items() if parts}
+    manifests = {name: read_manifest(tables.run, stage) for name, stage in _STAGE_TABLES.items()}
+    return {name: round(sum(part.seconds for part in parts), 3) for name, parts in manifests.items() if parts}
 
 
 def _rows_of(tables: Tables, stage: str) -> int:
     """How many rows a stage processed; reconcile reports it, because the rows it writes are the differences."""
-    parts = tables.manifest(_STAGE_TABLES.get(stage, ""))
-    return sum(json.loads(part["details"]).get("compared", part["rows"]) for part in parts)
+    parts = read_manifest(tables.run, _STAGE_TABLES.get(stage, ""))
+    return sum(part.details.get("compared", part.rows) for part in parts)
 
 
 def _skew(tables: Tables) -> list[Part]:
     """How uneven the parts of replay are; the slowest part decides when the stage ends."""
-    buckets = tables.manifest("replay")
-    seconds = sorted((each["seconds"] for each in buckets), reverse=True)
-    if not seconds:
+    parts = sorted(read_manifest(tables.run, "replay"), key=attrgetter("seconds"), reverse=True)
+    if not parts:
         return []
-    middle = seconds[len(seconds) // 2]
-    ratio = f"{seconds[0] / middle:.2f} times" if middle else "many times"
-    slowest = sorted(buckets, key=itemgetter("seconds"), reverse=True)[:_BARS]
-    rows = [(each["bucket"], each["rows"], round(each["seconds"], 3)) for each in slowest]
-    table = Table(("part", "rows", "seconds"), rows, "Parts of replay, the slowest first", total=len(buckets))
-    values = [(str(each["bucket"]), round(each["seconds"], 3)) for each in slowest]
-    text = f"Replay had {len(seconds):,} parts; the slowest took {ratio} as long as the one in the middle."
+    middle = parts[len(parts) // 2].seconds
+    ratio = f"{parts[0].seconds / middle:.2f} times" if middle else "many times"
+    rows = [(each.bucket, each.rows, round(each.seconds, 3)) for each in parts[:_BARS]]
+    table = Table(("part", "rows", "seconds"), rows, "Parts of replay, the slowest first", total=len(parts))
+    values = [(str(bucket), seconds) for bucket, _, seconds in rows]
+    text = f"Replay had {len(parts):,} parts; the slowest took {ratio} as long as the one in the middle."
     return [Prose(text), bars("Seconds of the slowest parts of replay", values, "part", "seconds", table)]
 
 

@@ -24,7 +24,7 @@ from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, stamp
 from tdqsim.pipeline.stages.events import conform
-from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, pieces_of, spread_events
+from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, digest_of, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, few
@@ -238,15 +238,8 @@ def _pieces(job: SpreadJob, request: RunRequest, files: Mapping[str, Path]) -> l
     pieces: list[Piece] = []
     given = tuple(sorted(files.items()))
     for place, (dd, length) in enumerate(job.inputs.items()):
-        path = files[dd]
-
-        def whole(first: int, count: int, path: Path = path, dd: str = dd, place: int = place, length: int = length
-        ) -> Piece:  # fmt: skip
-            return FixedPiece(
-                path, dd, place, length, first, count, request.directory.resolve(), request.regions, given
-            )
-
-        pieces += pieces_of(path, whole, length, request.piece_bytes)
+        whole = FixedPiece(files[dd], dd, place, length, request.directory.resolve(), request.regions, given)
+        pieces += whole.divided(request.piece_bytes)
     return pieces
 
 

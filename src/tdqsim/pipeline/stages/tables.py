@@ -199,7 +199,7 @@ def bucket_tables(run: Path, files: Mapping[str, str]) -> Iterator[BucketTables]
 
 def table_files(run: Path, stage: str, name: str) -> list[Path]:
     """The files of a table, in bucket order; none if the stage is not complete."""
-    files = (file for part in read_manifest(run, stage) for file in part["files"])
+    files = (file for part in read_manifest(run, stage) for file in part.files)
     return [run / file for file in files if file.startswith(f"{stage}/{name}/")]
 
 
