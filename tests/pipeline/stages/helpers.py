@@ -7,7 +7,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tdqsim.pipeline.stages import EVENTS, LocalRunner, ReplaySpec, parquet_pieces, run_replay, spread_events
+from tdqsim.pipeline.stages import (
+    EVENTS,
+    Comparison,
+    LocalRunner,
+    Match,
+    ReplaySpec,
+    parquet_pieces,
+    run_replay,
+    spread_events,
+)
 
 
 def write_events(path: Path, rows: list[dict[str, object]], group: int = 1000) -> Path:
@@ -31,3 +40,10 @@ def replayed(
     spread(run, [source], buckets, most_rows=1)
     run_replay(run, ReplaySpec(directory=directory, **spec), "local")  # type: ignore[arg-type]
     return run
+
+
+def compare(expected: pa.Array, actual: pa.Array, match: Match) -> list[tuple[object, ...]]:
+    """All differences between two columns of records."""
+    comparison = Comparison(iter([expected]), match)
+    comparison.add(actual)
+    return comparison.outcome()[1]

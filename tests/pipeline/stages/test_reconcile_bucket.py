@@ -21,11 +21,11 @@ from tdqsim.pipeline.stages import (
     Match,
     Receipt,
     ReconcileTask,
-    compare,
     parquet_pieces,
     reconcile_bucket,
     spread_events,
 )
+from tests.pipeline.stages.helpers import compare
 
 KEYED = {"Q": Match(slice(0, 2))}
 Rows = list[tuple[str, str, bytes | None]]

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages import TABLES, Tables, TreeMemory, page_of, tree_bytes, write_report
+from tdqsim.pipeline.stages import TABLES, Receipt, Tables, TreeMemory, manifest, page_of, tree_bytes, write_report
 from tdqsim.report.parts import Drawing, Section
 from tests.report.conftest import Look, look  # noqa: F401
 
@@ -26,21 +25,18 @@ def rows(name: str, *given: dict[str, Any]) -> pa.Table:
     )
 
 
-class Given(Tables):
-    def manifest(self, stage: str) -> list[dict[str, Any]]:
-        took = {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5], "reconcile": [0.25]}.get(stage, [])
-        details = '{"compared": 50}' if stage == "reconcile" else "{}"
-        return [{"bucket": at, "rows": 1000, "seconds": each, "details": details} for at, each in enumerate(took)]
-
-
 @pytest.fixture
 def tables(tmp_path: Path) -> Tables:
+    for stage, took in {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5], "reconcile": [0.25]}.items():
+        details = {"compared": 50} if stage == "reconcile" else {}
+        receipts = [Receipt(stage, at, "", rows=1000, seconds=each, details=details) for at, each in enumerate(took)]
+        manifest.write_manifest(tmp_path, stage, receipts)
     differences = [
         {"region": f"CICS{n % 3}", "queue": "POSTED", "kind": "changed", "position": n, "key": None,
          "field": HOSTILE if n % 4 else "AMOUNT", "expected": HOSTILE, "actual": "2"}
         for n in range(100)
     ]  # fmt: skip
-    return Given(
+    return Tables(
         tmp_path,
         rows(
             "regions", {"region": HOSTILE, "kind": "CICS", "abends": "{}", "events": 7}, {"region": "A", "abends": "{}"}
@@ -167,7 +163,7 @@ def test_a_damaged_run_is_told_and_keeps_its_report(tmp_path: Path, name: str, d
     victim.parent.mkdir(parents=True, exist_ok=True)
     victim.write_bytes(damage)
     if name.startswith("replay/"):
-        pq.write_table(pa.table({"files": [[name]]}), tmp_path / "replay.manifest.parquet")
+        manifest.write_manifest(tmp_path, "replay", [Receipt("replay", 0, "", (name,))])
     (tmp_path / "report.html").write_text("before")
     with pytest.raises(DatasetError):
         write_report(tmp_path)

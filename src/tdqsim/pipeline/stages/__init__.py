@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from tdqsim.pipeline.stages.reconcile import Comparison as Comparison
     from tdqsim.pipeline.stages.reconcile import Match as Match
     from tdqsim.pipeline.stages.reconcile import ReconcileTask as ReconcileTask
-    from tdqsim.pipeline.stages.reconcile import compare as compare
     from tdqsim.pipeline.stages.reconcile import reconcile_bucket as reconcile_bucket
     from tdqsim.pipeline.stages.replay import ReplaySpec as ReplaySpec
     from tdqsim.pipeline.stages.replay import replay_bucket as replay_bucket
@@ -80,7 +79,7 @@ __getattr__, _ = load_late(
         ".load": ("LoadRequest", "run_load"),
         ".manifest": ("NotAllowed", "Receipt", "Receipts", "holding", "keep_only"),
         ".plan": ("TaskStep",),
-        ".reconcile": ("Comparison", "Match", "ReconcileTask", "compare", "reconcile_bucket"),
+        ".reconcile": ("Comparison", "Match", "ReconcileTask", "reconcile_bucket"),
         ".replay": ("ReplaySpec", "replay_bucket"),
         ".report": ("Tables", "check_report", "page_of", "write_report"),
         ".run": ("RunRequest", "run_job"),

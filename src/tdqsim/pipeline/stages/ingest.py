@@ -101,10 +101,6 @@ class IngestRequest:
 _GO_ON = "correct it, or choose --mode dropmalformed to go on without it"
 
 
-class _Bad(DatasetError):
-    """A record that is not an event; ``mode`` decides how it is treated."""
-
-
 def ingest_file(task: IngestTask) -> Receipt:
     """Convert one file, or a part of it, to an event table in Parquet."""
     start_time, name = time.perf_counter(), f"{STAGE}/events/{task.bucket:05d}.parquet"
@@ -149,14 +145,15 @@ def _table(task: IngestTask, batch: Sequence[Row]) -> tuple[pa.Table, int]:
     bad = 0
     for number, offset, record in batch:
         try:
-            values = _event(task, number, offset, record)
-        except _Bad as error:
+            values = _event(task, number, record)
+        except BadEvent as error:
+            place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
             if task.mode == "failfast":
-                raise
+                raise DatasetError(f"{place}: {error}") from None
             bad += 1
             if task.mode == "dropmalformed":
                 continue
-            values = _bad_event(task, number, str(error))
+            values = _bad_event(task, number, f"{place}: {error}")
         if values is not None:
             for name, column in columns.items():
                 column.append(values.get(name))
@@ -170,25 +167,22 @@ def _bad_event(task: IngestTask, number: int, text: str) -> dict[str, object]:
     return {"region": region, "seq": seq, "command": "BAD RECORD", "data": text.encode()}
 
 
-def _event(
-    task: IngestTask, number: int, offset: int | None, record: Mapping[str, object] | Exception
-) -> dict[str, object] | None:
-    place = f"{task.path}: record {number}" + ("" if offset is None else f" at offset {offset}")
+def _event(task: IngestTask, number: int, record: Mapping[str, object] | Exception) -> dict[str, object] | None:
     if isinstance(record, Exception):
-        raise _Bad(f"{place}: {record}; {_GO_ON}")
+        raise BadEvent(f"{record}; {_GO_ON}")
     given = {**task.columns, **{name: value for name, value in record.items() if value not in (None, "")}}
     if given.pop("skip", None):
         return None
     try:
         values = values_of(given)
     except BadEvent as error:
-        raise _Bad(f"{place}: {error}; {_GO_ON}") from None
+        raise BadEvent(f"{error}; {_GO_ON}") from None
     if values["seq"] is None:
         values["seq"] = number + task.first_seq
     for name in ("region", "command"):
         if not values[name]:
             there = ", ".join(str(each) for each in record if each) or "none"
-            raise _Bad(f"{place}: no {name}; give the file such a column, or --column {name}=...; it has {there}")
+            raise BadEvent(f"no {name}; give the file such a column, or --column {name}=...; it has {there}")
     return values
 
 

@@ -14,6 +14,7 @@ keep their order (those of an account, say). All differences are counted; a limi
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -57,7 +58,6 @@ __all__ = [
     "Naming",
     "ReconcileTask",
     "checked",
-    "compare",
     "reconcile_bucket",
     "reconcile_records",
     "shown",
@@ -154,20 +154,17 @@ def _regions(task: ReconcileTask) -> Iterator[tuple[str, dict[str, Comparison]]]
 # comparing -----------------------------------------------------------------------------------------------------------
 
 
-def compare(expected: pa.Array, actual: pa.Array, match: Match) -> Iterator[Difference]:
-    """The differences between two columns of records: kind, position from 1, key, field, expected, actual.
-
-    Missing records first, in their order, then extra ones, then changed ones and order breaks by position.
-    """
-    comparison = Comparison(iter([expected]), match)
-    comparison.add(actual)
-    yield from comparison.outcome()[1]
-
-
 class Comparison:
-    """Compares the records of one queue of a region, batch by batch."""
+    """Compares the records of one queue of a region, batch by batch.
 
-    def __init__(self, expected: Iterator[pa.Array], match: Match, most: int | None = None, queue: str = "") -> None:
+    Args:
+        expected: the expected records.
+        match: how they are compared.
+        most: how many differences of each kind are written out.
+        queue: its name, for messages.
+    """
+
+    def __init__(self, expected: Iterator[pa.Array], match: Match, most: int = sys.maxsize, queue: str = "") -> None:
         self._expected = expected
         self._match = match
         self._most = most
@@ -200,14 +197,15 @@ class Comparison:
             done = _settled(left, right, differ, self._match.key)
             places = differ[: np.searchsorted(differ, done)]
             changes = _Changes(left, right, (places, places), Naming(self._match))
-            most = None if self._most is None else self._most - len(self._samples)
-            self._samples += _changed(left, self._match.key, changes, self.compared, most)
+            self._samples += self._named(left, changes, self.compared)
             self._changed += changes.count
         self.compared += done
         return done
 
     def outcome(self) -> tuple[dict[str, int], list[Difference]]:
         """The number of differences of each kind, and a limited number of each kind; to be called once, at the end.
+
+        Missing records come first, in their order, then extra ones, then changed ones and order breaks by position.
 
         Raises:
             DatasetError: more than 2 GB are held.
@@ -237,23 +235,20 @@ class Comparison:
         for place in pairs.extra[:most].tolist():
             yield "extra", done + place + 1, _known(right, place, key), "", None, shown(right.record(place))
         yield from self._samples
-        yield from _changed(left, key, changes, done, None if most is None else most - len(self._samples))
+        yield from self._named(left, changes, done)
         for place, before, at in breaks[:most]:
             after, there = f"after record {done + before + 1}", f"at record {done + at + 1}"
             yield "order", done + place + 1, _known(left, place, key), "", after, there
+
+    def _named(self, left: RecordColumn, changes: _Changes, done: int) -> Iterator[Difference]:
+        """As many of the differences in pairs as are still to be written out."""
+        for place, name, old, new in islice(changes, self._most - len(self._samples)):
+            yield "changed", done + place + 1, _known(left, place, self._match.key), name, old, new
 
 
 def _known(side: RecordColumn, place: int, key: slice | None) -> bytes | None:
     """The key of a record."""
     return None if key is None else side.record(place)[key]
-
-
-def _changed(
-    left: RecordColumn, key: slice | None, changes: _Changes, done: int, most: int | None
-) -> Iterator[Difference]:
-    """Up to ``most`` of the differences in pairs."""
-    for place, name, old, new in islice(changes, most):
-        yield "changed", done + place + 1, _known(left, place, key), name, old, new
 
 
 def _settled(left: RecordColumn, right: RecordColumn, differ: Ints, key: slice | None) -> int:

@@ -125,6 +125,9 @@ def _checked(made: pa.Table, task: IngestTask, spoiled: pa.Array | None) -> tupl
     return made, len(places)
 
 
+Piece = str | tuple[str, dict[str, str]]
+
+
 class _Maker:
     """Makes the columns of events from those of records."""
 
@@ -132,9 +135,9 @@ class _Maker:
         self._task = task
         self._layout = options.layout
         self._spans = {name: self._span(name, task.columns[name]) for name in _BYTES if name in task.columns}
-        self._texts = {name: _pieces(text) for name, text in task.columns.items() if name not in _BYTES}
+        self._texts = {name: list(self._pieces(text)) for name, text in task.columns.items() if name not in _BYTES}
         named = [piece[0] for pieces in self._texts.values() for piece in pieces if isinstance(piece, tuple)]
-        self.fields = list(dict.fromkeys(self._known(name).name.replace("-", "_") for name in named))
+        self.fields = list(dict.fromkeys(named))
 
     def _known(self, name: str) -> Any:
         if self._layout is None:
@@ -150,6 +153,17 @@ class _Maker:
             return text.encode("cp037")
         item = self._known(match[1])
         return item.offset, item.offset + item.size
+
+    def _pieces(self, text: str) -> Iterator[Piece]:
+        """A column's text, divided into texts and columns of fields; each field with the replacements of its values."""
+        place = 0
+        for match in _FIELD.finditer(text):
+            if match.start() > place:
+                yield text[place : match.start()]
+            yield self._known(match[1]).name.replace("-", "_"), _replacements(match[2])
+            place = match.end()
+        if place < len(text):
+            yield text[place:]
 
     def table(self, batch: pa.RecordBatch) -> pa.Table:
         """The events of some records."""
@@ -175,19 +189,6 @@ def _field(layout: Layout, name: str) -> Any:
     raise DatasetError(f"--column with {{{name}}}: the copybook has no such elementary field; it has {known}")
 
 
-Piece = str | tuple[str, dict[str, str]]
-
-
-def _pieces(text: str) -> list[Piece]:
-    """A column's text, divided into texts and fields; each field with the replacements of its values."""
-    parts: list[Piece] = []
-    place = 0
-    for match in _FIELD.finditer(text):
-        parts += [text[place : match.start()], (match[1], _replacements(match[2]))]
-        place = match.end()
-    return [piece for piece in (*parts, text[place:]) if piece]
-
-
 def _replacements(text: str | None) -> dict[str, str]:
     by_value = {}
     for part in (text or "").split(",") if text else ():
@@ -203,19 +204,13 @@ def _joined(pieces: list[Piece], batch: pa.RecordBatch) -> pa.Array:
     if len(pieces) == 1 and isinstance(pieces[0], str):
         return pa.repeat(pa.scalar(pieces[0]), batch.num_rows)
     parts = [piece if isinstance(piece, str) else _values(piece, batch) for piece in pieces]
-    return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*map(_scalar, parts), "")
-
-
-def _scalar(part: Any) -> Any:
-    return pa.scalar(part) if isinstance(part, str) else part
+    return parts[0] if len(parts) == 1 else pc.binary_join_element_wise(*parts, "")
 
 
 def _values(piece: tuple[str, dict[str, str]], batch: pa.RecordBatch) -> pa.Array:
     """The values of a field as text; few are different, so each different one is converted once."""
     name, replaced = piece
-    wanted = name.upper().replace("-", "_")
-    place = next(at for at, each in enumerate(batch.schema.names) if each.upper() == wanted)
-    values = pc.utf8_trim_whitespace(batch.column(place).cast(pa.string()))
+    values = pc.utf8_trim_whitespace(batch.column(name).cast(pa.string()))
     if not replaced:
         return values
     coded = values.dictionary_encode()

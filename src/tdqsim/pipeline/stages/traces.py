@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Self
@@ -29,6 +29,7 @@ _LONGEST: Final = 1 << 20
 """The maximum length of a record in bytes; a data queue entry of 64,512 bytes has 129,024 digits."""
 _QUOTE: Final = b'"'
 _TOO_LONG: Final = f"it is longer than {_LONGEST:,} bytes"
+_OPEN: Final = "a quote is not closed; double a quote that belongs to the text"
 
 
 class BadEvent(ValueError):
@@ -39,14 +40,12 @@ class BadEvent(ValueError):
 
 
 class _Lines:
-    """The lines of a file with their offsets; lines can be put back."""
+    """The lines of a file; ``offset`` is that of the next one."""
 
     def __init__(self, path: str, first: int = 0, last: int = 0) -> None:
         self._file = Path(path).open("rb")  # noqa: SIM115  (closed by the with statement that this is for)
-        self._file.seek(first)
-        self.offset = first
         self._last = last
-        self._back: deque[bytes] = deque()
+        self.back_to(first)
 
     def __enter__(self) -> Self:
         return self
@@ -56,19 +55,13 @@ class _Lines:
 
     def next(self) -> bytes:
         """The next line, or its first bytes up to the limit of a record; empty at the end."""
-        if self._back:
-            line = self._back.popleft()
-        elif self._last and self.offset >= self._last:
-            return b""
-        else:
-            line = self._file.readline(_LONGEST)
+        line = b"" if self._last and self.offset >= self._last else self._file.readline(_LONGEST)
         self.offset += len(line)
         return line
 
-    def put_back(self, lines: Sequence[bytes]) -> None:
-        """Put back the last lines, which :meth:`next` then returns again, in the same order."""
-        self._back.extendleft(reversed(lines))
-        self.offset -= sum(map(len, lines))
+    def back_to(self, offset: int) -> None:
+        """Continue with the line at an offset."""
+        self.offset = self._file.seek(offset)
 
     def skip_rest(self, line: bytes) -> bool:
         """Whether a line is only the beginning of one; the rest of it is then skipped."""
@@ -151,31 +144,27 @@ def _record(lines: _Lines, names: Sequence[str]) -> list[str] | ValueError | Non
         return []
     if lines.skip_rest(first):
         return ValueError(_TOO_LONG)
-    fields = _fields(first)
-    more: list[bytes] = []
+    second, fields = lines.offset, _fields(first)
     if isinstance(fields, ValueError) and first.count(_QUOTE) % 2:
-        more = _to_closing_quote(lines, first)
-        if not more:
-            return ValueError("a quote is not closed; double a quote that belongs to the text")
-        fields = _fields(b"".join((first, *more)))
+        record = _to_closing_quote(lines, first)
+        fields = _fields(record) if record else ValueError(_OPEN)
     if not isinstance(fields, ValueError) and len(fields) > len(names):
         fields = ValueError(f"more fields than the first line has names: {fields[len(names) :]!r:.80}")
     if isinstance(fields, ValueError):
-        lines.put_back(more)
+        lines.back_to(second)
     return fields
 
 
-def _to_closing_quote(lines: _Lines, first: bytes) -> list[bytes]:
-    """The lines that complete a record with an open quote; none when the quote is not closed within the limit."""
-    more: list[bytes] = []
+def _to_closing_quote(lines: _Lines, first: bytes) -> bytes:
+    """A record with an open quote, with the lines that complete it; empty if none within the limit does."""
+    record = [first]
     size = len(first)
     while size < _LONGEST and (line := lines.next()):
-        more.append(line)
+        record.append(line)
         size += len(line)
         if line.count(_QUOTE) % 2:
-            return more
-    lines.put_back(more)
-    return []
+            return b"".join(record)
+    return b""
 
 
 # JSON lines -----------------------------------------------------------------------------------------------------------
