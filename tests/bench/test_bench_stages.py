@@ -171,7 +171,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
 def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int]], spark: Any, shape: str) -> None:
     import pyarrow.parquet as pq
 
-    from tdqsim.pipeline.stages import TABLES, Match, ReconcileTask, SparkRunner, TaskStep, reconcile_bucket
+    from tdqsim.pipeline.stages import TABLES, Match, SparkRunner, TaskStep, reconcile
 
     run, plan = expected
     (run / "replay" / "records").mkdir(parents=True, exist_ok=True)
@@ -183,12 +183,12 @@ def test_reconcile_against_a_full_outer_join(expected: tuple[Path, dict[str, int
 
     def ours(attempt: int) -> tuple[Watch, int]:
         tasks = [
-            ReconcileTask(run, bucket, f"{shape} {attempt}", 1, tuple(sorted((run / f"expected/{bucket:05d}").glob("*.arrow"))),
+            reconcile.ReconcileTask(run, bucket, f"{shape} {attempt}", 1, tuple(sorted((run / f"expected/{bucket:05d}").glob("*.arrow"))),
                           run / f"replay/records/{bucket:05d}.parquet", {"Q": Match(slice(0, 16))})
             for bucket in sorted(set(plan.values()))
         ]  # fmt: skip
         with Watch() as watch:
-            receipts = SparkRunner(spark).run(TaskStep("reconcile", run, tasks, reconcile_bucket))
+            receipts = SparkRunner(spark).run(TaskStep("reconcile", run, tasks, reconcile.reconcile_bucket))
         return watch, sum(sum(receipt.details["differences"].values()) for receipt in receipts)
 
     def theirs(_: int) -> tuple[Watch, int]:

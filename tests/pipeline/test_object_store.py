@@ -29,9 +29,9 @@ from tdqsim.pipeline.stages import (
     EngineName,
     IngestRequest,
     LoadRequest,
-    Marks,
     Receipt,
     ReplaySpec,
+    isolation,
     read_table,
     replay_bucket,
     run_ingest,
@@ -403,12 +403,12 @@ def test_a_replay_that_was_stopped_goes_on_in_an_object_store(
 
 def test_a_worker_that_died_at_an_object_store_is_known(bucket: str) -> None:
     folder = place(f"{bucket}/marks")
-    with Marks(folder, 0, "x") as first:
+    with isolation.Marks(folder, 0, "x") as first:
         with first.working_on("A"):
             (mark,) = files_below(folder)
             left = json.loads(mark.read_text("utf-8")) | {"host": "another"}
         publish_json(folder / "00000.dead.working", left)
-    with Marks(folder, 0, "x") as again:
+    with isolation.Marks(folder, 0, "x") as again:
         assert (again.deaths("A"), again.deaths("B")) == (1, 0)
     assert files_below(folder) == []
 

@@ -22,7 +22,7 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.stages import Receipt, tree_bytes
+from tdqsim.pipeline.stages import Receipt, tree_memory
 
 COPYBOOK = "01 R. 05 ID PIC 9(5). 05 FILLER PIC X(75)."
 FIFTY_GB = 50_000_000_000
@@ -105,10 +105,10 @@ def test_values_and_not_bytes_make_a_batch_large(tmp_path: Path) -> None:
 def test_a_million_files(monkeypatch: pytest.MonkeyPatch) -> None:
     count = 1_000_000
     many(monkeypatch, count)
-    before = tree_bytes(os.getpid())
+    before = tree_memory.tree_bytes(os.getpid())
     parts = splits.plan(options())
     groups = grouped(parts)
-    assert (tree_bytes(os.getpid()) - before) / count < 700
+    assert (tree_memory.tree_bytes(os.getpid()) - before) / count < 700
     assert len(parts) == count
     assert len(groups) == 10_000
     assert {len(group) for group in groups} == {count // 10_000}

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 
 from tdqsim.pipeline.stages import (
     EVENTS,
-    Comparison,
     LocalRunner,
     Match,
     ReplaySpec,
     parquet_pieces,
+    reconcile,
     run_replay,
     spread_events,
 )
@@ -44,6 +44,6 @@ def replayed(
 
 def compare(expected: pa.Array, actual: pa.Array, match: Match) -> list[tuple[object, ...]]:
     """All differences between two columns of records."""
-    comparison = Comparison(iter([expected]), match)
+    comparison = reconcile.Comparison(iter([expected]), match)
     comparison.add(actual)
     return comparison.outcome()[1]

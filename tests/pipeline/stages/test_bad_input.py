@@ -32,8 +32,8 @@ from tdqsim.pipeline.stages import (
     SparkRunner,
     StageFailed,
     TaskStep,
-    Workshop,
-    holding,
+    isolation,
+    manifest,
     parse_match,
     read_table,
     replay_bucket,
@@ -175,7 +175,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, region_directory:
 def test_nobodys_link_is_the_lock_of_a_run(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / ".lock").symlink_to(tmp_path / "outside")
-    with pytest.raises(OSError, match=r"symbolic link"), holding(tmp_path / "run"):
+    with pytest.raises(OSError, match=r"symbolic link"), manifest.holding(tmp_path / "run"):
         pass
     assert not (tmp_path / "outside").exists()
 
@@ -188,7 +188,7 @@ def test_a_command_waits_for_another_one_in_the_same_run(tmp_path: Path, region_
         sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())",
         "pipeline", "replay", "--run", str(run), "--region", str(region_directory), "--engine", "local",
     ]  # fmt: skip
-    with holding(run):
+    with manifest.holding(run):
         other = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert other.stderr is not None
         assert "another command is writing there; this one continues when it has ended" in other.stderr.readline()
@@ -484,7 +484,7 @@ def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark:
 # temporary folders ------------------------------------------------------------------------------------------------------
 
 KILLED = (
-    "import os; from tdqsim.pipeline.stages.isolation import Workshop\n"
+    "import os; from tdqsim.pipeline.stages.isolation import isolation.Workshop\n"
     "with Workshop() as shop, shop.place() as folder:\n"
     "    shop.store; (folder / 'OUT').write_text('x'); os._exit(9)"
 )
@@ -501,7 +501,7 @@ def test_what_a_killed_region_left_is_removed_by_the_next_one(tmp_path: Path, mo
         assert len(list(tmp_path.iterdir())) == len(others) + 1  # not two more
     (tmp_path / f"tdqsim-replay.{socket.gethostname()}.{2**22 + 1}.link").symlink_to(tmp_path / "another")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with Workshop() as one, Workshop() as two:
+    with isolation.Workshop() as one, isolation.Workshop() as two:
         assert one.store.path.is_dir()
         assert two.store.path.is_dir()
     left = sorted(path for path in tmp_path.iterdir() if not path.is_symlink())
@@ -519,7 +519,7 @@ def test_two_that_begin_at_once_remove_what_was_left(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     monkeypatch.setattr("tdqsim.pipeline.stages.isolation.left_behind", removed_by_the_other)
-    with Workshop() as shop:
+    with isolation.Workshop() as shop:
         assert shop.store.path.is_dir()
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import limits
-from tdqsim.pipeline.stages import EVENTS, RowsDigest, Slice, in_order, open_pieces, rows_at_once
+from tdqsim.pipeline.stages import EVENTS, events, tables
 
 
-def piece(numbers: list[int]) -> Slice:
+def piece(numbers: list[int]) -> events.Slice:
     rows = [{"region": "A", "seq": number, "command": "READQ TD", "data": b"%d" % number} for number in numbers]
-    return Slice(pa.Table.from_pylist(rows, schema=EVENTS), 0, len(rows))
+    return events.Slice(pa.Table.from_pylist(rows, schema=EVENTS), 0, len(rows))
 
 
 @given(st.sets(st.integers(0, 400), min_size=1), st.integers(1, 5), st.randoms(use_true_random=False))
@@ -28,7 +28,7 @@ def test_as_sorting_all_of_them_would(numbers: set[int], pieces: int, random: ob
     slices = sorted((piece(part) for part in parts if part), key=lambda each: each.first)
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(limits.BOUNDS, "batch_rows", 7)
-        batches = list(in_order(slices))
+        batches = list(events.in_order(slices))
     assert [number for batch in batches for number in batch.column("seq").to_pylist()] == sorted(numbers)
     assert max(batch.num_rows for batch in batches) <= 7 + pieces
 
@@ -37,10 +37,10 @@ def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytes
     monkeypatch.setitem(limits.BOUNDS, "batch_rows", 2)
     for slices in ([piece([1, 2, 3, 3])], [piece([1, 4]), piece([2, 4])], [piece([1, 2]), piece([2, 3])]):
         with pytest.raises(DatasetError, match="region A: two events have the number"):
-            list(in_order(slices))
+            list(events.in_order(slices))
 
 
-class Counted(Slice):
+class Counted(events.Slice):
     """A slice that counts how often its numbers were looked at, and those of the slices that were cut from it."""
 
     looks = 0
@@ -62,14 +62,14 @@ def test_many_pieces_are_each_looked_at_a_few_times(how: str, monkeypatch: pytes
     monkeypatch.setitem(limits.BOUNDS, "batch_rows", 2000)
     monkeypatch.setattr(Counted, "looks", 0)
     slices = [Counted(found.table, found.start, found.stop) for found in map(piece, parts)]
-    numbers = [number for batch in in_order(slices) for number in batch.column("seq").to_pylist()]
+    numbers = [number for batch in events.in_order(slices) for number in batch.column("seq").to_pylist()]
     assert numbers == list(range(pieces * each))
     assert Counted.looks <= 5 * pieces
 
 
 def test_long_records_are_taken_a_few_at_a_time() -> None:
     rows = [{"region": "A", "seq": n, "command": "WRITEQ TD", "data": bytes(1 << 20)} for n in range(40)]
-    assert rows_at_once(pa.Table.from_pylist(rows, schema=EVENTS)) in range(20, 33)
+    assert events.rows_at_once(pa.Table.from_pylist(rows, schema=EVENTS)) in range(20, 33)
 
 
 def resident(path: Path) -> int:
@@ -92,7 +92,7 @@ def test_of_a_file_that_is_read_a_part_is_held(tmp_path: Path, monkeypatch: pyte
     table = pa.Table.from_pylist(rows, schema=EVENTS)
     with pa.ipc.new_file(path, EVENTS) as writer:
         writer.write_table(table)
-    (each,) = open_pieces([path])["A"]
+    (each,) = events.open_pieces([path])["A"]
     held, seen = [], []
     for batch in each.batches(50):
         assert batch.column("data")[0].as_py()[:8] == b"%08d" % batch.column("seq")[0].as_py()
@@ -114,7 +114,7 @@ def test_a_digest_does_not_see_how_rows_were_cut(rows: list[tuple[object, ...]],
     table = pa.table(
         [pa.array([row[at] for row in rows], field.type) for at, field in enumerate(schema)], schema=schema
     )
-    whole, cut = RowsDigest(), RowsDigest()
+    whole, cut = tables.RowsDigest(), tables.RowsDigest()
     for batch in table.combine_chunks().to_batches():
         whole.update("t", batch)
     for batch in table.to_batches(max_chunksize=size):
@@ -128,7 +128,7 @@ def test_a_digest_does_not_see_how_rows_were_cut(rows: list[tuple[object, ...]],
 def test_a_digest_sees_where_records_end_and_which_are_there(one: list[object], other: list[object]) -> None:
     found = []
     for rows in (one, other):
-        digest = RowsDigest()
+        digest = tables.RowsDigest()
         digest.update("t", pa.record_batch([pa.array(rows, pa.binary())], ["b"]))
         found.append(digest.hexdigest())
     assert found[0] != found[1]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.pipeline.stages import Comparison, Match
+from tdqsim.pipeline.stages import Match, reconcile
 from tests.pipeline.stages.helpers import compare
 
 KEYED = Match(key=slice(0, 2))
@@ -185,7 +185,7 @@ def test_however_the_two_sides_are_cut(
 ) -> None:
     """As they come from row groups and files: empty parts and parts of one record too."""
     most = data.draw(st.just(sys.maxsize) | st.integers(0, 3))
-    comparison = Comparison(iter(cut(expected, data)), match, most)
+    comparison = reconcile.Comparison(iter(cut(expected, data)), match, most)
     for part in cut(actual, data):
         comparison.add(part)
     counts, samples = comparison.outcome()
@@ -205,7 +205,7 @@ def test_what_is_where_it_is_expected_is_not_held() -> None:
             taken = number + 1
             yield pa.array([b"%04dx" % (number * 10 + at) for at in range(10)], pa.binary())
 
-    comparison = Comparison(expected(), Match(slice(0, 4)), 5)
+    comparison = reconcile.Comparison(expected(), Match(slice(0, 4)), 5)
     for number in range(50):
         comparison.add(pa.array([b"%04dy" % (number * 10 + at) for at in range(10)], pa.binary()))
         assert (taken, comparison.compared) == (number + 1, 10 * number + 10)

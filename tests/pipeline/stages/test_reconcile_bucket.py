@@ -14,17 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages import (
-    EVENTS,
-    TABLES,
-    LocalRunner,
-    Match,
-    Receipt,
-    ReconcileTask,
-    parquet_pieces,
-    reconcile_bucket,
-    spread_events,
-)
+from tdqsim.pipeline.stages import EVENTS, TABLES, LocalRunner, Match, Receipt, parquet_pieces, reconcile, spread_events
 from tests.pipeline.stages.helpers import compare
 
 KEYED = {"Q": Match(slice(0, 2))}
@@ -56,7 +46,9 @@ def reconciled(
     LocalRunner().execute(spread_events(run, parquet_pieces(files), "base", 1, "expected", plan))
     pq.write_table(table(actual, TABLES["records"]), run / "records.parquet", row_group_size=group)
     laid = tuple(sorted((run / "expected" / "00000").glob("[0-9]*.arrow")))
-    receipt = reconcile_bucket(ReconcileTask(run, 0, "inputs", 1, laid, run / "records.parquet", matches, samples))
+    receipt = reconcile.reconcile_bucket(
+        reconcile.ReconcileTask(run, 0, "inputs", 1, laid, run / "records.parquet", matches, samples)
+    )
     return receipt, pq.read_table(run / receipt.files[0], partitioning=None).to_pylist()
 
 
@@ -135,9 +127,9 @@ def test_a_table_of_records_that_cannot_be_right(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match=r"records\.parquet: the records of region R1 are in two places; run tdq"):
         reconciled(tmp_path, [row], [row, ("R2", "Q", b"A1x"), row], KEYED)
     (tmp_path / "records.parquet").write_bytes(b"no table")
-    task = ReconcileTask(tmp_path, 0, "inputs", 1, (), tmp_path / "records.parquet", KEYED)
+    task = reconcile.ReconcileTask(tmp_path, 0, "inputs", 1, (), tmp_path / "records.parquet", KEYED)
     with pytest.raises(DatasetError, match=r"records\.parquet: this table of records cannot be read"):
-        reconcile_bucket(task)
+        reconcile.reconcile_bucket(task)
 
 
 COPYBOOK = """

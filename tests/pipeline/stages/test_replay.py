@@ -17,7 +17,7 @@ from tdqsim.pipeline.stages import (
     TABLES,
     LocalRunner,
     ReplaySpec,
-    assign,
+    exchange,
     parquet_pieces,
     read_table,
     run_replay,
@@ -193,8 +193,8 @@ def test_depths_stay_within_bounds(tmp_path: Path, region_directory: Path) -> No
 
 def test_regions_go_to_buckets_heaviest_first() -> None:
     counts = {"A": 100, "B": 60, "C": 50, "D": 5}
-    assert assign(counts, 2) == {"A": 0, "B": 1, "C": 1, "D": 0}
-    assert set(assign({str(n): 1 for n in range(100)}, 8).values()) == set(range(8))
+    assert exchange.assign(counts, 2) == {"A": 0, "B": 1, "C": 1, "D": 0}
+    assert set(exchange.assign({str(n): 1 for n in range(100)}, 8).values()) == set(range(8))
 
 
 def test_replay_without_ingest_says_what_to_do(tmp_path: Path, region_directory: Path) -> None:

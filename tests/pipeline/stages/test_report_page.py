@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.stages import TABLES, Receipt, Tables, TreeMemory, manifest, page_of, tree_bytes, write_report
+from tdqsim.pipeline.stages import TABLES, Receipt, manifest, report, tree_memory, write_report
 from tdqsim.report.parts import Drawing, Section
 from tests.report.conftest import Look, look  # noqa: F401
 
@@ -26,7 +26,7 @@ def rows(name: str, *given: dict[str, Any]) -> pa.Table:
 
 
 @pytest.fixture
-def tables(tmp_path: Path) -> Tables:
+def tables(tmp_path: Path) -> report.Tables:
     for stage, took in {"replay": [4.0, 1.0, 1.0], "split.exchange": [0.5], "reconcile": [0.25]}.items():
         details = {"compared": 50} if stage == "reconcile" else {}
         receipts = [Receipt(stage, at, "", rows=1000, seconds=each, details=details) for at, each in enumerate(took)]
@@ -36,7 +36,7 @@ def tables(tmp_path: Path) -> Tables:
          "field": HOSTILE if n % 4 else "AMOUNT", "expected": HOSTILE, "actual": "2"}
         for n in range(100)
     ]  # fmt: skip
-    return Tables(
+    return report.Tables(
         tmp_path,
         rows(
             "regions", {"region": HOSTILE, "kind": "CICS", "abends": "{}", "events": 7}, {"region": "A", "abends": "{}"}
@@ -58,12 +58,12 @@ SUMMARY = {
 }  # fmt: skip
 
 
-def drawings(tables: Tables, summary: dict[str, Any] = SUMMARY) -> dict[str, Drawing]:
-    sections = [part for part in page_of(summary, tables).parts if isinstance(part, Section)]
+def drawings(tables: report.Tables, summary: dict[str, Any] = SUMMARY) -> dict[str, Drawing]:
+    sections = [part for part in report.page_of(summary, tables).parts if isinstance(part, Section)]
     return {part.title: part for section in sections for part in section.parts if isinstance(part, Drawing)}
 
 
-def test_stages_stand_one_after_the_other_with_their_rates(tables: Tables) -> None:
+def test_stages_stand_one_after_the_other_with_their_rates(tables: report.Tables) -> None:
     line = drawings(tables)["Stages, and what they did in a second"]
     (trace,) = line.data
     assert trace["base"] == [0.0, 2.0, 7.0]
@@ -73,7 +73,7 @@ def test_stages_stand_one_after_the_other_with_their_rates(tables: Tables) -> No
     assert memory.data[0]["y"] == [100.0, 1600.0, 300.0]
 
 
-def test_stages_that_were_run_one_by_one_have_the_seconds_of_their_parts(tables: Tables) -> None:
+def test_stages_that_were_run_one_by_one_have_the_seconds_of_their_parts(tables: report.Tables) -> None:
     summary = {name: value for name, value in SUMMARY.items() if not name.startswith("stage_")}
     (trace,) = drawings(tables, summary)["Stages, and what they did in a second"].data
     assert trace["base"] == [0.0, 0.5, 6.5]
@@ -81,13 +81,13 @@ def test_stages_that_were_run_one_by_one_have_the_seconds_of_their_parts(tables:
     assert trace["y"] == ["ingest, 2,000 rows/s", "replay, 500 rows/s", "reconcile, 200 rows/s"]
 
 
-def test_skew_is_told(tables: Tables, look: Look) -> None:  # noqa: F811
-    page = look("".join(page_of(SUMMARY, tables).html()))
+def test_skew_is_told(tables: report.Tables, look: Look) -> None:  # noqa: F811
+    page = look("".join(report.page_of(SUMMARY, tables).html()))
     assert "Replay had 3 parts; the slowest took 4.00 times as long as the one in the middle." in page.text
     assert drawings(tables)["Seconds of the slowest parts of replay"].data[0]["y"] == [4.0, 1.0, 1.0]
 
 
-def test_differences_by_field_and_by_region(tables: Tables, look: Look) -> None:  # noqa: F811
+def test_differences_by_field_and_by_region(tables: report.Tables, look: Look) -> None:  # noqa: F811
     found = drawings(tables)
     by_field, by_region = found["By field, of the 100 kept"], found["By region, of the 100 kept"]
     assert sorted(by_field.data[0]["x"]) == [25, 75]
@@ -96,14 +96,14 @@ def test_differences_by_field_and_by_region(tables: Tables, look: Look) -> None:
         "CICS1": 33,
         "CICS2": 33,
     }
-    page = look("".join(page_of(SUMMARY, tables).html()))
+    page = look("".join(report.page_of(SUMMARY, tables).html()))
     assert (
         "50 of 4,000 are shown; 100, the first of each kind of each queue of a region, are in reconcile/diffs."
         in page.text
     )
 
 
-def test_of_bytes_less_is_shown_than_of_text(tables: Tables, look: Look) -> None:  # noqa: F811
+def test_of_bytes_less_is_shown_than_of_text(tables: report.Tables, look: Look) -> None:  # noqa: F811
     """Whole records in hexadecimal would push what came out off the page."""
     given = [("X'" + "F0" * 64 + "'", "A" * 200), ("...X'" + "C1" * 64 + "'", "B" * 120)]
     diffs = [
@@ -111,21 +111,21 @@ def test_of_bytes_less_is_shown_than_of_text(tables: Tables, look: Look) -> None
          "expected": expected, "actual": actual}
         for n, (expected, actual) in enumerate(given)
     ]  # fmt: skip
-    page = look("".join(page_of(SUMMARY, replace(tables, diffs=pa.Table.from_pylist(diffs))).html()))
+    page = look("".join(report.page_of(SUMMARY, replace(tables, diffs=pa.Table.from_pylist(diffs))).html()))
     assert "X'" + "F0" * 19 + "..." + "A" * 120 + "..." in page.text, "two cells of one row"
     assert "...X'" + "C1" * 17 + "C..." + "B" * 120 in page.text
     assert "B" * 120 + "..." not in page.text
 
 
-def test_names_are_only_text(tables: Tables, look: Look) -> None:  # noqa: F811
-    page = look("".join(page_of(SUMMARY, tables).html()))
+def test_names_are_only_text(tables: report.Tables, look: Look) -> None:  # noqa: F811
+    page = look("".join(report.page_of(SUMMARY, tables).html()))
     assert page.text.count(HOSTILE) >= 3
     assert not any("alert(1)</" in text for text in page.code)
     assert len(page.code) == 1
 
 
 def test_the_memory_of_a_tree_is_that_of_its_processes() -> None:
-    with TreeMemory().watching() as memory:
+    with tree_memory.TreeMemory().watching() as memory:
         held = bytearray(b"x" * 80_000_000)
         first = memory.take()
     del held
@@ -136,7 +136,7 @@ def test_the_memory_of_a_tree_is_that_of_its_processes() -> None:
         return
     assert first >= 80_000_000
     assert second < first
-    assert tree_bytes(1 << 30) == 0
+    assert tree_memory.tree_bytes(1 << 30) == 0
 
 
 def test_the_memory_of_children_counts() -> None:
@@ -145,7 +145,7 @@ def test_the_memory_of_children_counts() -> None:
 
     if not Path("/proc/self/stat").exists():
         pytest.skip("no /proc")
-    memory = TreeMemory()
+    memory = tree_memory.TreeMemory()
     before = memory.take()
     code = "held = bytearray(b'x' * 100_000_000); print('there', flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:

@@ -21,13 +21,12 @@ from tdqsim.errors import DatasetError, DefinitionError
 from tdqsim.pipeline.publishing import published, stamp
 from tdqsim.pipeline.stages import (
     LocalRunner,
-    Marks,
     Receipt,
-    Receipts,
     ReplaySpec,
     SparkRunner,
     TaskStep,
-    keep_only,
+    isolation,
+    manifest,
     read_table,
     run_replay,
     table_files,
@@ -138,7 +137,7 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
         if killed:
             raise KeyboardInterrupt
         receipt = Receipt("stage", 0, task.inputs, ("stage/0.txt",))
-        Receipts(tmp_path, "stage").put(receipt)
+        manifest.Receipts(tmp_path, "stage").put(receipt)
         return receipt
 
     LocalRunner().run(TaskStep("stage", tmp_path, [Work("first")], done))
@@ -150,14 +149,16 @@ def test_a_receipt_does_not_outlive_its_files(tmp_path: Path) -> None:
 
 
 def test_marks_of_processes_that_live_are_no_deaths(tmp_path: Path) -> None:
-    with Marks(tmp_path, 0, "x") as first, first.working_on("A"):
+    with isolation.Marks(tmp_path, 0, "x") as first, first.working_on("A"):
         (path,) = tmp_path.glob("*.working")
         mark = json.loads(path.read_text())
         path.with_name("00000.other.working").write_text(json.dumps(mark | {"pid": os.getppid()}))
-        assert Marks(tmp_path, 0, "x").deaths("A") == 1  # that of this very process, which has nothing else under way
+        assert (
+            isolation.Marks(tmp_path, 0, "x").deaths("A") == 1
+        )  # that of this very process, which has nothing else under way
     for name, more in (("dead", {}), ("older", {"inputs": "y"}), ("else", {"region": ""})):
         (tmp_path / f"00000.{name}.working").write_text(json.dumps(mark | {"pid": 2**22 + 1} | more))
-    with Marks(tmp_path, 0, "x") as again:
+    with isolation.Marks(tmp_path, 0, "x") as again:
         assert (again.deaths("A"), again.deaths("B")) == (1, 0)
     assert sorted(path.name for path in tmp_path.glob("*other*")) == ["00000.other.working"]
 
@@ -262,7 +263,7 @@ def test_files_of_a_process_stay_where_nobody_can_be_asked_whether_it_is_there(
     hidden.touch()
     with monkeypatch.context() as other:
         other.setattr(sys, "platform", platform)
-        keep_only(tmp_path, "replay", [])
+        manifest.keep_only(tmp_path, "replay", [])
     assert hidden.exists() == left
 
 

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.limits import BOUNDS
-from tdqsim.pipeline.stages import BadEvent, IngestRequest, IngestTask, events_of, read_table, run_ingest, values_of
+from tdqsim.pipeline.stages import IngestRequest, ingest, read_table, run_ingest, traces
 
 WRITE = {"region": "A", "command": "WRITEQ TD", "queue": "KEEP"}
 LONG = 1 << 20
 
 
-def ingest(tmp_path: Path, source: Path | str, **more: Any) -> dict[str, Any]:
+def ingested(tmp_path: Path, source: Path | str, **more: Any) -> dict[str, Any]:
     return run_ingest(IngestRequest(tmp_path / "run", (str(source),), engine="local", **more))
 
 
@@ -59,10 +59,10 @@ def test_a_poisoned_csv_record_costs_no_other(tmp_path: Path, bad: bytes, text: 
     with pytest.raises(
         DatasetError, match=rf"day\.csv: record 2001 at offset {offset}: {text}.*; correct it, or choose"
     ):
-        ingest(tmp_path, source, columns=WRITE)
-    assert ingest(tmp_path, source, columns=WRITE, mode="dropmalformed")["bad"] == 1
+        ingested(tmp_path, source, columns=WRITE)
+    assert ingested(tmp_path, source, columns=WRITE, mode="dropmalformed")["bad"] == 1
     assert [row["seq"] for row in events(tmp_path)] == list(range(3000))
-    found = ingest(tmp_path, source, columns=WRITE, mode="permissive")
+    found = ingested(tmp_path, source, columns=WRITE, mode="permissive")
     assert (found["events"], found["bad"]) == (3001, 1)
     (kept,) = [row for row in events(tmp_path) if row["command"] == "BAD RECORD"]
     assert f"record 2001 at offset {offset}" in kept["data"].decode()
@@ -94,8 +94,8 @@ def test_a_poisoned_json_line_costs_no_other(tmp_path: Path, line: bytes, text: 
     source = file(tmp_path, "day.jsonl", b"\n".join([*good[:12], line, b"", b"  ", *good[12:]]) + b"\n\n")
     offset = sum(len(each) + 1 for each in good[:12])
     with pytest.raises(DatasetError, match=rf"day\.jsonl: record 13 at offset {offset}: {text}"):
-        ingest(tmp_path, source, columns=WRITE)
-    found = ingest(tmp_path, source, columns=WRITE, mode="dropmalformed")
+        ingested(tmp_path, source, columns=WRITE)
+    found = ingested(tmp_path, source, columns=WRITE, mode="dropmalformed")
     assert (found["events"], found["bad"]) == (20, 1)
     assert [row["data"].decode("cp037") for row in events(tmp_path)] == [f"row {number}" for number in range(20)]
 
@@ -105,15 +105,15 @@ def test_large_records_are_not_gathered(tmp_path: Path, form: str) -> None:
     text = "x" * 900_000
     lines = [text if form == "csv" else json.dumps({"data": text})] * 60
     source = file(tmp_path, f"day.{form}", "\n".join([*(["data"] if form == "csv" else []), *lines]).encode())
-    task = IngestTask(tmp_path, 0, "", 0, str(source), form, WRITE, {}, "failfast")
-    sizes = [part.nbytes for part, _ in events_of(task)]
+    task = ingest.IngestTask(tmp_path, 0, "", 0, str(source), form, WRITE, {}, "failfast")
+    sizes = [part.nbytes for part, _ in ingest.events_of(task)]
     assert sum(sizes) > 50_000_000
     assert max(sizes) < 30_000_000
 
 
 def test_a_quoted_text_may_go_over_lines(tmp_path: Path) -> None:
     content = b'seq,data\n1,"one\nand ""two"""\n2,5" pipe\n3,"x"\n'
-    ingest(tmp_path, file(tmp_path, "t.csv", content), columns=WRITE)
+    ingested(tmp_path, file(tmp_path, "t.csv", content), columns=WRITE)
     assert [row["data"].decode("cp037") for row in events(tmp_path)] == ['one\nand "two"', '5" pipe', "x"]
 
 
@@ -126,8 +126,8 @@ def test_what_a_csv_writer_writes_is_read(tmp_path_factory: pytest.TempPathFacto
     with path.open("w", encoding="utf-8", newline="") as out:
         writer = csv.writer(out, quoting=csv.QUOTE_ALL)
         writer.writerows([["key", "data"], *clean])
-    task = IngestTask(path.parent, 0, "", 0, str(path), "csv", WRITE, {}, "failfast")
-    found = [row for part, _ in events_of(task) for row in part.to_pylist()]
+    task = ingest.IngestTask(path.parent, 0, "", 0, str(path), "csv", WRITE, {}, "failfast")
+    found = [row for part, _ in ingest.events_of(task) for row in part.to_pylist()]
     wanted = [[text.encode("cp037") or None for text in row] for row in clean]
     assert [[row["key"], row["data"]] for row in found] == wanted
 
@@ -139,8 +139,8 @@ def test_what_a_csv_writer_writes_is_read(tmp_path_factory: pytest.TempPathFacto
 )
 def test_values_of_any_kind_are_events_or_named(given_: dict[str, Any]) -> None:
     try:
-        found = values_of(given_)
-    except BadEvent as error:
+        found = traces.values_of(given_)
+    except traces.BadEvent as error:
         assert str(error).split("_hex")[0].split(" ")[0] in {name.removesuffix("_hex") for name in given_}  # noqa: PT017
     else:
         assert set(found) >= {"region", "seq", "data", "key"}
@@ -165,7 +165,7 @@ def test_values_of_any_kind_are_events_or_named(given_: dict[str, Any]) -> None:
 def test_a_first_line_that_cannot_be(tmp_path: Path, content: bytes, text: str) -> None:
     columns = {} if "no region" in text else WRITE
     with pytest.raises(DatasetError, match=rf"t\.csv: {text}"):
-        ingest(tmp_path, file(tmp_path, "t.csv", content), columns=columns)
+        ingested(tmp_path, file(tmp_path, "t.csv", content), columns=columns)
 
 
 def test_columns_that_no_event_has_are_told(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_columns_that_no_event_has_are_told(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "a.csv").write_text("dta,data\nx,y\n")
     pq.write_table(pa.table({"region": ["A"], "commant": ["x"], "data_hex": ["C1"]}), folder / "b.parquet")
-    found = ingest(tmp_path, folder, columns=WRITE)
+    found = ingested(tmp_path, folder, columns=WRITE)
     assert found["columns_left_out"] == ["commant", "dta"]
     assert [row["data"] for row in events(tmp_path)] == ["y".encode("cp037"), b"\xc1"]
 
@@ -193,10 +193,10 @@ def poisoned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_poisoned_parquet_record_by_mode(tmp_path: Path, poisoned: Path) -> None:
     with pytest.raises(DatasetError, match=r"t\.parquet: record 778: no command; .* it has region, command"):
-        ingest(tmp_path, poisoned)
-    found = ingest(tmp_path, poisoned, mode="dropmalformed")
+        ingested(tmp_path, poisoned)
+    found = ingested(tmp_path, poisoned, mode="dropmalformed")
     assert (found["events"], found["bad"]) == (999, 1)
-    found = ingest(tmp_path, poisoned, mode="permissive")
+    found = ingested(tmp_path, poisoned, mode="permissive")
     assert (found["events"], found["bad"]) == (1000, 1)
     assert [row["seq"] for row in events(tmp_path)] == list(range(1, 1001))
     assert [row["seq"] for row in events(tmp_path) if row["command"] == "BAD RECORD"] == [778]
@@ -206,7 +206,7 @@ def test_text_and_digits_are_in_parquet_what_they_are_in_csv(tmp_path: Path) -> 
     columns = {"region": ["A"] * 2, "command": ["WRITEQ TD"] * 2, "queue": ["K"] * 2}
     table = pa.table({**columns, "data": ["Ä1", None], "data_hex": [None, "C1"], "key": pa.array([b"k", None])})
     pq.write_table(table, tmp_path / "t.parquet")
-    ingest(tmp_path, tmp_path / "t.parquet")
+    ingested(tmp_path, tmp_path / "t.parquet")
     assert [(row["key"], row["data"]) for row in events(tmp_path)] == [(b"k", "Ä1".encode("cp037")), (None, b"\xc1")]
 
 
@@ -214,7 +214,7 @@ def test_text_and_digits_are_in_parquet_what_they_are_in_csv(tmp_path: Path) -> 
 def test_text_of_any_type_is_text(tmp_path: Path, kind: pa.DataType) -> None:
     columns = {"region": ["A"] * 2, "command": ["WRITEQ TD"] * 2, "queue": ["K"] * 2}
     pq.write_table(pa.table({**columns, "data": pa.array(["Ä1", None], kind)}), tmp_path / "t.parquet")
-    ingest(tmp_path, tmp_path / "t.parquet")
+    ingested(tmp_path, tmp_path / "t.parquet")
     assert [row["data"] for row in events(tmp_path)] == ["Ä1".encode("cp037"), None]
 
 
@@ -256,12 +256,12 @@ def test_wrong_arguments_end_with_2(
 def test_a_run_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "run").touch()
     with pytest.raises(DatasetError, match=r"--run .*run: File exists; name a directory"):
-        ingest(tmp_path, file(tmp_path, "t.csv", b"data\nx\n"), columns=WRITE)
+        ingested(tmp_path, file(tmp_path, "t.csv", b"data\nx\n"), columns=WRITE)
 
 
 def test_a_journal_as_csv_is_not_read_once_for_each_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f"{n},QS,ORDERS SHOP,C1C2" for n in range(1, 200)]
     content = "\n".join(["SEQUENCE_NUMBER,JOURNAL_ENTRY_TYPE,OBJECT,ENTRY_DATA", *lines]).encode()
     monkeypatch.setitem(BOUNDS, "piece_bytes", 500)
-    found = ingest(tmp_path, file(tmp_path, "j.csv", content), form="journal", columns={"region": "S"})
+    found = ingested(tmp_path, file(tmp_path, "j.csv", content), form="journal", columns={"region": "S"})
     assert found["events"] == 199
