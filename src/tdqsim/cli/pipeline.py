@@ -61,6 +61,10 @@ ModeOption = Annotated[
         "--mode", help="A bad record: permissive (a row BAD RECORD), dropmalformed (left out), failfast (an error)."
     ),
 ]
+QsamOption = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
+]
 
 
 def _needs() -> None:
@@ -131,7 +135,7 @@ def run(
         )  # fmt: skip
         stages.check_report(folder)
         result = stages.run_job(request, say=None if as_json else warn, progress=bar.update)
-        report = stages.write_report(folder, result)
+        report = stages.write_report(folder)
     if as_json:
         emit_json(result.as_dict() | {"report": str(report)}, indent=None)
     else:
@@ -190,10 +194,7 @@ def ingest(
             "--column", metavar="NAME=VALUE", help="Set a column of the event table for every record; repeatable."
         ),
     ] = None,
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
-    ] = None,
+    option: QsamOption = None,
     engine: EngineOption = "auto",
     buckets: BucketsOption = BOUNDS["buckets"],
     mode: ModeOption = "failfast",
@@ -236,10 +237,7 @@ def decode(
     columns: Annotated[
         str, typer.Option("--columns", help="The columns to decode, separated by commas; default: all.")
     ] = "",
-    option: Annotated[
-        list[str] | None,
-        typer.Option("--option", metavar="NAME=VALUE", help='An option of format("qsam"); repeatable.'),
-    ] = None,
+    option: QsamOption = None,
     engine: EngineOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
@@ -328,8 +326,6 @@ def replay(
     )
     outcome = stages.run_replay(run, spec, _engine(engine), say=None if as_json else warn)
     _emit_outcome(outcome, as_json=as_json)
-    if not outcome["ok"]:
-        raise typer.Exit(Exit.CONDITION)
 
 
 @app.command("reconcile")
@@ -371,8 +367,6 @@ def reconcile(
     matches = dict(stages.parse_match(each, *options) for each in match or ())
     outcome = stages.run_reconcile(run, expected, matches, _engine(engine), say=None if as_json else warn)
     _emit_outcome(outcome, as_json=as_json)
-    if not outcome["ok"]:
-        raise typer.Exit(Exit.CONDITION)
 
 
 def _copybook(path: Path | None) -> str:
@@ -397,12 +391,13 @@ def report(
     path = stages.write_report(run, out=out)
     summary = json.loads((path.parent / "report.json").read_text("utf-8"))
     _emit_outcome({"report": str(path), "ok": summary["ok"]}, as_json=as_json)
-    if not summary["ok"]:
-        raise typer.Exit(Exit.CONDITION)
 
 
 def _emit_outcome(outcome: Mapping[str, object], *, as_json: bool) -> None:
+    """Write the outcome of a stage; if it is not ok, the exit code says so."""
     if as_json:
         emit_json(outcome, indent=None)
     else:
         emit_table(("", ""), ((name, _plain(value)) for name, value in outcome.items()))
+    if not outcome.get("ok", True):
+        raise typer.Exit(Exit.CONDITION)

@@ -484,7 +484,7 @@ def test_what_a_job_raises_in_what_spark_computes_is_told(tmp_path: Path, spark:
 # temporary folders ------------------------------------------------------------------------------------------------------
 
 KILLED = (
-    "import os; from tdqsim.pipeline.stages.isolation import isolation.Workshop\n"
+    "import os; from tdqsim.pipeline.stages.isolation import Workshop\n"
     "with Workshop() as shop, shop.place() as folder:\n"
     "    shop.store; (folder / 'OUT').write_text('x'); os._exit(9)"
 )

@@ -26,7 +26,7 @@ from tdqsim.pipeline.parquet import arrow_source, read_parquet
 from tdqsim.pipeline.publishing import published, seed_line
 from tdqsim.pipeline.stages.events import in_order, open_pieces
 from tdqsim.pipeline.stages.exchange import bucket_files
-from tdqsim.pipeline.stages.manifest import finished, one_of
+from tdqsim.pipeline.stages.manifest import finished, one_of, read_manifest
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
 __all__ = ["TARGETS", "LoadRequest", "run_load"]
@@ -83,25 +83,19 @@ def run_load(request: LoadRequest) -> dict[str, Any]:
 
 def _queues(request: LoadRequest) -> list[str]:
     """The queues that are wanted."""
-    names: set[str] = set()
-    for path in _files(request):
-        names |= set(read_parquet(path, ["queue"]).column(0).unique().to_pylist())
+    files, empty = _files(request), set[str]()
+    if request.table == "records":
+        final = read_table(request.run, "replay", "queue_final", ["queue", "depth"])
+        empty = set(final.column("queue").to_pylist())
+        names = set(final.filter(pc.greater(final.column("depth"), 0)).column("queue").to_pylist())
+    else:
+        names = {name for path in files for name in read_parquet(path, ["queue"]).column(0).unique().to_pylist()}
     there = sorted(name for name in names if name)
-    if not request.queues:
-        return there
-    empty = _empty_queues(request)
     for queue in request.queues:
         if queue not in there and queue not in empty:
             known = ", ".join(there) or "none"
             raise DatasetError(f"--queue {queue}: no region of {request.run} has it; there are records of {known}")
-    return list(dict.fromkeys(request.queues))
-
-
-def _empty_queues(request: LoadRequest) -> set[str]:
-    """Queues that replay reported, with or without records."""
-    if request.table == "events":
-        return set()
-    return set(read_table(request.run, "replay", "queue_final", ["queue"]).column(0).unique().to_pylist())
+    return list(dict.fromkeys(request.queues)) or there
 
 
 def _files(request: LoadRequest) -> list[Path]:
@@ -126,13 +120,10 @@ def _regions(request: LoadRequest, queue: str) -> Iterator[tuple[str, Parts]]:
         for region, parts in slices.items():
             yield region, _wanted(in_order(parts), queue)
         return
-    places: dict[str, Path] = {}
-    for path in _files(request):
-        for name in read_parquet(path, ["region"]).column(0).unique().to_pylist():
-            places[name] = path
+    places = {name: part.bucket for part in read_manifest(request.run, "replay") for name in part.details["regions"]}
     for region in sorted(places):
         mine = (pc.field("region") == region) & (pc.field("queue") == queue)
-        source, filesystem = arrow_source(places[region])
+        source, filesystem = arrow_source(request.run / "replay" / "records" / f"{places[region]:05d}.parquet")
         batches = ds.dataset(source, format="parquet", filesystem=filesystem).to_batches(
             columns=["queue", "key", "data"], filter=mine, batch_size=_ROWS, batch_readahead=1, use_threads=False
         )

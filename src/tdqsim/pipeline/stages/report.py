@@ -27,7 +27,6 @@ from tdqsim.pipeline.stages.events import Slice, open_pieces
 from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import read_manifest, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
-from tdqsim.pipeline.stages.run import RunResult
 from tdqsim.pipeline.stages.tables import read_table, table_files
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Table
@@ -53,12 +52,11 @@ def check_report(run: Path, out: str | Path = "") -> None:
     check_target(there / PAGE)
 
 
-def write_report(run: Path, result: RunResult | None = None, out: str | Path = "") -> Path:
+def write_report(run: Path, out: str | Path = "") -> Path:
     """Write report.html, report.json and junit.xml; returns the path of the page.
 
     Args:
         run: the run's directory; at least replay must have been run there.
-        result: the outcome of the whole run; read from the directory when not given.
         out: the output directory, which may be in an object store; by default the run's directory.
 
     Raises:
@@ -66,18 +64,14 @@ def write_report(run: Path, result: RunResult | None = None, out: str | Path = "
         TdqError: as :func:`check_report`; nothing is written then.
     """
     try:
-        return _written(run, result, out)
+        return _written(run, out)
     except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DatasetError(f"{run}: a file in it is damaged: {error}; give tdq pipeline run or replay again") from error
 
 
-def _written(run: Path, result: RunResult | None, out: str | Path) -> Path:
-    if result is not None:
-        summary = result.as_dict()
-    elif (run / "run.json").is_file():
-        summary = json.loads((run / "run.json").read_text("utf-8"))
-    else:
-        summary = _summary_of_stages(run)
+def _written(run: Path, out: str | Path) -> Path:
+    whole = run / "run.json"
+    summary = json.loads(whole.read_text("utf-8")) if whole.is_file() else _summary_of_stages(run)
     tables = Tables.of(run)
     check_report(run, out)
     target = place(out) if out else run
