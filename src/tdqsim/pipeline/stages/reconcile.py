@@ -197,7 +197,7 @@ class Comparison:
             done = _settled(left, right, differ, self._match.key)
             places = differ[: np.searchsorted(differ, done)]
             changes = _Changes(left, right, (places, places), Naming(self._match))
-            self._samples += self._named(left, changes, self.compared)
+            self._samples += self._named(changes, self.compared)
             self._changed += changes.count
         self.compared += done
         return done
@@ -211,6 +211,8 @@ class Comparison:
             DatasetError: more than 2 GB are held.
         """
         rest = [part for part in (self._wanted, *self._expected) if len(part)]
+        if not rest and not self._held:
+            return {"missing": 0, "extra": 0, "changed": self._changed, "order": 0}, self._samples
         left, right = RecordColumn(one(rest, self._queue)), RecordColumn(one(self._held, self._queue))
         done = self.compared
         self.compared += max(len(left), len(right))
@@ -235,15 +237,16 @@ class Comparison:
         for place in pairs.extra[:most].tolist():
             yield "extra", done + place + 1, _known(right, place, key), "", None, shown(right.record(place))
         yield from self._samples
-        yield from self._named(left, changes, done)
+        yield from self._named(changes, done)
         for place, before, at in breaks[:most]:
             after, there = f"after record {done + before + 1}", f"at record {done + at + 1}"
             yield "order", done + place + 1, _known(left, place, key), "", after, there
 
-    def _named(self, left: RecordColumn, changes: _Changes, done: int) -> Iterator[Difference]:
+    def _named(self, changes: _Changes, done: int) -> Iterator[Difference]:
         """As many of the differences in pairs as are still to be written out."""
-        for place, name, old, new in islice(changes, self._most - len(self._samples)):
-            yield "changed", done + place + 1, _known(left, place, self._match.key), name, old, new
+        key, most = self._match.key, self._most - len(self._samples)
+        for place, record, name, old, new in islice(changes.named(most), most):
+            yield "changed", done + place + 1, None if key is None else record[key], name, old, new
 
 
 def _known(side: RecordColumn, place: int, key: slice | None) -> bytes | None:
@@ -325,12 +328,14 @@ class _Changes:
             counts[at] = sum(1 for _ in self._naming.named(left.record(mine[at]), right.record(theirs[at])))
         return counts
 
-    def __iter__(self) -> Iterator[tuple[int, str, str, str]]:
-        left, right = self._sides
-        for at in np.flatnonzero(self._each):
-            mine, theirs = (int(side[at]) for side in self._pairs)
-            for name, old, new in self._naming.named(left.record(mine), right.record(theirs)):
-                yield mine, name, old, new
+    def named(self, most: int) -> Iterator[tuple[int, bytes, str, str, str]]:
+        """The place, the expected record, field, expected and actual of each difference in the first ``most`` pairs."""
+        which = np.flatnonzero(self._each)[:most]
+        places = [side[which] for side in self._pairs]
+        records = (side.records(at) for side, at in zip(self._sides, places, strict=True))
+        for place, before, after in zip(places[0].tolist(), *records, strict=True):
+            for difference in self._naming.named(before, after):
+                yield place, before, *difference
 
 
 def _breaks(left: RecordColumn, pairs: _Pairs, part: slice) -> list[tuple[int, int, int]]:
@@ -491,8 +496,9 @@ def _is_number(value: object) -> TypeGuard[int | float | Decimal]:
 
 def _unlike(before: bytes, after: bytes) -> tuple[str, str, str]:
     """The place of the first difference of two records, and both records; a long equal beginning is cut off."""
-    both = zip(before, after, strict=False)
-    place = next((at for at, (old, new) in enumerate(both) if old != new), min(len(before), len(after)))
+    size = min(len(before), len(after))
+    differ = int.from_bytes(before[:size]) ^ int.from_bytes(after[:size])
+    place = size - (differ.bit_length() + 7) // 8
     first = place if place >= _MUCH else 0
     return f"from byte {place}", shown(before, first), shown(after, first)
 

@@ -35,7 +35,11 @@ class RecordColumn:
 
     def record(self, place: int) -> bytes:
         """The record at a place, from 0."""
-        return bytes(self.values[place].as_py())
+        return self.values[place].as_py()  # type: ignore[no-any-return]
+
+    def records(self, places: Ints) -> list[bytes]:
+        """The records at some places."""
+        return self.values.take(pa.array(places)).to_pylist()  # type: ignore[no-any-return]
 
     def part(self, span: slice, places: Ints | None = None) -> pa.Array:
         """A slice of the records at some places, or of all; short records are padded with X'00'."""
