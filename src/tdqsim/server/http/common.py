@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import partial, update_wrapper
+from collections.abc import Callable
+from functools import partial
 from http import HTTPStatus
-from inspect import Parameter, Signature, signature
-from types import NoneType
-from typing import Annotated, Any, Final, NamedTuple, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import APIRouter, Depends, HTTPException, Request
 
@@ -19,8 +17,9 @@ from tdqsim.errors import UsageError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import PREFIX, Caller, caller_of
+from tdqsim.server.http.access import PREFIX, Caller
 from tdqsim.server.http.problems import DOCUMENTED
+from tdqsim.server.http.route import OperationRoute
 from tdqsim.server.http.values import Statement, values_in, values_out
 from tdqsim.server.open_units import API_TRANSID
 from tdqsim.server.operations import route_of
@@ -68,78 +67,16 @@ PathSystem = Annotated[System, Depends(_system_of_path)]
 """The IBM i system that the path names, for a user who has the role of the route's operation."""
 
 
-class _Found(NamedTuple):
-    """What a route needs before its own parameters."""
-
-    host: Host
-    user: User
-    place: Region | System | None
-
-
-async def _in_region(request: Request, name: str) -> _Found:
-    host: Host = request.app.state.host
-    return _Found(host, caller_of(request), host.region(name))
-
-
-async def _in_system(request: Request, name: str) -> _Found:
-    host: Host = request.app.state.host
-    return _Found(host, caller_of(request), host.system(name))
-
-
-async def _in_server(request: Request) -> _Found:
-    return _Found(request.app.state.host, caller_of(request), None)
-
-
-_FIELDS: Final = {Served: "host", Caller: "user", PathRegion: "place", PathSystem: "place"}
-
-
-def _with_one_dependency(function: F) -> F:
-    """A function of a route whose host, user, region and system come from one dependency.
-
-    FastAPI takes as long for each dependency as for a small route, and resolves the dependencies of a dependency again
-    in each place.
-    """
-    hints = get_type_hints(function, include_extras=True)
-    fields = {name: _FIELDS[hint] for name, hint in hints.items() if hint in _FIELDS and name != "return"}
-    if not {"user", "place"} & set(fields.values()):
-        return function
-    found = _in_region if PathRegion in hints.values() else _in_system if PathSystem in hints.values() else _in_server
-
-    async def endpoint(*, found_: _Found, **values: Any) -> Any:
-        for name, field in fields.items():
-            values[name] = getattr(found_, field)
-        return await cast("Awaitable[Any]", function(**values))
-
-    update_wrapper(endpoint, function)
-    del endpoint.__wrapped__  # type: ignore[attr-defined]  # FastAPI would look at the parameters of the function
-    own = [
-        each.replace(annotation=hints[name])
-        for name, each in signature(function).parameters.items()
-        if name not in fields
-    ]
-    answer = None if hints["return"] is NoneType else hints["return"]
-    first = Parameter("found_", Parameter.KEYWORD_ONLY, annotation=Annotated[_Found, Depends(found)])
-    parameters = [first, *(each.replace(kind=Parameter.KEYWORD_ONLY) for each in own)]
-    endpoint.__signature__ = Signature(parameters, return_annotation=answer)  # type: ignore[attr-defined]
-    return cast("F", endpoint)
-
-
 class Routes(APIRouter):
     """The routes of a module, below ``/api/v1``, with the documented refusals."""
 
     def __init__(self) -> None:
-        super().__init__(prefix=PREFIX, responses=DOCUMENTED)
+        super().__init__(prefix=PREFIX, responses=DOCUMENTED, route_class=OperationRoute)
 
     def operation(self, operation_id: str, **options: Any) -> Callable[[F], F]:
         """Decorate the function of an operation in ``facts/operations.tsv``, which has its method, path and group."""
         method, path, tag = route_of(operation_id)
-        add = self.api_route(path, methods=[method], operation_id=operation_id, tags=[tag], **options)
-
-        def decorate(function: F) -> F:
-            add(_with_one_dependency(function))
-            return function
-
-        return decorate
+        return self.api_route(path, methods=[method], operation_id=operation_id, tags=[tag], **options)
 
 
 def in_a_task(region: Region, user: User, action: Callable[[Task], Any]) -> Any:
@@ -167,23 +104,39 @@ async def attended(
     Raises:
         TimeoutError: the time limit was reached. HTTPException: 503: the server is being stopped.
     """
-    await asyncio.wait({answer}, timeout=_SOON)
-    if answer.done():
-        return answer.result()
+    watch: asyncio.Task[None] | None = None
+
+    def begin() -> None:
+        nonlocal watch
+        watch = asyncio.ensure_future(_watch(request, answer, seconds))
+
+    begins = asyncio.get_running_loop().call_later(_SOON, begin)
+    try:
+        return await answer
+    except asyncio.CancelledError:
+        if watch is None or not watch.done():
+            raise
+        if request.app.state.streams.ending:
+            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the server is being stopped{left}") from None
+        raise TimeoutError(f"the wait has reached its time limit{left}") from None
+    finally:
+        begins.cancel()
+        if watch is not None:
+            watch.cancel()
+
+
+async def _watch(request: Request, answer: asyncio.Future[Any], seconds: float) -> None:
+    """Cancel a result when the client disconnects, the server is stopped, or at the time limit."""
     streams = request.app.state.streams
     stopped = streams.open()
-    others = {asyncio.ensure_future(_gone(request)), asyncio.ensure_future(stopped.wait())}
+    ends = {asyncio.ensure_future(_gone(request)), asyncio.ensure_future(stopped.wait())}
     try:
-        await asyncio.wait({answer, *others}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
-        if answer.done():
-            return answer.result()
-        if streams.ending:
-            raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, f"the server is being stopped{left}")
-        raise TimeoutError(f"the wait has reached its time limit{left}")
+        await asyncio.wait(ends, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         streams.close(stopped)
-        for each in (answer, *others):
+        for each in ends:
             each.cancel()
+    answer.cancel()
 
 
 async def _gone(request: Request) -> None:
