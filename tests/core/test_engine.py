@@ -206,6 +206,15 @@ def test_a_listener_that_does_not_listen_loses_the_oldest(engine):
     assert (slow.take(), quick.take()) == (["more"], [])
 
 
+def test_a_listener_receives_the_events_that_it_wants_and_is_not_woken_for_others(engine):
+    woken = []
+    even = engine.subscribe(limit=3, wake=lambda: woken.append(1), wanted=lambda number: number % 2 == 0)
+    engine.submit(lambda: [engine.publish(number) for number in (1, 3, 5, 7)]).result(LONG)
+    assert (even.take(), even.lost, woken) == ([], 0, [])
+    engine.submit(lambda: [engine.publish(number) for number in range(6)]).result(LONG)
+    assert (even.take(), even.lost, woken) == ([0, 2, 4], 0, [1])
+
+
 def test_a_listener_is_told_once_until_it_looks(engine):
     told = []
     heard = engine.subscribe(wake=lambda: told.append(1))

@@ -28,15 +28,19 @@ def add_empty(app, _host, _gate):
 if sys.argv[2] != "console":
     serving.add_console = add_empty
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # nobody reads the pipe of the output
-config = serve_file([Path(sys.argv[1])], Path(sys.argv[1]) / "store")
-sys.exit(serving.serve(config, ready_file=Path(sys.argv[1]) / "ready.json",
+place, system = Path(sys.argv[1]), Path(sys.argv[1]) / "system"
+config = serve_file([place, system]) if system.exists() else serve_file([place], place / "store")
+sys.exit(serving.serve(config, ready_file=place / "ready.json",
                        started=lambda _served: print("ready", flush=True)))
 """
 QUEUE = "/api/v1/regions/PAYREGN/queues"
 
 
-def started(place, *, console=False):
+def started(place, *, console=False, files=""):
+    """Start a server, with options of ulimit for the number of open files."""
     words = [sys.executable, "-c", SERVER, str(place), "console" if console else "bare"]
+    if files:
+        words = ["sh", "-c", f'ulimit {files} && exec "$@"', "sh", *words]
     with (place / "log").open("w") as log:
         process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=log, text=True)
     assert any(line.strip() == "ready" for line in process.stdout), (place / "log").read_text()
@@ -65,7 +69,8 @@ class Connection:
         self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
         return self
 
-    async def ask(self, method, path, body=None):
+    async def send(self, method, path, body=None):
+        """Send a request and read the head of its answer: the status and the length of the body."""
         data = b"" if body is None else json.dumps(body).encode()
         self.writer.write(
             f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {self.token}\r\n"
@@ -76,7 +81,11 @@ class Connection:
         length = next(
             (int(line[16:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length: ")), 0
         )
-        return int(head[9:12]), await self.reader.readexactly(length)
+        return int(head[9:12]), length
+
+    async def ask(self, method, path, body=None):
+        status, length = await self.send(method, path, body)
+        return status, await self.reader.readexactly(length)
 
     def close(self):
         self.writer.close()
@@ -87,7 +96,8 @@ def region_place(tmp_path):
     (tmp_path / "region.yaml").write_text("applid: PAYREGN\ndefinitions: [pay.yaml]\n")
     queues = "".join(f"- {{name: Q{n:03d}, type: INTRA}}\n" for n in range(40))
     (tmp_path / "pay.yaml").write_text(
-        f"group: PAY\ntdqueue:\n- {{name: LOGQ, type: INTRA, recovstatus: LOGICAL}}\n{queues}"
+        f"group: PAY\ntdqueue:\n- {{name: LOGQ, type: INTRA, recovstatus: LOGICAL}}\n"
+        f"- {{name: LOCK, type: INTRA, recovstatus: LOGICAL}}\n{queues}"
     )
     return tmp_path
 

@@ -227,6 +227,50 @@ def test_a_body_that_is_no_record_is_refused(api, body):
     assert api.post(f"{QUEUE}/records", json=body).status_code == 422
 
 
+@pytest.mark.parametrize(
+    ("kind", "sent", "status", "detail"),
+    [
+        ("application/json", b'{"text": "one"}', 201, ""),
+        ("application/json; charset=utf-8", b'{"text": "one"}', 201, ""),
+        ("application/vnd.pay+json", '{"text": "one"}'.encode("utf-16"), 201, ""),
+        ("text/plain", b'{"text": "one"}', 422, "body: Input should be a valid list"),
+        ("", b'{"text": "one"}', 422, "body: Input should be a valid list"),
+        ("application/json", b"", 422, "body: Field required"),
+        ("application/json", b'{"text": ', 422, "body.9: JSON decode error"),
+        ("application/json", b"[" * 100_000, 400, "There was an error parsing the body"),
+        ("application/json", b"null", 422, "body: Input should be a valid list"),
+    ],
+)
+def test_a_body_is_json_by_its_content_type(api, kind, sent, status, detail):
+    headers = {"Content-Type": kind} if kind else {}
+    answer = api.post(f"{QUEUE}/records", content=sent, headers=headers)
+    assert answer.status_code == status, answer.text
+    assert detail in answer.json().get("detail", "")
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [
+        ("", 200),
+        ("?limit=1&position=0&encoding=hex&uncommitted=yes", 200),
+        ("?limit=7&limit=1", 200),  # the last one counts
+        ("?other=1", 200),
+        ("?limit=", 422),
+        ("?limit=1001", 422),
+        ("?limit=1&limit=0", 422),
+        ("?encoding=HEX", 422),
+    ],
+)
+def test_a_query_is_checked_and_has_defaults(api, query, status):
+    for _ in range(2):
+        api.post(f"{QUEUE}/records", json={"text": "A"})
+    answer = api.get(f"{QUEUE}/records{query}")
+    assert answer.status_code == status
+    if status == 200:
+        records = ["A", "A"] if query in ("", "?other=1") else ["C1"] if "hex" in query else ["A"]
+        assert answer.json()["records"] == records
+
+
 def test_a_bad_record_names_what_is_wrong(api):
     answer = api.post(f"{QUEUE}/records", json={"hex": "C1C"})
     assert answer.status_code == 422

@@ -130,16 +130,20 @@ class Subscription:
         limit: how many events are kept; beyond that the oldest is dropped.
         wake: called in the engine's thread when the first event arrives after :meth:`take`; it must be quick, such as
             ``partial(loop.call_soon_threadsafe, event.set)`` or ``event.set``.
+        wanted: called in the engine's thread; whether the listener receives an event. None for all events.
 
     Attributes:
         lost: how many events were dropped because the listener did not take them.
     """
 
-    def __init__(self, limit: int, wake: Callable[[], object] | None) -> None:
+    def __init__(
+        self, limit: int, wake: Callable[[], object] | None, wanted: Callable[[object], bool] | None = None
+    ) -> None:
         self.lost = 0
         self._events: deque[object] = deque()
         self._limit = limit
         self._wake = wake
+        self._wanted = wanted
         self._woken = False
 
     def take(self) -> list[object]:
@@ -152,7 +156,9 @@ class Subscription:
         return events
 
     def offer(self, event: object) -> None:
-        """Add an event; called by the engine."""
+        """Add an event if it is wanted; called by the engine."""
+        if self._wanted is not None and not self._wanted(event):
+            return
         self._events.append(event)
         if len(self._events) > self._limit:
             with suppress(IndexError):  # the listener has taken all events in between
@@ -307,9 +313,15 @@ class Engine:
         limit = None if timeout is None else round(timeout * NS_PER_SECOND)
         return self.submit(lambda: self.dispatcher.wait(attempt, self._watched, limit), name="a wait for a change")
 
-    def subscribe(self, *, limit: int = _EVENTS_KEPT, wake: Callable[[], object] | None = None) -> Subscription:
+    def subscribe(
+        self,
+        *,
+        limit: int = _EVENTS_KEPT,
+        wake: Callable[[], object] | None = None,
+        wanted: Callable[[object], bool] | None = None,
+    ) -> Subscription:
         """Receive the events that are published; see :class:`Subscription`."""
-        subscription = Subscription(limit, wake)
+        subscription = Subscription(limit, wake, wanted)
         self._listeners = (*self._listeners, subscription)
         return subscription
 

@@ -226,7 +226,7 @@ def _webhook(hook: AlertHook | None) -> Webhook | None:
 
 
 def _many_files() -> None:
-    """Raise the limit of open files to the maximum, because each connection is one."""
+    """Raise the limit of open files as far as the system allows, because each connection is one; warn if it is low."""
     try:
         import resource  # noqa: PLC0415  (not on every platform; without it there is no such limit)
     except ImportError:
@@ -235,6 +235,8 @@ def _many_files() -> None:
     wanted = _BOUNDS["connections"] * 2 if hard == resource.RLIM_INFINITY else min(hard, _BOUNDS["connections"] * 2)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if wanted <= _BOUNDS["connections"]:
+        _log.warning("few_open_files", limit=wanted, connections=_BOUNDS["connections"], todo="raise ulimit -Hn")
 
 
 def _certificate(config: ServeFile, cleanup: contextlib.ExitStack) -> tls.Certificate | None:

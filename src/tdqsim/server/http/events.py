@@ -75,9 +75,14 @@ async def events(
     queue: Annotated[str, Query(max_length=4, description="only of this queue")] = "",
 ) -> StreamingResponse:
     """New events, as server-sent events: commands, units of work, tasks, seeds; the number of lost events."""
+    applid = region.upper()
 
-    def wanted(event: dict[str, Any]) -> bool:
-        return (not region or event.get("region") == region.upper()) and (not queue or event.get("queue") == queue)
+    def wanted(event: object) -> bool:
+        return (
+            isinstance(event, dict)
+            and (not region or event.get("region") == applid)
+            and (not queue or event.get("queue") == queue)
+        )
 
     return _answer(_live(request, host, wanted, -1))
 
@@ -96,7 +101,11 @@ async def history(
     begin = int(last_event_id) + 1 if last_event_id else position
     if not follow:
         return _answer(_past_events(await host.ask(lambda: list(host.recent[applid])), begin))
-    return _answer(_live(request, host, lambda event: event.get("region") == applid, begin, applid))
+
+    def wanted(event: object) -> bool:
+        return isinstance(event, dict) and event.get("region") == applid
+
+    return _answer(_live(request, host, wanted, begin, applid))
 
 
 @routes.operation("streamAlerts", response_class=_EventStream)
@@ -162,7 +171,7 @@ async def _past_events(kept: list[dict[str, Any]], begin: int) -> AsyncIterator[
 async def _live(
     request: Request,
     host: Host,
-    wanted: Callable[[dict[str, Any]], bool],
+    wanted: Callable[[object], bool],
     begin: int,
     applid: str = "",
 ) -> AsyncIterator[str]:
@@ -170,7 +179,7 @@ async def _live(
     streams: Streams = request.app.state.streams
     woken = streams.open()
     loop = asyncio.get_running_loop()
-    subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, woken.set))
+    subscription = host.engine.subscribe(wake=partial(loop.call_soon_threadsafe, woken.set), wanted=wanted)
     try:
         yield ": listening\n\n"
         if applid:  # events that happen meanwhile are in both; their positions prevent sending them twice
@@ -180,7 +189,7 @@ async def _live(
             begin = max(begin, kept[-1]["position"] + 1 if kept else 0)
 
         def take() -> list[dict[str, Any]]:
-            fresh = [each for each in subscription.take() if isinstance(each, dict) and wanted(each)]
+            fresh = [each for each in subscription.take() if isinstance(each, dict)]
             return [each for each in fresh if each["position"] >= begin]
 
         async for part in _follow(request, woken, subscription, take, ids=bool(applid)):
