@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from itertools import combinations
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tdqsim.report import diagram_svg
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
 from tdqsim.report.diagram_layout import SMALL, DiagramLayout, place
-from tdqsim.report.diagram_svg import DiagramPicture, svg, texts
+from tdqsim.report.diagram_svg import DiagramPicture, legend, svg, texts
 from tdqsim.report.parts import Prose
 from tests.report.test_page import HOSTILE
 
@@ -38,6 +41,31 @@ def overlap(layout: DiagramLayout) -> list[object]:
         for one, other in combinations(rectangles(layout), 2)
         if abs(one[0] - other[0]) < one[2] + other[2] - 0.01 and abs(one[1] - other[1]) < one[3] + other[3] - 0.01
     ]
+
+
+ALIKE = [
+    ("records", "starts", "ships"), ("alias of", "starts", "data set", "shipped to", "linked with"), ("waits for",),
+]  # fmt: skip
+"""The kinds of arrows of each picture."""
+
+
+@pytest.mark.parametrize("kinds", ALIKE)
+def test_each_kind_of_arrow_has_a_dash_a_colour_and_a_form_of_its_own(kinds: tuple[str, ...]) -> None:
+    """In the picture and, drawn in the same way, in its legend."""
+    boxes = [DiagramBox(name, name, "queue") for name in ("A", "B")]
+    drawn = Diagram(boxes, [DiagramArrow("A", "B", how) for how in kinds])
+    shown = ET.fromstring(legend(drawn))
+    tips = [each.attrib["d"].partition(" ")[2] for each in shown.iter("path") if each.get("class") == "tip"]
+    assert len(set(tips)) == len(kinds)
+    css = (Path(diagram_svg.__file__).parent / "diagram.css").read_text("utf-8")
+    looks = []
+    for how in kinds:
+        way = how.replace(" ", "-")
+        rules = " ".join(re.findall(rf"[.]way[.]{way}(?: path)?(?:,[^{{}}]*)?{{([^}}]*)}}", css))
+        colour, line = re.findall("--way:([^;}]*)", rules), re.findall("stroke-(?:dasharray|width):[^;}]*", rules)
+        looks.append((tuple(colour), tuple(line)))
+        assert f'class="way {way}' in svg(drawn, "words")
+    assert len({colour for colour, _line in looks}) == len({line for _colour, line in looks}) == len(kinds)
 
 
 ENDS = st.integers(0, 9)

@@ -17,7 +17,7 @@ PAGES = {
     "queue_records": ("peekRecords", "peekDecodedRecords", "peekRecordsByLayout"),
     "queue_actions": ("setTdqueue", "discardTdqueue", "writeRecords", "readRecords", "deleteRecords", "seedRecords"),
     "tasks": ("listTasks", "purgeTask"),
-    "incident": ("explainTask",),
+    "task": ("explainTask",),
     "incidents": ("listDumps", "listIncidents", "listRefusedCommands", "streamAlerts"),
     "units": ("listUnitsOfWork", "endUnitOfWork"),
     "commands": (

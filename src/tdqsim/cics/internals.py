@@ -31,6 +31,7 @@ __all__ = [
     "kept_storage",
     "level_of",
     "request_of",
+    "requester_of",
     "set_handles",
     "startcode_of",
     "strand_of",
@@ -56,6 +57,19 @@ def core_of(region: Region) -> RegionCore:
 def handles_of(task: TaskData) -> Handles:
     """The active HANDLE and IGNORE commands, and those that PUSH HANDLE has suspended."""
     return task._handles
+
+
+def requester_of(task: TaskData) -> str:
+    """What has called a task from another region.
+
+    Returns:
+        For a mirror the name of the unit of work there, ``APPLID.ID``; for a routed transaction its relay task,
+        ``APPLID NUMBER``; empty for other tasks.
+    """
+    if task._is_mirror:
+        return str(getattr(task, "requester", ""))
+    surrogate = task._facility.surrogate if task._facility is not None else None
+    return "" if surrogate is None else f"{surrogate.path[-1]} {surrogate.session}"
 
 
 def set_handles(task: TaskData, handles: Handles) -> None:

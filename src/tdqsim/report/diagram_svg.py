@@ -24,6 +24,17 @@ MOST: Final = 300
 
 _ROUND: Final = ("transaction", "program", "job")
 _TIP: Final = 8
+_TIPS: Final[Mapping[str, str]] = {
+    "starts": "l{b} -5m{f} 5l{b} 5", "alias of": "l{b} -5v10z", "data set": "a4 4 0 1 0 {b} 0a4 4 0 1 0 {f} 0z",
+    "linked with": "v-4h{b}v8h{f}z", "waits for": "m0 -6v12",
+    **dict.fromkeys(("ships", "shipped to"), "l{h} -5l{h} 5l{g} 5z"),
+}  # fmt: skip
+"""The forms of tips that are not filled triangles, by the meaning of the arrow, as paths from the point of the tip.
+
+``b`` and ``h`` are the length of the tip and its half against the direction of the arrow, ``f`` and ``g`` in it.
+"""
+_LETTER: Final = 6.7
+"""The width of a character of a label."""
 _LEAST_SCALE: Final = 0.62
 """The scale below which a diagram is not made smaller to fit the page."""
 
@@ -76,8 +87,16 @@ def legend(diagram: Diagram) -> str:
     kinds = dict.fromkeys(box.kind for box in diagram.boxes)
     ways = dict.fromkeys(arrow.how for arrow in diagram.arrows)
     items = [f'<span class="key {_word(kind)}">{markup(kind)}</span>' for kind in kinds]
-    items += [f'<span class="key-way {_word(how)}">{markup(how)}</span>' for how in ways]
+    items += [f'<span class="key-way">{_sample(how)}{markup(how)}</span>' for how in ways]
     return f'<p class="legend" aria-hidden="true">{"".join(items)}</p>'
+
+
+def _sample(how: str) -> str:
+    """An arrow as it is drawn in the diagram, for the legend."""
+    return (
+        f'<svg class="sample" width="40" height="12" viewBox="0 0 40 12"><g class="way {_word(how)}">'
+        f'<path d="M1 6H38"/>{_tip(how, 38, 6, -_TIP)}</g></svg>'
+    )
 
 
 def texts(diagram: Diagram) -> dict[str, tuple[str, bool]]:
@@ -122,6 +141,8 @@ def _pieces(diagram: Diagram, layout: DiagramLayout, words: str) -> Iterator[str
     for box in layout.boxes:
         yield from _box(numbers[box.box.id], box)
     for way in layout.arrows:  # after all lines, so that no line crosses a label
+        yield from _plate(way)
+    for way in layout.arrows:
         yield from _label(known[id(way.arrow)], way)
     yield "</svg>"
 
@@ -138,8 +159,21 @@ def _line(placed: PlacedArrow, numbers: Mapping[str, int]) -> Iterator[str]:
     classes = f"way {_word(arrow.how)}{' bad' if arrow.bad else ''}"
     yield (
         f'<g class="{classes}" data-ends="{numbers[arrow.source]} {numbers[arrow.target]}"><path d="{"".join(path)}"/>'
-        f'<path class="tip" d="M{x:.1f} {y:.1f}l{back} -4v8z"/></g>'
+        f"{_tip(arrow.how, x, y, back)}</g>"
     )
+
+
+def _tip(how: str, x: float, y: float, back: int) -> str:
+    """The tip of an arrow; its form shows what the arrow means, as its colour and dashes do. ``back`` is its length."""
+    form = _TIPS.get(how, "l{b} -4v8z").format(b=back, h=back // 2, f=-back, g=-back // 2)
+    return f'<path class="tip" d="M{x:.1f} {y:.1f}{form}"/>'
+
+
+def _plate(placed: PlacedArrow) -> Iterator[str]:
+    """The ground of a label, so that no line shows between its words."""
+    (x, y), width = placed.label, len(placed.arrow.text) * _LETTER
+    if width:
+        yield f'<rect class="plate" x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width:.1f}" height="14"/>'
 
 
 def _label(at: int, placed: PlacedArrow) -> Iterator[str]:

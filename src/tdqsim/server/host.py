@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
-from tdqsim.cics.internals import core_of, is_mirror, request_of
+from tdqsim.cics.internals import core_of, is_mirror, request_of, requester_of
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
@@ -95,9 +95,10 @@ class _Recorder:
         else:
             self._flows.command(*key)
         self._commands.add(task.number, command, arguments, outcome)
-        self._publish("command", command=command, task=task.number, condition=condition, queue=queue)
+        called = {"requester": requester_of(task)} if is_mirror(task) else {}
+        self._publish("command", command=command, task=task.number, condition=condition, queue=queue, **called)
         self._activity.commands += 1
-        if is_mirror(task) and not command.startswith("INQUIRE "):
+        if called and not command.startswith("INQUIRE "):
             text = queue.rstrip(" ") if isinstance(queue, str) else None
             audit("link", task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
         if condition != "NORMAL":
@@ -138,7 +139,9 @@ class _Recorder:
         self._flows.tasks[task.transid] += 1
         if request is not None:
             self._flows.started[request.queue.name, task.transid] += 1
-        self._publish("task_started", task=task.number, transid=task.transid)
+        requester = requester_of(task)
+        called = {"requester": requester} if requester else {}
+        self._publish("task_started", task=task.number, transid=task.transid, **called)
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """A task has ended."""

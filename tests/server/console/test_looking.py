@@ -16,6 +16,7 @@ PAGES = {
     "regions/PAYREGN/queues/PAYQ": "Queue PAYQ",
     "regions/PAYREGN/incidents": "Incidents",
     "regions/PAYREGN/tasks": "Tasks",
+    "regions/PAYREGN/tasks/1": "Task 1",
     "regions/PAYREGN/start": "Start",
     "regions/PAYREGN/units": "Units of work",
     "regions/PAYREGN/commands": "Commands",

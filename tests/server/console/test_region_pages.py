@@ -201,6 +201,32 @@ def test_the_time_line_has_tasks_with_their_ends(browser, server):
     page.get_by_label("Tasks over time, as bars").locator("svg").wait_for()
 
 
+def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, server, screenshots):
+    """While it is open and after its end; the pages of the tasks lead to one another."""
+    page = browser.open("regions/PAYREGN/tasks", "Tasks")
+    with server.region.unit_of_work(idle_seconds=3600) as unit:
+        unit.execute("WRITEQ TD QUEUE('FARQ') FROM(REC)", {"REC": {"text": "over the link"}})
+        row = rows(page, "Tasks").filter(has_text="TAPI").first
+        number = row.get_by_role("cell").first.inner_text()
+        row.get_by_role("link", name=number).click()
+        page.get_by_role("heading", level=1, name=f"Task {number}", exact=True).wait_for()
+        there = rows(page, "Tasks").filter(has_text="CARDREGN")
+        there.filter(has_text="normally").get_by_role("link", name=f"PAYREGN {number} TAPI").wait_for()
+        rows(page, "Tasks").filter(has_text="not ended").filter(has_text="runs").wait_for()
+    rows(page, "Tasks").filter(has_text="committed").filter(has_text="normally").wait_for()
+    commands = rows(page, "Commands").filter(has_text="'over the link': NORMAL 0")
+    commands.filter(has_text="PAYREGN").filter(has_text="WRITEQ TD FARQ").wait_for()
+    commands.filter(has_text="CARDREGN").filter(has_text="WRITEQ TD XXQ").wait_for()
+    page.screenshot(path=screenshots / "task-over-a-link.png", full_page=True)
+    there.get_by_role("link", name=re.compile("^CARDREGN ")).click()
+    page.get_by_text("CSMI ended normally at").wait_for()
+    page.locator("svg").get_by_text(f"{number} TAPI", exact=True).click()
+    page.get_by_role("heading", level=1, name=f"Task {number}", exact=True).wait_for()
+    page.get_by_role("link", name="Time line", exact=True).last.click()
+    line = rows(page, "Tasks over time").filter(has_text="TAPI").filter(has_text="CARDREGN task")
+    line.first.get_by_role("link", name=number, exact=True).wait_for()
+
+
 def test_a_fault_is_switched_on_happens_and_is_switched_off(browser, server):
     page = browser.open("regions/PAYREGN/faults", "Faults")
     page.get_by_label("Condition", exact=True).select_option("IOERR")

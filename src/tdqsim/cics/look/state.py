@@ -250,6 +250,7 @@ class UnitState:
         transid: the transaction.
         userid: the user.
         link: the connection to its coordinator, if that is another region.
+        coordinator: the name of the unit of work in that region, ``APPLID.ID``; empty if this region coordinates it.
         holds: the queues and ends that it holds.
         works: its uncommitted changes of logically recoverable queues.
     """
@@ -262,6 +263,7 @@ class UnitState:
     transid: str
     userid: str
     link: str
+    coordinator: str
     holds: tuple[tuple[str, str], ...]
     works: tuple[WorkState, ...]
 
@@ -455,6 +457,7 @@ def unit_state(uow: UnitOfWork) -> UnitState:
         uow.transid,
         uow.userid,
         uow.link,
+        uow.coordinator if uow.link else "",
         holds=tuple((lock.queue.name, lock.end) for lock in uow.locks),
         works=tuple(
             WorkState(queue.name, work.reads, len(work.written), work.deleted) for queue, work in uow.works.items()

@@ -74,13 +74,15 @@ class MirrorTask(Task):
     Attributes:
         hops: how many regions the request has passed through.
         is_serving: whether it carries out a request now; else it waits for the next one or for the syncpoint.
+        requester: the name of the unit of work in the other region, ``APPLID.ID``.
     """
 
-    __slots__ = ("hops", "is_serving")
+    __slots__ = ("hops", "is_serving", "requester")
 
     _is_mirror: ClassVar[bool] = True
     hops: int
     is_serving: bool
+    requester: str
 
 
 class Mirror:
@@ -400,6 +402,7 @@ class Mirrors:
             detail = f"region {region.applid}: user {user} may not attach mirror transaction {transid}"
             raise Condition(Resp.SYSIDERR, detail=detail, rule="SEC-XTRAN-MIRROR")
         task = MirrorTask(region, region.task_manager.next_number(), transid, user, startcode="S")
+        task.requester = fields["key"]
         # Before the task is listed: what ends a listed task looks for its mirror.
         mirror = self.mirrors[fields["key"]] = Mirror(task)
         region.tasks[task.number] = task
@@ -434,7 +437,7 @@ class Mirrors:
         if mirror is not None:
             return mirror.task
         probe = MirrorTask(self.region, 0, _MIRROR, self.userid_for(userid), startcode="S")
-        probe.hops = hops
+        probe.hops, probe.requester = hops, key
         return probe
 
     def _release_if_idle(self, key: str, mirror: Mirror) -> None:

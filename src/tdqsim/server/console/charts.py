@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from nicegui import ui
+from nicegui.events import EChartPointClickEventArguments
 
 __all__ = ["Bars", "DepthChart", "depth_chart"]
 
@@ -68,9 +70,14 @@ def depth_chart(queue: str) -> DepthChart:
 
 
 class Bars:
-    """A time line with one bar in each row; the colour shows how it ended. It has a zoom along the time."""
+    """A time line with one bar in each row; the colour shows how it ended. It has a zoom along the time.
 
-    def __init__(self, words: str) -> None:
+    Args:
+        words: what it shows, for screen readers.
+        on_click: called when a bar or a mark is clicked.
+    """
+
+    def __init__(self, words: str, on_click: Callable[[EChartPointClickEventArguments], object]) -> None:
         self._shown: tuple[object, ...] | None = None
         bar = {"type": "bar", "stack": "time", "barWidth": "60%"}
         line = {"type": "lines", "coordinateSystem": "cartesian2d", "clip": True}
@@ -108,6 +115,7 @@ class Bars:
                     },
                 ],
             },
+            on_click,
             renderer="svg",
         ).classes("tdq-chart tall")
         self._chart.props["role"] = "img"

@@ -95,9 +95,11 @@ class UnitRow:
         state: UOWSTATE.
         waitstate: WAITSTATE.
         task: the number of its task; 0 if the task has ended.
+        begun_by: the number of the task that began it.
         transid: the transaction.
         userid: the user.
         link: the connection to its coordinator, if that is remote.
+        coordinator: the name of the unit of work in that region; empty if no other region coordinates it.
         holds: the ends of queues that it holds, as text.
         changes: its uncommitted changes, as text.
     """
@@ -106,9 +108,11 @@ class UnitRow:
     state: str
     waitstate: str
     task: int
+    begun_by: int
     transid: str
     userid: str
     link: str
+    coordinator: str
     holds: str
     changes: str
 
@@ -220,9 +224,11 @@ def _unit(unit: UnitState) -> UnitRow:
         unit.state,
         unit.waitstate,
         unit.task,
+        unit.taskid,
         unit.transid,
         unit.userid,
         unit.link,
+        unit.coordinator,
         holds=", ".join(f"{queue} {end}" for queue, end in unit.holds),
         changes=", ".join(map(_work, unit.works)),
     )

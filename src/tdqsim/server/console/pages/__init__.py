@@ -22,6 +22,7 @@ from tdqsim.server.console.pages import (
     start,
     statistics,
     systems,
+    task,
     tasks,
     timeline,
     topology,
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["add_pages"]
 
 _PAGES = (
-    overview, flows, clock, queues, queue, incidents, incident, tasks, start, units, commands, log, topology, timeline,
-    statistics, output, definitions, snapshots, faults, systems, data_queue,
+    overview, flows, clock, queues, queue, incidents, incident, tasks, task, start, units, commands, log, topology,
+    timeline, statistics, output, definitions, snapshots, faults, systems, data_queue,
 )  # fmt: skip
 
 

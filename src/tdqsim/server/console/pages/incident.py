@@ -58,7 +58,7 @@ def add(console: Console) -> None:
 async def _build(visit: Visit, view: RegionView, dump: Dump) -> None:
     with Block("div", "tdq-beside"):
         with Block("div"):
-            _what(dump)
+            _what(visit, view, dump)
             _where(dump)
             _commands(dump)
         with Block("div"):
@@ -68,10 +68,12 @@ async def _build(visit: Visit, view: RegionView, dump: Dump) -> None:
         _storage(dump)
 
 
-def _what(dump: Dump) -> None:
-    facts = {
+def _what(visit: Visit, view: RegionView, dump: Dump) -> None:
+    page = visit.href("regions", view.region.applid, "tasks", str(dump.task))
+    task: Cell = {"text": f"{dump.task} {dump.transid}, user {dump.userid}", "href": page}
+    facts: dict[str, Cell] = {
         "Time": f"{day_and_time(dump.time_ns)} UTC",
-        "Task": f"{dump.task} {dump.transid}, user {dump.userid}",
+        "Task": task,
         "Program": dump.program,
         "Place": f"{dump.file}:{dump.line}" if dump.file else "",
     }

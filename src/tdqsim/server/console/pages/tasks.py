@@ -97,7 +97,9 @@ class _Tasks:
         waits: Cell = {"text": task.waits_for, "tone": "warn"} if task.waits_for else ""
         until = moment(task.until_ns) if task.until_ns else ""
         do: Cell = {"buttons": purges} if purges else ""
-        cells: list[Cell] = [task.number, task.transid, task.userid, task.started_by, waits, until, task.uow, do]
+        page = self.visit.href("regions", self.view.region.applid, "tasks", str(task.number))
+        number: Cell = {"text": task.number, "href": page}
+        cells: list[Cell] = [number, task.transid, task.userid, task.started_by, waits, until, task.uow, do]
         return {"id": str(task.number), "cells": cells}
 
     async def _purge(self, row: str, how: str) -> None:

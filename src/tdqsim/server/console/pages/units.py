@@ -80,8 +80,10 @@ class _Units:
                     for how, label in _ENDS.items()
                 ]
             }
+        page = self.visit.href("regions", self.view.region.applid, "tasks", str(unit.begun_by))
+        name: Cell = {"text": unit.uow, "href": page}
         cells: list[Cell] = [
-            unit.uow, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, unit.holds,
+            name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, unit.holds,
             unit.changes, ends,
         ]  # fmt: skip
         return {"id": unit.uow, "cells": cells}
