@@ -1,8 +1,8 @@
 """The page of one task: what it does or how it ended, and the way of its request through the regions.
 
 The way has the tasks of all regions that carry out the same requests, each with the task that has called it and with
-its last commands. It is known as long as the regions keep the events of the tasks. What a task waits for in another region is
-told by ``explain``, also if that region is in another server.
+its last commands. It is known as long as the regions keep the events of the tasks. What a task waits for in another
+region is told by ``explain``, also if that region is in another server.
 """
 
 from __future__ import annotations
