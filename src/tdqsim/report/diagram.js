@@ -5,7 +5,7 @@
   const STEP = 1.25;
 
   function zoom(figure, how) {
-    const svg = figure.querySelector("svg");
+    const svg = figure.querySelector(".sheet svg");
     if (!svg) return;
     if (how === "fit") {
       for (const each of ["width", "max-width", "min-width"]) svg.style.removeProperty(each);
@@ -31,7 +31,7 @@
     const found = boxes.filter((box) => words && box.dataset.names.includes(words));
     const numbers = new Set(found.map((box) => box.dataset.n));
     const near = new Set(numbers);
-    for (const way of figure.querySelectorAll(".way")) {
+    for (const way of figure.querySelectorAll(".sheet .way")) {
       const ends = way.dataset.ends.split(" ");
       const on = ends.some((end) => numbers.has(end));
       if (on) ends.forEach((end) => near.add(end));
@@ -57,7 +57,7 @@
   // For pages that replace a diagram: keep its scale and the search.
   window.tdqDiagram = {
     again(figure) {
-      const svg = figure.querySelector("svg");
+      const svg = figure.querySelector(".sheet svg");
       if (svg && figure.dataset.scale) scaled(figure, svg, Number(figure.dataset.scale));
       if (figure.querySelector("[data-find]")?.value) find(figure);
     },
