@@ -40,9 +40,9 @@ def test_the_demonstration_moves_and_its_trouble_is_explained(person, screenshot
     assert {"DALY", "PRDR", "PST1", "PST2", "PST3", "PST4", "PPST", "PSTD", "REJS", "ORDI", "ORDR", "SHPQ"} <= names
     owners = page.locator(".tdq-diagram .owner").all_text_contents()
     assert owners == ["CARDREGN", "ORDREGN", "QUEREGN", "STKREGN"]
-    before = page.locator(".tdq-diagram svg [data-k]").all_text_contents()
+    before = page.locator(".tdq-diagram .sheet svg [data-k]").all_text_contents()
     page.wait_for_function(
-        "page => [...document.querySelectorAll('.tdq-diagram svg [data-k]')].map(e => e.textContent).join() !== page",
+        "page => [...document.querySelectorAll('.tdq-diagram .sheet svg [data-k]')].map(e => e.textContent).join() !== page",
         arg=",".join(before),
     )
     page.screenshot(path=screenshots / "demo.png")

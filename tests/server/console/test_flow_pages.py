@@ -9,7 +9,7 @@ pytestmark = pytest.mark.browser
 
 def label(page, text):
     """The text of an arrow or a line of a box."""
-    return page.locator(".tdq-diagram svg [data-k]").get_by_text(text, exact=True)
+    return page.locator(".tdq-diagram .sheet svg [data-k]").get_by_text(text, exact=True)
 
 
 def test_what_flows_is_a_picture_of_all_regions_that_is_updated_without_a_new_layout(person, server, screenshots):
@@ -21,15 +21,15 @@ def test_what_flows_is_a_picture_of_all_regions_that_is_updated_without_a_new_la
     first, second = person(), person(width=400, scheme="dark")
     for browser in (first, second):
         page = browser.open("flows", "Flows")
-        page.locator(".tdq-diagram svg").get_by_text("PHYQ", exact=True).wait_for()
+        page.locator(".tdq-diagram .sheet svg").get_by_text("PHYQ", exact=True).wait_for()
         label(page, "depth 3").wait_for()
-        page.evaluate("document.querySelector('.tdq-diagram svg').dataset.first = 'yes'")
+        page.evaluate("document.querySelector('.tdq-diagram .sheet svg').dataset.first = 'yes'")
         page.screenshot(path=screenshots / f"flows-{page.viewport_size['width']}.png", full_page=True)
         assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
     region.writeq_td("PHYQ", "one more")
     for browser in (first, second):
         label(browser.page, "depth 4").wait_for()
-        assert browser.page.locator(".tdq-diagram svg").get_attribute("data-first") == "yes"
+        assert browser.page.locator(".tdq-diagram .sheet svg").get_attribute("data-first") == "yes"
     owners = first.page.locator(".tdq-diagram .owner").all_text_contents()
     assert {"PAYREGN", "CARDREGN"} <= set(owners)
     rows = first.page.get_by_role("table", name="Flows").get_by_role("row")
@@ -40,18 +40,18 @@ def test_a_queue_is_found_by_typing_its_name_and_leads_to_its_page(browser, serv
     for queue in ("PAYQ", "LOGQ", "TWOQ"):
         server.region.writeq_td(queue, "one")
     page = browser.open("regions/PAYREGN/flows", "Flows")
-    page.locator(".tdq-diagram svg").get_by_text("LOGQ", exact=True).wait_for()
+    page.locator(".tdq-diagram .sheet svg").get_by_text("LOGQ", exact=True).wait_for()
     page.get_by_label("Find").focus()
     page.keyboard.type("log")
     page.get_by_text("1 box found", exact=True).wait_for()
     assert page.locator(".tdq-diagram .box.found .name").all_text_contents() == ["LOGQ"]
     assert "PAYQ" in page.locator(".tdq-diagram .box.faded .name").all_text_contents()
-    before = page.locator(".tdq-diagram svg").bounding_box()["width"]
+    before = page.locator(".tdq-diagram .sheet svg").bounding_box()["width"]
     page.get_by_role("button", name="Larger").press("Enter")
-    assert page.locator(".tdq-diagram svg").bounding_box()["width"] > before
+    assert page.locator(".tdq-diagram .sheet svg").bounding_box()["width"] > before
     page.get_by_label("Only about").fill("TWOQ")
-    page.locator(".tdq-diagram svg").get_by_text("PAYQ", exact=True).wait_for(state="detached")
-    page.locator(".tdq-diagram svg a").first.press("Enter")
+    page.locator(".tdq-diagram .sheet svg").get_by_text("PAYQ", exact=True).wait_for(state="detached")
+    page.locator(".tdq-diagram .sheet svg a").first.press("Enter")
     page.get_by_role("heading", level=1, name="Queue TWOQ").wait_for()
 
 
