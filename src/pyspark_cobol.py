@@ -1,5 +1,12 @@
 """Spark imports this module by its name and finds ``format("cobol")`` in it; see :mod:`tdqsim.pipeline.discovery`."""
 
-from tdqsim.pipeline.discovery import FoundCobol as DefaultSource
+from tdqsim.pipeline.discovery import Found
 
 __all__ = ["DefaultSource"]
+
+
+class DefaultSource(Found):
+    """``format("cobol")``."""
+
+    format = "cobol"
+    place = "tdqsim.pipeline.qsam", "CobolDataSource"

@@ -1,5 +1,12 @@
 """Spark imports this module by its name and finds ``format("qsam")`` in it; see :mod:`tdqsim.pipeline.discovery`."""
 
-from tdqsim.pipeline.discovery import FoundQsam as DefaultSource
+from tdqsim.pipeline.discovery import Found
 
 __all__ = ["DefaultSource"]
+
+
+class DefaultSource(Found):
+    """``format("qsam")``."""
+
+    format = "qsam"
+    place = "tdqsim.pipeline.qsam", "QsamDataSource"

@@ -2,8 +2,8 @@
 
 Spark imports every installed module named ``pyspark_...`` when a session first uses a data source in Python, and takes
 the class ``DefaultSource`` of each. The modules ``pyspark_qsam``, ``pyspark_cobol``, ``pyspark_tdqueue`` and
-``pyspark_dtaq`` beside this package contain the classes of this module. The classes import the sources when they are
-used: a session that only has this package installed pays for its names. It also works if the extra is not installed.
+``pyspark_dtaq`` beside this package contain a class for each format. It imports the source when it is used: a session
+that only has this package installed pays for the names. It also works if the extra is not installed.
 """
 
 from __future__ import annotations
@@ -15,13 +15,18 @@ from pyspark.sql.datasource import DataSource
 
 from tdqsim.pipeline._worker import quieten
 
-__all__ = ["FoundCobol", "FoundDtaq", "FoundQsam", "FoundTdqueue"]
+__all__ = ["Found"]
 
 quieten()  # Spark closes the connection of the process that searches
 
 
-class _Found(DataSource):
-    """A data source that is imported when Spark makes one for a read or a write."""
+class Found(DataSource):
+    """A data source that is imported when Spark makes one for a read or a write.
+
+    Attributes:
+        format: the name of the format.
+        place: the module and the name of the class of the source.
+    """
 
     format: str
     place: tuple[str, str]
@@ -35,31 +40,3 @@ class _Found(DataSource):
         """The data source itself, which is not of this class."""
         module, name = cls.place
         return getattr(import_module(module), name)(options)
-
-
-class FoundQsam(_Found):
-    """``format("qsam")``."""
-
-    format = "qsam"
-    place = "tdqsim.pipeline.qsam", "QsamDataSource"
-
-
-class FoundCobol(_Found):
-    """``format("cobol")``."""
-
-    format = "cobol"
-    place = "tdqsim.pipeline.qsam", "CobolDataSource"
-
-
-class FoundTdqueue(_Found):
-    """``format("tdqueue")``."""
-
-    format = "tdqueue"
-    place = "tdqsim.pipeline.queues_source", "TdqueueDataSource"
-
-
-class FoundDtaq(_Found):
-    """``format("dtaq")``."""
-
-    format = "dtaq"
-    place = "tdqsim.pipeline.queues_source", "DtaqDataSource"

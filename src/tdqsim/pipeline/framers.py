@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tdqsim.datasets import Dcb, RecordFormat
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, LARGE, MAX_BLOCK
-from tdqsim.pipeline.frames import END_OF_FILE
+from tdqsim.pipeline.frames import END_OF_FILE, walk_for
 from tdqsim.pipeline.options import QsamOptions
 
 __all__ = ["Framer"]
@@ -31,6 +31,7 @@ class Framer:
     """
 
     def __init__(self, options: QsamOptions) -> None:
+        walk_for(options)  # checks that no option is missing
         recfm = options.recfm
         self._options = options
         self._separator = b"" if options.self_sized else recfm.separator
@@ -41,8 +42,6 @@ class Framer:
             raise DatasetError(
                 "record_format VS and VBS need is_rdw_big_endian=true: the other half is the segment code"
             )
-        if recfm is RecordFormat.U and options.block_length <= 0:
-            raise DatasetError("record_format U needs block_length: nothing in the file tells where a block ends")
         self._room = self._dcb.blksize - (DESCRIPTOR if self._words else 0)
         self._block: list[bytes] = []
         self._used = 0
@@ -161,8 +160,6 @@ def _dcb(options: QsamOptions) -> Dcb:
     """The checked data control block, with a block size chosen if none is given."""
     recfm = options.recfm
     if recfm.fixed:
-        if options.length <= 0:
-            raise DatasetError("fixed-length records need a copybook or record_length")
         block = options.block_length if recfm is RecordFormat.FB else 0
         return Dcb(recfm, options.length, block).checked(options.paths[0], output=True)
     inclusive = options.rdw_adjustment == -DESCRIPTOR if recfm is RecordFormat.RDW else None

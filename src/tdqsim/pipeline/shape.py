@@ -17,7 +17,6 @@ from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, FieldType, Layout, Rules, Usage
 
 __all__ = [
-    "TRIM_POLICIES",
     "Column",
     "Shape",
     "arrow_type",
@@ -30,12 +29,13 @@ __all__ = [
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
-TRIM_POLICIES = ("both", "none", "left", "right", "keep_all")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How a layout becomes columns; the attributes have the names of the options of ``format("qsam")``.
+
+    The values are not checked here: :mod:`tdqsim.pipeline.option_table` checks those of the options.
 
     Attributes:
         schema_retention_policy: ``collapse_root`` or ``keep_original`` (the level 01 group is a column; so are all
@@ -67,19 +67,6 @@ class Shape:
     binary_as_hex: bool = False
     debug: str = ""
     flat: bool = False
-
-    def __post_init__(self) -> None:
-        for name, allowed in (
-            ("schema_retention_policy", ("collapse_root", "keep_original")),
-            ("filler_naming_policy", ("sequence_numbers", "previous_field_name")),
-            ("string_trimming_policy", TRIM_POLICIES),
-            ("debug", ("", "hex", "raw", "string")),
-        ):
-            value = getattr(self, name)
-            if value not in allowed:
-                raise LayoutError(f"{name} is {value!r}; must be one of {', '.join(allowed)}")
-        if self.strict_integral_precision and self.display_pic_always_string:
-            raise LayoutError("strict_integral_precision and display_pic_always_string exclude each other")
 
 
 def list_of(kind: pa.DataType) -> pa.ListType:

@@ -21,7 +21,7 @@ from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
-from tdqsim.pipeline.opening import open_file
+from tdqsim.pipeline.opening import Opened, open_file
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import RecordSegments, RedefineRules, fields_called, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
@@ -78,15 +78,6 @@ class _Batch:
 
     def __len__(self) -> int:
         return len(self.starts)
-
-
-class _Malformed(Exception):
-    """A corrupt field under ``failfast``: record number from the part's first, place in the file."""
-
-    def __init__(self, problem: str, number: int, place: int) -> None:
-        super().__init__(problem)
-        self.number = number
-        self.place = place
 
 
 class SplitReader:
@@ -195,18 +186,13 @@ class SplitReader:
             for base, frames in walk:
                 for rows in self._slices(frames):
                     batch = _Batch(frames, base, first, rows, self.options)
-                    made = self._batch(batch, split, ids)
+                    made = self._batch(batch, split, ids, opened)
                     if made is not None:
                         yield made
                 first += len(frames.starts)
         except FramingError as error:
             searched = end if split.searched and end < split.data_end else -1
             raise framing_error(opened, split.path, error, self.options, searched=searched) from None
-        except _Malformed as error:
-            number = error.number if split.first_record >= 0 else records_before(opened, error.place, self.options)
-            raise ConversionError(
-                f"{split.path}: record {number + 1}, record at offset {error.place}: {error.args[0]}"
-            ) from None
         except (OSError, EOFError) as error:
             raise DatasetError(f"{split.path}: cannot be read: {error}") from error
         finally:
@@ -229,7 +215,7 @@ class SplitReader:
         for low in range(0, count, max(rows, 1)):
             yield slice(low, low + rows)
 
-    def _batch(self, batch: _Batch, split: Split, ids: SegmentIds | None) -> pa.RecordBatch | None:
+    def _batch(self, batch: _Batch, split: Split, ids: SegmentIds | None, opened: Opened) -> pa.RecordBatch | None:
         options = self.options
         if (batch.lengths < 0).any():
             index = int((batch.lengths < 0).argmax())
@@ -250,7 +236,7 @@ class SplitReader:
                 mask = segments.among(options.segment_filter)
                 batch.keep(mask)
                 segments = segments.some(mask)
-        return self._made(batch, split, segments) if len(batch) else None
+        return self._made(batch, split, segments, opened) if len(batch) else None
 
     def _families(self, family: Family, batch: _Batch, split: Split, segments: RecordSegments) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
@@ -258,17 +244,19 @@ class SplitReader:
         if not len(roots):
             return None
         if not self.schema.names:
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(roots), pa.struct([])))
+            return self._as_batch({}, len(roots))
         rows = family.decode(batch.data, batch.starts, batch.lengths, segments)
         arrays = {name: rows.column(name) for name in rows.schema.names}
         self._generate(batch, split, arrays, roots)
-        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+        return self._as_batch(arrays, len(roots))
 
     def _segments(self, batch: _Batch) -> RecordSegments:
         assert self._segment is not None
         return segments_of(self._segment, batch.data, batch.starts, batch.lengths)
 
-    def _made(self, batch: _Batch, split: Split, segments: RecordSegments | None) -> pa.RecordBatch | None:
+    def _made(
+        self, batch: _Batch, split: Split, segments: RecordSegments | None, opened: Opened
+    ) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
         if self._decoder is not None:
@@ -276,17 +264,21 @@ class SplitReader:
             decoded = self._decoder.decode(batch.data, batch.starts, batch.lengths, present)
             arrays = {name: decoded.column(name) for name in decoded.schema.names}
             entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt == "column" else None
-        mask = self._checked(entries, batch) if entries is not None else None
+        mask = self._checked(entries, batch, split, opened) if entries is not None else None
         self._generate(batch, split, arrays)
         if self.options.generate_corrupt_fields:
             kind = self.full.field(CORRUPT_COLUMN).type
             arrays[CORRUPT_COLUMN] = (
                 pa.nulls(len(batch), kind) if entries is None else _corrupt_column(entries, self._column_paths, kind)
             )
-        if not self.schema.names:
-            return pa.RecordBatch.from_struct_array(pa.array([{}] * len(batch), pa.struct([])))
-        made = pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
+        made = self._as_batch(arrays, len(batch))
         return made if mask is None else made.filter(mask)
+
+    def _as_batch(self, arrays: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        """The columns wanted; a batch of no column has rows too, for a count."""
+        if not self.schema.names:
+            return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
+        return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
     def _present(self, batch: _Batch, segments: RecordSegments | None) -> dict[Path, Mask]:
         """For each redefinition that not every record has, which records have it."""
@@ -297,7 +289,7 @@ class SplitReader:
             present |= self._rules.present(batch.data, batch.starts, batch.lengths)
         return present
 
-    def _checked(self, entries: pa.Array, batch: _Batch) -> pa.Array | None:
+    def _checked(self, entries: pa.Array, batch: _Batch, split: Split, opened: Opened) -> pa.Array | None:
         """The records to keep under ``dropmalformed``; under ``failfast`` a corrupt field raises an error."""
         mode = self.options.mode
         if mode == "permissive" or not len(entries.flatten()):
@@ -307,11 +299,12 @@ class SplitReader:
             return pa.array(sizes == 0)
         row = int((sizes > 0).argmax())
         bad = entries[row].as_py()[0]
-        raise _Malformed(
-            f"field {bad['field_name']} X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is"
-            " no value of its type; use mode permissive or dropmalformed to go on",
-            int(batch.numbers[row]),
-            int(batch.places[row]),
+        place, counted = int(batch.places[row]), split.first_record >= 0
+        number = int(batch.numbers[row]) if counted else records_before(opened, place, self.options)
+        raise ConversionError(
+            f"{split.path}: record {number + 1}, record at offset {place}: field {bad['field_name']} "
+            f"X'{bad['raw_value'].hex().upper()}' at offset {bad['offset']} of the record is no value of its type; use "
+            "mode permissive or dropmalformed to go on"
         )
 
     def _generate(self, batch: _Batch, split: Split, arrays: dict[str, pa.Array], roots: Ints | None = None) -> None:
