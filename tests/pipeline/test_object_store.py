@@ -186,6 +186,36 @@ def test_planning_takes_some_requests_however_large_the_file(
     assert found == count
 
 
+@pytest.mark.slow
+def test_planning_takes_some_requests_in_google_cloud_storage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its emulator; ``pip install gcsfs gcp-storage-emulator`` brings what it needs."""
+    monkeypatch.setenv("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")  # it asks a service that the emulator lacks
+    gcsfs = pytest.importorskip("gcsfs")
+    emulator = pytest.importorskip("gcp_storage_emulator.server")
+    made: list[str] = []
+    answer = emulator.RequestHandler.do_GET
+    monkeypatch.setattr(emulator.RequestHandler, "do_GET", lambda self: (made.append(self.path), answer(self))[1])
+    server = emulator.create_server("127.0.0.1", 9055, in_memory=True, default_bucket="captures")
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:9055")
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "tests")
+    gcsfs.GCSFileSystem.clear_instance_cache()
+    server.start()
+    try:
+        path, uri = tmp_path / "large", "gs://captures/large"
+        write_records(path, (f"{number:07d}".encode("cp037") * 143 for number in range(20_000)), Dcb(RecordFormat.VB))
+        place(uri).write_bytes(path.read_bytes())
+        options = read_options({"path": uri, "record_format": "VB", "input_split_size_mb": "1"})
+        made.clear()
+        parts = plan(options)
+        assert len(parts) > 15
+        assert len(made) <= 4
+        made.clear()
+        rows = [batch.num_rows for batch in SplitReader(options).read(parts[7])]
+        assert (sum(rows) > 900, len(made)) == (True, 3)
+    finally:
+        server.stop()
+
+
 @pytest.mark.parametrize("uri", FOREIGN)
 def test_other_stores_are_asked_where_a_file_is_once_and_then_for_bytes(
     uri: str, path: Path, monkeypatch: pytest.MonkeyPatch

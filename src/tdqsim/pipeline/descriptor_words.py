@@ -81,6 +81,11 @@ class Frames:
     used: int
     walked: Bytes | None = None
 
+    def record(self, index: int) -> bytes:
+        """The data of one record."""
+        start = int(self.starts[index])
+        return self.data[start : start + int(self.lengths[index])].tobytes()
+
 
 Walk = Callable[..., Frames]
 """A walk: called with bytes, and whether these are the last of the file or part; see also :func:`spanned`."""
@@ -132,7 +137,7 @@ def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Int
 
 def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tuple[Ints, Ints]:
     """Offsets of all descriptor words in blocks, in file order, and the data lengths in these words."""
-    said, other = halves_anywhere(data, options)
+    lengths, other = halves_anywhere(data, options)
     more = options.rdw_adjustment + DESCRIPTOR
     live = starts < ends
     blocks, position, limit = np.flatnonzero(live), starts[live], ends[live]
@@ -140,7 +145,7 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
     while len(blocks):
         if int(position[-1]) + DESCRIPTOR > len(data):  # the last of them, because blocks are in file order
             _refuse_step(data, position, limit, options)
-        size = said(position)
+        size = lengths(position)
         after = position + size
         after += more
         left = limit - after
@@ -160,7 +165,7 @@ def _chains(data: Bytes, starts: Ints, ends: Ints, options: QsamOptions) -> tupl
             odd &= np.uint16(0xFFFF ^ SEGMENT_CODES)
         if odd.any():
             _refuse_other_half(data, int(heads[(odd != 0).argmax()]))
-    return heads, said(heads).astype(np.int64) + options.rdw_adjustment
+    return heads, lengths(heads).astype(np.int64) + options.rdw_adjustment
 
 
 def halves_anywhere(
@@ -193,8 +198,8 @@ def _refuse_step(data: Bytes, position: Ints, limit: Ints, options: QsamOptions)
     if short.any():
         at = int(position[short.argmax()])
         raise FramingError(f"a block ends in the middle of a record descriptor word; {LIES_HINT}", at)
-    said, _ = halves_anywhere(data, options)
-    after = position + said(position) + (options.rdw_adjustment + DESCRIPTOR)
+    lengths, _ = halves_anywhere(data, options)
+    after = position + lengths(position) + (options.rdw_adjustment + DESCRIPTOR)
     first = ((after > limit) | (after < position + DESCRIPTOR + options.cobrix)).argmax()
     at, left = int(position[first]), int(limit[first] - position[first])
     word = data[at : at + DESCRIPTOR].tobytes().hex().upper()

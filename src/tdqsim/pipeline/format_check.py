@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from tdqsim.datasets import Dcb, RecordFormat, format_by_words
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, FramingError
-from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.options import QsamOptions, read_options
 
 __all__ = ["HEAD", "refuse_other_format", "words_hint"]
 
@@ -53,20 +53,13 @@ def words_hint(data: bytes, options: QsamOptions, *, whole: bool) -> str:
     Empty if they show no format, or the one that the options read.
     """
     shown = format_by_words(data, whole=whole)
-    if shown is None or _settings(shown) == _settings_of(options):
+    if shown is None or _words_of(read_options(_given(shown, cobol=False))) == _words_of(options):
         return ""
     return f"; {_shown(shown, options)}"
 
 
-def _settings(framing: Dcb) -> tuple[RecordFormat, bool, int, int]:
+def _words_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
     """Format, endianness, and the adjustment of the lengths in the descriptor words of records and blocks."""
-    assert framing.recfm is not None
-    if framing.recfm.variable:
-        return framing.recfm, True, -DESCRIPTOR, -DESCRIPTOR
-    return RecordFormat.RDW, _big(framing), -DESCRIPTOR if _inclusive(framing) else 0, 0
-
-
-def _settings_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
     recfm = RecordFormat.VBS if options.recfm is RecordFormat.VS else options.recfm
     blocks = options.bdw_adjustment if options.bdw_big_endian and recfm.variable else 0
     return recfm, options.rdw_big_endian, options.rdw_adjustment, blocks
@@ -74,44 +67,39 @@ def _settings_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
 
 def _shown(framing: Dcb, options: QsamOptions) -> str:
     """The format that was detected, and the options that read it."""
-    assert framing.recfm is not None
-    cobol = options.cobrix or (
-        not framing.recfm.variable and (framing.rdw_position or 0) != (0 if _big(framing) else 2)
-    )
-    given = _cobol_options(framing) if cobol else _qsam_options(framing)
+    blocks, big, _ = _kind(framing)
+    cobol = options.cobrix or (not blocks and (framing.rdw_position or 0) != (0 if big else 2))
     where = "" if cobol is options.cobrix else "with format cobol "
-    other = f" (or with format qsam {_qsam_options(framing)})" if options.cobrix and framing.recfm.variable else ""
-    what = "block and record" if framing.recfm.variable else "record"
-    return f"{what} descriptor words chain through the data as in {framing.text}: {where}set {given}{other}"
+    other = f" (or with format qsam {_listed(framing, cobol=False)})" if options.cobrix and blocks else ""
+    what = "block and record" if blocks else "record"
+    return (
+        f"{what} descriptor words chain through the data as in {framing.text}: {where}set "
+        f"{_listed(framing, cobol=cobol)}{other}"
+    )
 
 
-def _qsam_options(framing: Dcb) -> str:
-    """The options of ``qsam``, which by default expects the descriptor words of real data sets."""
-    assert framing.recfm is not None
-    if framing.recfm.variable:
-        return f"record_format={framing.recfm.value}"
-    given = ["record_format=V"]
-    given += [] if _big(framing) else ["is_rdw_big_endian=false"]
-    given += [] if _inclusive(framing) else ["is_rdw_part_of_record_length=false"]
-    return ", ".join(given)
+def _kind(framing: Dcb) -> tuple[bool, bool, bool]:
+    """Whether there are blocks, and whether the words of records are big-endian and count themselves."""
+    blocks = framing.recfm is not None and framing.recfm.variable
+    return blocks, framing.recfm is not RecordFormat.RDWLE, framing.rdw_inclusive is not False
 
 
-def _cobol_options(framing: Dcb) -> str:
-    """The options of ``cobol``, whose descriptor words are by default little-endian and do not count themselves."""
-    assert framing.recfm is not None
-    given = [f"record_format={framing.recfm.value if framing.recfm.variable else 'V'}"]
-    given += ["is_bdw_big_endian=true", f"bdw_adjustment={-DESCRIPTOR}"] if framing.recfm.variable else []
-    given += ["is_rdw_big_endian=true"] if _big(framing) else []
-    given += ["is_rdw_part_of_record_length=true"] if _inclusive(framing) else []
-    return ", ".join(given)
+def _listed(framing: Dcb, *, cobol: bool) -> str:
+    return ", ".join(f"{name}={value}" for name, value in _given(framing, cobol=cobol).items())
 
 
-def _big(framing: Dcb) -> bool:
-    return framing.recfm is not RecordFormat.RDWLE
+def _given(framing: Dcb, *, cobol: bool) -> dict[str, str]:
+    """The options that read a format, except those whose default does.
 
-
-def _inclusive(framing: Dcb) -> bool:
-    return framing.rdw_inclusive is not False
+    By default ``qsam`` expects the descriptor words of real data sets; those of ``cobol`` are little-endian and do not
+    count themselves.
+    """
+    blocks, *words = _kind(framing)
+    given = {"record_format": framing.recfm.value if blocks and framing.recfm else "V"}
+    if blocks and cobol:
+        given |= {"is_bdw_big_endian": "true", "bdw_adjustment": str(-DESCRIPTOR)}
+    names = ("is_rdw_big_endian", "is_rdw_part_of_record_length")
+    return given | {name: str(is_so).lower() for name, is_so in zip(names, words, strict=True) if is_so is cobol}
 
 
 def _refuse_blocks(data: bytes, offset: int) -> None:

@@ -57,10 +57,9 @@ class QsamValues(OptionValues):
     def _only_read(self, option: DeclaredOption, name: str) -> bool:
         return option.row["applies"] == "read only" and self[name] != option.parse(option.row["default"])
 
-    @property
-    def in_ascii(self) -> bool:
-        """Whether ``encoding`` says that text is in ASCII."""
-        return bool(self["encoding"] == "ascii")
+    def in_ascii(self, default: bool) -> bool:
+        """Whether text is in ASCII: as ``encoding`` says, or the default if it is not given."""
+        return bool(self["encoding"] == "ascii") if "encoding" in self else default
 
 
 # from options to a layout ---------------------------------------------------------------------------------------------
@@ -101,9 +100,7 @@ def charset_of(name: str) -> str:
 
 def _page(given: QsamValues) -> str:
     lines = given["is_text"] or given["record_format"] in FORMATS_OF_LINES
-    if "encoding" not in given and lines:
-        return _page_named(given, in_ascii=given["line_separator"] != "nl")
-    return _page_named(given, in_ascii=given.in_ascii)
+    return _page_named(given, in_ascii=given.in_ascii(lines and given["line_separator"] != "nl"))
 
 
 def _refuse_other_page(given: QsamValues) -> None:
@@ -136,8 +133,7 @@ def _rules(given: QsamValues) -> Rules:
 def _kept_rules(given: QsamValues, own: Rules) -> Rules:
     """The rules of a layout in YAML: its own code page and number formats hold unless an option says otherwise."""
     in_ascii = codepage(own.code_page).kind != EBCDIC
-    asked = given.in_ascii if "encoding" in given else in_ascii
-    asked = asked and "ebcdic_code_page" not in given
+    asked = given.in_ascii(in_ascii) and "ebcdic_code_page" not in given
     keeps: dict[str, Any] = {"native_little_endian": own.native_little_endian}
     if "floating_point_format" not in given:
         keeps["floating_point"] = own.floating_point
@@ -187,19 +183,11 @@ def _changed(given: QsamValues, layout: Layout) -> Layout:
     mapping = next((name for name in ("occurs_mapping", "occurs_mappings") if name in given), "")
     try:
         if mapping:
-            layout = layout.with_occurs_counts(_occurs(given, mapping))
+            layout = layout.with_occurs_counts(given[mapping])
         names = given["non_terminals"]
         return layout.with_groups_as_text(names) if names else layout
     except LookupError as error:
         raise DatasetError(f"option {mapping or 'non_terminals'}: {error.args[0]}") from None
-
-
-def _occurs(given: QsamValues, name: str) -> dict[str, dict[str, int]]:
-    tables: dict[str, dict[str, int]] = given[name]
-    for items in tables.values():
-        if not isinstance(items, dict) or not all(type(number) is int for number in items.values()):
-            raise given.bad(name, f"must be {given.options[name].allowed}")
-    return tables
 
 
 def _field_pages(given: QsamValues, layout: Layout) -> Layout:

@@ -10,7 +10,7 @@ nothing            text; blanks around it do not count
 ``true false``     words, in any case; ``word=other`` means the same as the other, ``word=`` is empty
 ``0..``, ``1..9``  a whole number from the first to the last
 ``integer``        a whole number, which may be negative
-``{"A": 1}``       a JSON object, of which this is an example
+``{"A": 1}``       a JSON object of this form, with whole numbers
 ``A => B``         text of this form
 =================  =====================================================================================
 """
@@ -82,7 +82,7 @@ class DeclaredOption:
         return {
             "list": "words with commas between them",
             "number": "a whole number" + ("" if least == "integer" else to),
-            "json": f"JSON such as {self.values}",
+            "json": f"JSON such as {self.values}, with whole numbers",
             "words": choices,
         }.get(self.kind, self.values)
 
@@ -98,7 +98,7 @@ class DeclaredOption:
             case "list":
                 return tuple(filter(None, map(str.strip, text.split(","))))
             case "json":
-                return _json_object(text)
+                return _like(json.loads(self.values), json.loads(text))
             case "number":
                 return self._number(text.strip())
             case "words":
@@ -120,13 +120,13 @@ class DeclaredOption:
         return int(text or "0")
 
 
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except RecursionError:  # nested too deep
-        value = None
-    if isinstance(value, dict):
-        return value
+def _like(example: Any, value: Any) -> Any:
+    """A value of JSON of the form of an example: an object of such objects, or of whole numbers, also as text."""
+    if isinstance(example, dict) and isinstance(value, dict):
+        inner = next(iter(example.values()))
+        return {key: _like(inner, each) for key, each in value.items()}
+    if not isinstance(example, dict) and type(value) in (int, str) and str(value).isascii() and str(value).isdigit():
+        return int(value)
     raise ValueError
 
 
@@ -183,7 +183,7 @@ class OptionValues:
                 return {"number": 0, "json": {}, "words": ""}[option.kind]
         try:
             return option.parse(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # or JSON is nested too deep
             raise self.bad(name, f"must be {option.allowed}") from None
 
     def _option(self, name: str) -> DeclaredOption | None:

@@ -156,7 +156,6 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             recfm=recfm,
             only_read=given.only_read,
             **_words(given, recfm),
-            record_length_map=_lengths(given),
             length_adjustment=given["rdw_adjustment"],
             counted=layout is not None and _counted(given, recfm, layout),
             file_start_offset=given["file_start_offset"] + header,
@@ -227,22 +226,14 @@ def _paths(given: QsamValues) -> tuple[str, ...]:
     return tuple([given.raw("path"), *paths] if given.raw("path") else paths)
 
 
-def _lengths(given: QsamValues) -> dict[str, int]:
-    lengths = given["record_length_map"]
-    texts = {key: str(size) for key, size in lengths.items() if type(size) in (int, str)}
-    if texts.keys() != lengths.keys() or not all(text.isascii() and text.isdigit() for text in texts.values()):
-        raise given.bad("record_length_map", 'must be JSON such as {"A": 100}, with whole numbers')
-    return {key: int(text) for key, text in texts.items()}
-
-
 def _counted(given: QsamValues, recfm: RecordFormat, layout: Layout) -> bool:
     """Whether the tables of records without descriptor words take only the room they need.
 
     Then the tables determine the length of each record.
     """
     asked = given["variable_size_occurs"] == "shift_record"
-    said = "record_length" in given or "record_length_field" in given
-    return recfm is RecordFormat.F and asked and bool(layout.counters) and not said
+    length_given = "record_length" in given or "record_length_field" in given
+    return recfm is RecordFormat.F and asked and bool(layout.counters) and not length_given
 
 
 def _shape(given: QsamValues) -> Shape:

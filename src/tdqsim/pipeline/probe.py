@@ -21,7 +21,7 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.descriptor_words import Frames
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
 from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
@@ -234,13 +234,9 @@ def _field_texts(layout: Layout, frames: Frames) -> bytes:
     fields = [
         item for item in layout.walk() if item.type is FieldType.TEXT and not item.redefines and item.occurs is None
     ]
-    parts = []
-    for start, length in zip(frames.starts[:_ROWS].tolist(), frames.lengths[:_ROWS].tolist(), strict=True):
-        for item in fields:
-            low, high = start + item.offset, start + min(item.offset + item.length, length)
-            if low < high:
-                parts.append(frames.data[low:high].tobytes())
-    return b" ".join(parts)
+    records = map(frames.record, range(min(len(frames.starts), _ROWS)))
+    parts = (record[item.offset : item.offset + item.length] for record in records for item in fields)
+    return b" ".join(filter(None, parts))
 
 
 def _code_page(text: bytes, *, ascii_text: bool) -> Finding:
@@ -302,17 +298,17 @@ def _plain(data: bytes, page: str) -> str:
 
 
 def _shown_texts(frames: Frames, page: str) -> Iterator[Mapping[str, Any]]:
-    for start, length in zip(frames.starts[:_SHOWN].tolist(), frames.lengths[:_SHOWN].tolist(), strict=True):
-        yield {"record": _plain(frames.data[start : start + length].tobytes(), page)}
+    for index in range(min(len(frames.starts), _SHOWN)):
+        yield {"record": _plain(frames.record(index), page)}
 
 
 def _named_ends(frames: Frames, page: str) -> Iterator[Finding]:
     """Header and trailer, identified by the words with which they begin."""
     for what, index, words in (("header", 0, _AHEAD), ("trailer", -1, _BEHIND)):
-        start, length = int(frames.starts[index]), int(frames.lengths[index])
-        text = _plain(frames.data[start : start + min(length, 16)].tobytes(), page).strip().upper()
+        record = frames.record(index)
+        text = _plain(record[:16], page).strip().upper()
         if text.startswith(words):
-            yield Finding(what, f"a record of {length} bytes", "possible", f"it begins with {text[:8]!r}", {})
+            yield Finding(what, f"a record of {len(record)} bytes", "possible", f"it begins with {text[:8]!r}", {})
 
 
 # copybooks ------------------------------------------------------------------------------------------------------------
@@ -380,30 +376,16 @@ class _Decoded:
         """A header or trailer: a first or last record that does not fit the copybook while the others do."""
         if self.count <= _ENDS or self.bad[1:-1].mean() > _FITS:
             return
-        size = int(self.frames.lengths[0])
-        if self.bad[0]:
-            skip = {"file_start_offset": str(int(self.frames.starts[1]) - self._word)}
-            yield Finding(
-                "header",
-                f"a record of {size} bytes",
-                "likely",
-                "it does not fit the copybook; the records after it do",
-                skip,
-            )
-        if whole and self.bad[-1] and self.count == len(self.frames.starts):
-            size = int(self.frames.lengths[-1])
-            skip = {"file_end_offset": str(size)} if self.options.recfm.fixed else {}
-            yield Finding(
-                "trailer",
-                f"a record of {size} bytes",
-                "likely",
-                "it does not fit the copybook; the records before it do",
-                skip,
-            )
-
-    @property
-    def _word(self) -> int:
-        return 0 if self.options.recfm.fixed or self.options.recfm.separator else 4
+        fixed, lengths = self.options.recfm.fixed, self.frames.lengths
+        word = 0 if fixed or self.options.recfm.separator else DESCRIPTOR
+        all_here = whole and self.count == len(lengths)
+        for what, index, there, others, skip in (
+            ("header", 0, True, "after", {"file_start_offset": str(int(self.frames.starts[1]) - word)}),
+            ("trailer", -1, all_here, "before", {"file_end_offset": str(lengths[-1])} if fixed else {}),
+        ):
+            if there and self.bad[index]:
+                reason = f"it does not fit the copybook; the records {others} it do"
+                yield Finding(what, f"a record of {lengths[index]} bytes", "likely", reason, skip)
 
     def segments(self) -> Iterator[Finding]:
         """A field before redefinitions whose few values correspond to one redefinition each."""
@@ -411,12 +393,12 @@ class _Decoded:
         if not groups:
             return
         first = min(item.offset for item in groups)
-        tellers = [
+        fields = [
             item for item in self.layout.walk()
             if not item.is_group and item.occurs is None and item.offset + item.length <= first and item.length <= 8
             and item.type is FieldType.TEXT
         ]  # fmt: skip
-        for item in tellers:
+        for item in fields:
             values = self._values(item)
             distinct = Counter(value for value in values if value)
             if 1 < len(distinct) <= _MANY_SEGMENTS and len(distinct) * 3 <= self.count:
@@ -429,12 +411,8 @@ class _Decoded:
                 return
 
     def _values(self, item: Field) -> list[str]:
-        starts = self.frames.starts[: self.count].tolist()
-        page = self.layout.rules.code_page
-        return [
-            codepage(page).decode(self.frames.data[at + item.offset : at + item.offset + item.length].tobytes()).strip()
-            for at in starts
-        ]
+        page, field = codepage(self.layout.rules.code_page), slice(item.offset, item.offset + item.length)
+        return [page.decode(self.frames.record(index)[field]).strip() for index in range(self.count)]
 
     def _map(self, values: Iterable[str], distinct: Iterable[str]) -> dict[str, str]:
         """For each value, the redefinition with the fewest corrupt fields in its records."""
@@ -463,11 +441,11 @@ class _Decoded:
         numbers = [item for item in group.walk() if item.is_numeric and item.occurs is None]
         missing = 0
         for row in rows:
-            start = int(self.frames.starts[row])
+            record = self.frames.record(row)
             for item in numbers:
-                raw = self.frames.data[start + item.offset : start + item.offset + item.length].tobytes()
+                raw = record[item.offset : item.offset + item.length]
                 try:
-                    missing += decode_value(item, raw, self.layout.rules) is None
+                    missing += len(raw) < item.length or decode_value(item, raw, self.layout.rules) is None
                 except BadValue:
                     missing += 1
         return missing / (len(rows) * len(numbers) or 1)

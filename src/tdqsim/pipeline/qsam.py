@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, StructField
 
-from tdqsim.layouts import Field, FieldType, Usage
+from tdqsim.layouts import FieldType, Usage
 from tdqsim.pipeline.shape import Column, columns_of
 
 __all__ = ["CobolDataSource", "PartMessage", "QsamDataSource", "parts_in", "register", "task_numbers", "with_metadata"]
@@ -171,14 +171,7 @@ def with_metadata(schema: StructType, options: QsamOptions) -> StructType:
     columns = {} if options.layout is None or options.shape.flat else _named(columns_of(options.layout, options.shape))
     groups = {column.name: column for top in columns.values() for column in _groups(top)}
     known = _Known(options, groups)
-    prefix = len(options.segment_prefix) if options.segment_prefix_given else TIME_LENGTH
-    fields = []
-    for field in schema.fields:
-        made = known.field(field, columns)
-        if field.name.startswith("Seg_Id") and field.name not in columns and options.segment_levels:
-            made = StructField(field.name, field.dataType, field.nullable, {"maxLength": prefix + SEGMENT_ID_LENGTH})
-        fields.append(made)
-    return StructType(fields)
+    return StructType([known.field(field, columns) for field in schema.fields])
 
 
 def _named(columns: Iterable[Column]) -> dict[str, Column]:
@@ -204,6 +197,9 @@ class _Known:
         inner = self.groups[field.name] if child else column
         kind = self._type(field.dataType, _named(inner.children) if inner is not None else {})
         metadata = {} if column is None or not self.options.metadata else self._of(column)
+        if column is None and self.options.segment_levels and field.name.startswith("Seg_Id"):
+            prefix = len(self.options.segment_prefix) if self.options.segment_prefix_given else TIME_LENGTH
+            metadata = {"maxLength": prefix + SEGMENT_ID_LENGTH}
         return StructField(field.name, kind, field.nullable, metadata)
 
     def _type(self, kind: DataType, columns: dict[str, Column]) -> DataType:
@@ -220,16 +216,15 @@ class _Known:
         elif item.type in TEXTS:
             metadata["maxLength"] = item.picture.length if item.picture is not None else item.length
         elif (
-            self.options.shape.display_pic_always_string and not item.is_group and item.scale == 0 and not _floats(item)
+            self.options.shape.display_pic_always_string
+            and not item.is_group
+            and item.scale == 0
+            and item.type is not FieldType.FLOAT
         ):
             metadata["maxLength"] = item.digits + item.signed
         if item.occurs is not None:
             metadata |= {"minElements": item.occurs.minimum, "maxElements": item.occurs.maximum}
         return metadata | _extended(column) if self.options.metadata == "extended" else metadata
-
-
-def _floats(item: Field) -> bool:
-    return item.type is FieldType.FLOAT
 
 
 def _extended(column: Column) -> dict[str, Any]:

@@ -289,7 +289,7 @@ def framing_error(
     except FramingError as earlier:  # blocks are checked together, so another error may precede it in the file
         return framing_error(opened, path, earlier, options)
     problem = error.problem
-    if searched >= 0 and isinstance(error, CutShort):
+    if isinstance(error, CutShort) and error.offset < searched:
         problem = (
             f"the records do not lead to offset {searched}, where the descriptor words that follow show that a record "
             f"begins; {WALK_HINT}"
@@ -309,22 +309,16 @@ def _hint(opened: Opened, options: QsamOptions) -> str:
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
     """How many records precede a place in a file at which a record, or the error in one, begins."""
-    if options.extracted:
-        return _extracted_before(opened, end, options)
     count, used = 0, options.file_start_offset
-    for base, frames in walk_part(opened, used, end, options, whole=options.self_sized):
-        count, used = count + len(frames.starts), base + frames.used
-    return count + (_in_block(opened.read_at(end - used, used), options) if options.blocked else 0)
-
-
-def _extracted_before(opened: Opened, end: int, options: QsamOptions) -> int:
-    count = 0
     try:
-        for base, frames in extracted(opened.read_at, options.file_start_offset, end, options):
+        for base, frames in walk_part(opened, used, end, options, whole=options.self_sized):
             count += int(np.count_nonzero(frames.places + base < end))
+            used = base + frames.used
     except FramingError:
-        pass  # this is the error for which records are counted
-    return count
+        if not options.extracted:  # an extractor reads on, to the error for which records are counted
+            raise
+    in_block = options.blocked and not options.extracted
+    return count + (_in_block(opened.read_at(end - used, used), options) if in_block else 0)
 
 
 def _in_block(data: bytes, options: QsamOptions) -> int:
