@@ -106,8 +106,9 @@ class Builder:
         self.made: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        def setter(*values: str) -> Builder:
-            self.made["config:" + values[0] if name == "config" else name] = values[-1]
+        def setter(*values: str, **settings: dict[str, str]) -> Builder:
+            self.made |= dict.fromkeys([name] * len(values), values[-1] if values else "")
+            self.made |= {f"config:{key}": value for key, value in settings.get("map", {}).items()}
             return self
 
         return setter

@@ -128,10 +128,10 @@ def _new(
     builder = _spark().builder.appName(name)
     remote = remote or (None if master else os.environ.get("SPARK_REMOTE"))
     if _elsewhere(remote):
-        return _configured(builder.remote(remote), config).getOrCreate()  # type: ignore[no-any-return]
+        return builder.remote(remote).config(map=config).getOrCreate()  # type: ignore[no-any-return]
     chosen = master or os.environ.get("MASTER")
     if _submitted() and not chosen:
-        return _configured(builder, config).getOrCreate()  # type: ignore[no-any-return]
+        return builder.config(map=config).getOrCreate()  # type: ignore[no-any-return]
     java = find_java()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
@@ -141,7 +141,7 @@ def _new(
     with _connected(java, settings, local=local):
         if remote:  # a new Connect server, started by this process
             return _own_server(builder.remote(remote), settings)
-        spark = _configured(builder.master(chosen or f"local[{_cores()}]"), settings).getOrCreate()
+        spark = builder.master(chosen or f"local[{_cores()}]").config(map=settings).getOrCreate()
     if local:
         spark.sparkContext.setLogLevel(settings["spark.log.level"])
     return spark  # type: ignore[no-any-return]
@@ -204,13 +204,7 @@ def _own_server(builder: Any, settings: Mapping[str, str]) -> SparkSession:
     """A new Connect server; it warns about each setting that can be set only when a server starts."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Failed to set spark")
-        return _configured(builder, settings).getOrCreate()  # type: ignore[no-any-return]
-
-
-def _configured(builder: Any, config: Mapping[str, str]) -> Any:
-    for key, value in config.items():
-        builder = builder.config(key, value)
-    return builder
+        return builder.config(map=settings).getOrCreate()  # type: ignore[no-any-return]
 
 
 def local_settings(java: Java, *, quick_start: bool = False) -> dict[str, str]:
