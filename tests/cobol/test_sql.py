@@ -85,7 +85,7 @@ PROGRAM = """\
            EXEC SQL
               SELECT NAME, BALANCE
                 INTO :CUST.CUST-NAME:WS-IND,
-                     :BALANCE
+                     :BALANCE -- it isn't :CC, END-EXEC
                 FROM PROD.CUST
                WHERE ID = :WS-ID
            END-EXEC.

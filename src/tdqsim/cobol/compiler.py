@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "27"
+_FORMAT: Final = "28"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -52,7 +52,7 @@ _INCLUDE: Final = re.compile(
     rb"EXEC\s+SQL\s+INCLUDE\s+['\"]?([A-Z0-9@#$_-]+)['\"]?\s+END-EXEC(?:\s*\.)?", re.IGNORECASE
 )
 _SQL: Final = re.compile(rb"\bEXEC\s+SQL\b(?:(?!(?<![A-Z0-9-])EXEC\s).)*?\bEND-EXEC\b", re.IGNORECASE | re.DOTALL)
-_COMMA: Final = re.compile(rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|,", re.MULTILINE)
+_COMMA: Final = re.compile(rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|--[^\n]*|,", re.MULTILINE)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
@@ -303,7 +303,7 @@ def _without_options(text: bytes) -> bytes:
     """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
     A comma in SQL is replaced by a mark, because the preprocessor drops commas; without it an indicator variable could
-    not be told from the next host variable. The number of lines does not change.
+    not be told from the next host variable. Comments of SQL (``--``) are removed. The number of lines does not change.
     """
     lines = [within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
     for at, line in enumerate(lines):
@@ -314,8 +314,13 @@ def _without_options(text: bytes) -> bytes:
 
 
 def _with_marks(sql: re.Match[bytes]) -> bytes:
-    mark = COMMA.encode()
-    return _COMMA.sub(lambda match: mark if match[0] == b"," else match[0], sql[0])
+    return _COMMA.sub(_marked, sql[0])
+
+
+def _marked(found: re.Match[bytes]) -> bytes:
+    if found[0].startswith(b"--"):  # a comment of SQL
+        return b""
+    return COMMA.encode() if found[0] == b"," else found[0]
 
 
 def _copied(include: re.Match[bytes]) -> bytes:
