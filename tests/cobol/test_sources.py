@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Abend
+from tdqsim.cobol.margins import cut_off, without_margins
 
 pytestmark = pytest.mark.cobc
 
@@ -102,6 +103,43 @@ def test_fixed_format_with_everything_that_cards_had(workshop):
     workshop.run("CARDS")
     assert workshop.out()[0] == b"lower case".ljust(20)
     assert workshop.out()[1].rstrip() == b"A LITERAL THAT IS CUT AT COLUMN SEVENTY-TWO, AND ISN'T OVER"
+
+
+def test_free_format_has_no_margins_in_the_program_and_its_copybooks(workshop):
+    far = " " * 60
+    (workshop.folder / "TEXTS.cpy").write_text(
+        f"exec sql declare T table (ID integer not null, {far} NAME char(3)) end-exec.\n"
+        f"01 texts pic x(3) {far} value 'abc'.\n"
+    )
+    write(
+        workshop,
+        "FREELY",
+        "       >>SOURCE FORMAT IS FREE\n",
+        "identification division.\nprogram-id. FREELY.\ndata division.\nworking-storage section.\n",
+        "copy dfhaid.\nexec sql include TEXTS end-exec.\nprocedure division.\n",
+        f"if eibaid = dfhenter or low-values {far} exec cics writeq td queue('OUT') from(texts) end-exec end-if\n",
+        f"       >>SOURCE FORMAT IS FIXED\n{card('           GOBACK.', right='THE END!')}",
+    )
+    workshop.run("FREELY")
+    assert workshop.out() == [b"abc"]
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "       >>SOURCE FREE",
+        "  >>source format is free",
+        '      $SET SOURCEFORMAT"FREE"',
+        ">>SET SOURCEFORMAT'VARIABLE'",
+    ],
+)
+def test_text_after_column_72_is_ignored_in_fixed_format_only(directive):
+    text = "\n".join(
+        [f"{'000100 MOVE A TO B':<72}ignored", directive, *2 * ["x" * 90], "  >>SOURCE FIXED", "y" * 90]
+    ).encode()
+    lines = without_margins(text.split(b"\n"))
+    assert [len(line) for line in lines] == [72, len(directive), 90, 90, 16, 72]
+    assert [line for line, _ in cut_off(text)] == [1, 6]
 
 
 def test_the_response_goes_to_items_of_any_usage(workshop):

@@ -23,7 +23,7 @@ from typing import Any, Final
 from tdqsim.cobol._tokens import WordPlace
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
-from tdqsim.cobol.margins import within_margins
+from tdqsim.cobol.margins import is_free, without_margins
 from tdqsim.cobol.outcomes import with_outcomes
 from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "28"
+_FORMAT: Final = "29"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -216,9 +216,12 @@ def expand(source: Path, options: Options) -> str:
         # in a folder that COPY does not search, because a copybook may have the same name
         prepared = Path(folder) / "source" / source.name
         prepared.parent.mkdir()
-        text = _without_options(text)
+        free = is_free((), options.flags)
+        text = _without_options(text, free=free)
         prepared.write_bytes(text)
-        library, originals = _library(Path(folder), (source.parent, *options.copybooks, _own_copybooks()), text)
+        free = free or is_free(text.split(b"\n"))
+        folders = (source.parent, *options.copybooks, _own_copybooks())
+        library, originals = _library(Path(folder), folders, text, free=free)
         command = [cobc, "-E", *options.arguments(), f"-I{library}", str(prepared)]
         done = _run(command, folder)
 
@@ -259,7 +262,7 @@ def _shelf(folders: tuple[Path, ...], _stamp: tuple[int, ...]) -> _Shelf:
     return _Shelf(copybooks, maps)
 
 
-def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, dict[str, str]]:
+def _library(folder: Path, sources: Sequence[Path], text: bytes, *, free: bool) -> tuple[Path, dict[str, str]]:
     """Make one folder with links to all files that COPY statements of the text and its copybooks name.
 
     A BMS source beside them becomes its symbolic map, unless a copybook has its name. Returns the user's file by name.
@@ -273,7 +276,7 @@ def _library(folder: Path, sources: Sequence[Path], text: bytes) -> tuple[Path, 
         if name in shelf.copybooks:
             text = path.read_bytes()
             if _SQL.search(text):
-                (library / name).write_bytes(_without_options(text))
+                (library / name).write_bytes(_without_options(text, free=free))
             else:
                 (library / name).symlink_to(path.absolute())
         else:
@@ -299,13 +302,13 @@ def _copied_names(text: bytes, shelf: _Shelf) -> list[str]:
     return list(names)
 
 
-def _without_options(text: bytes) -> bytes:
+def _without_options(text: bytes, *, free: bool) -> bytes:
     """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
     A comma in SQL is replaced by a mark, because the preprocessor drops commas; without it an indicator variable could
     not be told from the next host variable. Comments of SQL (``--``) are removed. The number of lines does not change.
     """
-    lines = [within_margins(line) for line in text.replace(b"\r\n", b"\n").split(b"\n")]
+    lines = without_margins(text.replace(b"\r\n", b"\n").split(b"\n"), free=free)
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break

@@ -1,21 +1,51 @@
-"""The margins of fixed format: text after column 72 is ignored."""
+"""The margins of fixed format: text after column 72 is ignored.
+
+A directive such as ``>>SOURCE FORMAT IS FREE`` begins lines of another format, which have no margins.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["RIGHT", "cut_off", "within_margins"]
+__all__ = ["RIGHT", "cut_off", "is_free", "without_margins"]
 
 RIGHT: Final = 72
 _IDENTIFICATION: Final = 8
 """Columns 73 to 80, which a shop may use for its own names and numbers."""
+_DIRECTIVE: Final = re.compile(
+    rb"\s*(?:>>\s*SOURCE(?:\s+FORMAT)?(?:\s+IS)?\s|(?:>>\s*|\$)SET\s+SOURCEFORMAT\s*)[\s(\"']*(FREE|FIXED|VARIABLE)\b",
+    re.IGNORECASE,
+)
+_FREE_OPTIONS: Final = frozenset(("-free", "-F"))
 _TAG: Final = re.compile(r"(?=.*[0-9])[A-Z0-9@#$*/+-]+", re.IGNORECASE)
 
 
-def within_margins(line: bytes) -> bytes:
-    """A line of fixed format without its sequence number and the text after column 72; other lines unchanged."""
+def _with_format(lines: Iterable[bytes], *, free: bool) -> Iterator[tuple[bytes, bool]]:
+    """Each line, and whether it is in fixed format."""
+    for line in lines:
+        yield line, not free
+        if (directive := _DIRECTIVE.match(line)) is not None:
+            free = directive[1].upper() != b"FIXED"
+
+
+def is_free(lines: Iterable[bytes], options: Iterable[str] = ()) -> bool:
+    """Whether a program has lines that are not in fixed format, by a directive or an option of the compiler."""
+    return not _FREE_OPTIONS.isdisjoint(options) or any(not fixed for _, fixed in _with_format(lines, free=False))
+
+
+def without_margins(lines: Iterable[bytes], *, free: bool = False) -> list[bytes]:
+    """The lines, those of fixed format without their sequence numbers and the text after column 72.
+
+    Args:
+        lines: the lines of a program or copybook.
+        free: whether the first line is not in fixed format.
+    """
+    return [_within_margins(line) if fixed else line for line, fixed in _with_format(lines, free=free)]
+
+
+def _within_margins(line: bytes) -> bytes:
     if b"\t" in line[:RIGHT] or not (line[:6].strip().isdigit() or not line[:6].strip()):
         return line[:RIGHT] if b"\t" not in line[:RIGHT] and len(line) > RIGHT else line
     return b" " * len(line[:6]) + line[6:RIGHT]
@@ -27,7 +57,8 @@ def cut_off(text: bytes) -> Iterator[tuple[int, str]]:
     Columns 73 to 80 are taken as a comment area, not as program text, if most lines have something there, or if a word
     with a digit, such as the tag of a change, follows a blank there.
     """
-    lines = text.decode("latin-1").replace("\r\n", "\n").split("\n")
+    formats = _with_format(text.replace(b"\r\n", b"\n").split(b"\n"), free=False)
+    lines = [line.decode("latin-1") if fixed else "" for line, fixed in formats]
     filled = [line for line in lines if line[7:RIGHT].strip()]
     identified = 2 * sum(bool(line[RIGHT:].strip()) for line in filled) > len(filled) > _IDENTIFICATION
     for number, line in enumerate(lines, 1):

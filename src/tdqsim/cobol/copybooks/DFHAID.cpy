@@ -1,5 +1,5 @@
-      * Attention identifiers, as the characters that EIBAID shows.
-      * Programs run in ASCII, so hexadecimal EBCDIC never matches.
+      *> Attention identifiers, as the characters that EIBAID shows.
+      *> Programs run in ASCII, so hexadecimal EBCDIC never matches.
        01  DFHAID.
            02  DFHNULL     PIC X  VALUE X'00'.
            02  DFHENTER    PIC X  VALUE ''''.

@@ -1,4 +1,4 @@
-      * Attributes and other bytes of basic mapping support.
+      *> Attributes and other bytes of basic mapping support.
        01  DFHBMSCA.
            02  DFHBMASK    PIC X  VALUE '0'.
            02  DFHBMUNP    PIC X  VALUE ' '.

@@ -1,4 +1,4 @@
-      * The SQL communication area.
+      *> The SQL communication area.
        01  SQLCA.
            05  SQLCAID     PIC X(8).
            05  SQLCABC     PIC S9(9) COMP-5.

@@ -1,4 +1,4 @@
-      * The SQL descriptor area: a header and an entry for each variable.
+      *> The SQL descriptor area: a header and an entry for each variable.
        01  SQLDA.
            05  SQLDAID     PIC X(8).
            05  SQLDABC     PIC S9(9) COMP-5.
