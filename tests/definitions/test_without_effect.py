@@ -67,5 +67,7 @@ def test_all_of_them_are_written_out_again(resource):
 
 @pytest.mark.parametrize("resource", IDLE)
 def test_no_other_attribute_is_taken(resource):
-    with pytest.raises(DefinitionError, match=f"nosuch = .V.: is not an attribute of {resource}"):
+    with pytest.raises(
+        DefinitionError, match=f"nosuch = .V.: is not an attribute of {resource}; allowed are [a-z]+, [a-z]"
+    ):
         parsed(resource, ["NOSUCH"])

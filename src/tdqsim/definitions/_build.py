@@ -226,4 +226,5 @@ def _unknown(kind: str, name: str) -> str:
         known = frozenset(row.lower() for row in TDQUEUE_ATTRIBUTES if row != "TDQUEUE") | known_attributes(kind)
     else:
         known = known_attributes(kind)
-    return f"is not an attribute of {kind}{did_you_mean(name, known)}"
+    allowed = f"; allowed are {', '.join(sorted(known))}"
+    return f"is not an attribute of {kind}{did_you_mean(name, known) or allowed}"

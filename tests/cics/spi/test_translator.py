@@ -427,3 +427,23 @@ WORDS += [
 def test_any_words_are_a_command_or_refused_with_our_own_errors(reg, text):
     with suppress(TdqError), reg.task() as task:
         task.execute(text, {"Q": "PAYQ", "R": bytearray(10), "L": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("READQ TS QUEUE('Q') INTO(A) ITEM(1) NEXT", "ITEM", "NEXT"),
+        ("START TRANSID('T') INTERVAL(1) TIME(2)", "INTERVAL", "TIME"),
+        ("START TRANSID('T') INTERVAL(1) AFTER SECONDS(2) HOURS(1)", "INTERVAL", "HOURS"),
+        ("START TRANSID('T') FROM(A) CHANNEL('C')", "FROM", "CHANNEL"),
+        ("DELAY INTERVAL(1) FOR MINUTES(2)", "INTERVAL", "MINUTES"),
+        ("READ FILE('F') RIDFLD(A) INTO(A) EQUAL GTEQ", "EQUAL", "GTEQ"),
+        ("DELETE FILE('F') RIDFLD(A) TOKEN(A)", "RIDFLD", "TOKEN"),
+        ("RETURN TRANSID('T') COMMAREA(A) CHANNEL('C')", "COMMAREA", "CHANNEL"),
+        ("ENQ RESOURCE(A) UOW TASK", "UOW", "TASK"),
+        ("EXTRACT STATISTICS FILE PROGRAM RESID('F') SET(A)", "FILE", "PROGRAM"),
+    ],
+)
+def test_options_that_exclude_each_other(task, text, first, second):
+    with pytest.raises(TranslationError, match=f"{first} and {second} exclude each other"):
+        task.execute(text, {"A": bytearray(4)})

@@ -144,6 +144,13 @@ def _synonyms(name: str) -> Mapping[str, str]:
 
 
 @cache
+def _exclusive(name: str) -> list[list[set[str]]]:
+    """The alternatives of a command of which at most one may be given; an alternative is a set of options."""
+    rows = (row["alternatives"].split() for row in table("exec_exclusive") if row["command"] == name)
+    return [[set(alternative.split("/")) for alternative in row] for row in rows]
+
+
+@cache
 def _defaults(name: str) -> Mapping[str, str]:
     return {row["option"]: row["value"] for row in table("exec_defaults") if row["command"] == name}
 
@@ -226,6 +233,7 @@ class _Resolver:
             if option.word not in name or option.argument is not None or option.word in self.parameters:
                 self._sort(option)
         self._check_missing(words)
+        self._check_exclusive(words)
         return Resolved(
             self.source, self.command, tuple(self.sends), tuple(self.receives), tuple(self.keywords), self.common,
             tuple(self.names),
@@ -301,6 +309,13 @@ class _Resolver:
         areas = {"INTO", "SET"} | (self.parameters.keys() & {"NODATA"})
         if not self.bare and {"INTO", "SET"} <= self.receivers.keys() and len(given & areas) != 1:
             raise self.source.error(f"{self.command.name} needs either INTO or SET", self.source.options[0].offset)
+
+    def _check_exclusive(self, words: set[str]) -> None:
+        for alternatives in _exclusive(self.command.name):
+            given = [each for each in map(words.intersection, alternatives) if each]
+            if len(given) > 1:
+                first, second = (min(each) for each in given[:2])
+                raise self.source.error(f"{first} and {second} exclude each other", self.source.options[0].offset)
 
 
 _NAMED: Final = {
