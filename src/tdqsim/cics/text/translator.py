@@ -126,9 +126,8 @@ def _command(source: ExecText) -> Command:
     fitting = [row for row in rows if row[0] <= set(words)]
     if fitting:  # prefer the name with most words; of equals, the one whose word comes first in the text
         return min(fitting, key=lambda row: (-len(row[0]), min((words.index(word) for word in row[0]), default=0)))[1]
-    only = rows[0] if len(rows) == 1 else None
-    if only is not None and only[0] <= only[1].receives.keys():
-        return only[1]  # ASKTIME without its ABSTIME
+    if len(rows) == 1 and rows[0][0] <= rows[0][1].receives.keys():
+        return rows[0][1]  # ASKTIME without its ABSTIME
     names = ", ".join(sorted(command.name for _others, command in rows))
     raise source.error(f"no command {verb.word} has these options; there are {names}", verb.offset)
 
@@ -146,7 +145,7 @@ def _synonyms(name: str) -> Mapping[str, str]:
 @cache
 def _exclusive(name: str) -> list[list[set[str]]]:
     """The alternatives of a command of which at most one may be given; an alternative is a set of options."""
-    rows = (row["alternatives"].split() for row in table("exec_exclusive") if row["command"] == name)
+    rows = [row["alternatives"].split() for row in table("exec_exclusive") if row["command"] == name]
     return [[set(alternative.split("/")) for alternative in row] for row in rows]
 
 
@@ -312,10 +311,9 @@ class _Resolver:
 
     def _check_exclusive(self, words: set[str]) -> None:
         for alternatives in _exclusive(self.command.name):
-            given = [each for each in map(words.intersection, alternatives) if each]
+            given = [min(each) for each in map(words.intersection, alternatives) if each]
             if len(given) > 1:
-                first, second = (min(each) for each in given[:2])
-                raise self.source.error(f"{first} and {second} exclude each other", self.source.options[0].offset)
+                raise self.source.error(f"{given[0]} and {given[1]} exclude each other", self.source.options[0].offset)
 
 
 _NAMED: Final = {

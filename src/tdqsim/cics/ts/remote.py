@@ -7,6 +7,7 @@ part of the requester's unit of work. Sources: TSMODEL resources, READQ TS (IBM 
 
 from __future__ import annotations
 
+from operator import index
 from struct import Struct, error
 from typing import Final, NamedTuple
 
@@ -46,7 +47,7 @@ class TsRequest(NamedTuple):
     def to_bytes(self) -> bytes:
         """Its form in a message: ITEM and whether it is given, a byte for each keyword, then the item."""
         words = (self.rewrite, self.main, self.auxiliary, self.nosuspend)
-        item = max(_LOWEST, min(self.item or 0, _HIGHEST))
+        item = max(_LOWEST, min(index(self.item or 0), _HIGHEST))
         return _REQUEST.pack(item, self.item is not None, *words) + self.data
 
     @classmethod
