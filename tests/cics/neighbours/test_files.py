@@ -525,3 +525,30 @@ def test_inquire_file_goes_over_all_files_and_shows_their_states():
         {"FILE": "ONE     ", "OPENSTATUS": 19, "ENABLESTATUS": 33, "TYPE": 6, "ADD": 41},
         {"FILE": "TWO     ", "OPENSTATUS": 18, "ENABLESTATUS": 23, "TYPE": 5, "ADD": 42},
     ]
+
+
+def test_a_browse_turns_at_a_record_that_was_deleted(task):
+    task.startbr("ACCT", b"A2")
+    assert task.readnext("ACCT").ridfld == b"A2"
+    task.delete_file("ACCT", b"A2")
+    assert refused(task.readprev, "ACCT") == ("NOTFND", 80)
+    assert task.readnext("ACCT").ridfld == b"B1"
+    assert [task.readprev("ACCT").ridfld for _ in range(2)] == [b"B1", b"A1"]
+    task.delete_file("ACCT", b"A1")
+    assert task.readnext("ACCT").ridfld == b"B1"
+
+
+def test_a_browse_of_a_path_turns_at_a_record_that_was_deleted(region, task):
+    region.files.define("CODE", Path(region.files.known["ACCT"].data, key_length=2, key_position=0))
+    task.startbr("CODE", b"A2")
+    assert task.readnext("CODE").ridfld == b"A2"
+    task.delete_file("ACCT", b"A2")
+    assert refused(task.readprev, "CODE") == ("NOTFND", 80)
+    assert [task.readnext("CODE").data, task.readprev("CODE").data] == [b"B1 record", b"B1 record"]
+
+
+def test_a_record_that_the_task_deletes_by_its_key_is_no_longer_held(task):
+    task.read_file("ACCT", b"A1", update=True)
+    task.delete_file("ACCT", b"A1")
+    assert refused(task.rewrite_file, "ACCT", b"A1 new") == ("INVREQ", 30)
+    assert refused(task.read_file, "ACCT", b"A1") == ("NOTFND", 80)

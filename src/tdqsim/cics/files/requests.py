@@ -319,6 +319,8 @@ def remove(task: TaskBase, file: FileEntry, search: Search | None, token: int | 
     if not going:
         find(file, search)
     _change(task, file, going)
+    has = task._region.files.of(task._uow)
+    has.held[file.name] = [one for one in has.held.get(file.name, []) if one.key not in going]
     return len(going)
 
 
@@ -368,7 +370,7 @@ def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool
     elif browse.place is None:  # behind the last record, or before the first
         position = _from_the_end(view, browse, forward=forward)
     elif browse.forward is not forward:
-        position = browse.place, _own(file, view, browse.place)
+        position = _turned(file, view, browse.place, forward=forward)
     else:
         position = view.after(browse.place) if forward else view.before(browse.place)
     browse.forward = forward
@@ -379,12 +381,16 @@ def move(file: FileEntry, browse: Browse, ridfld: bytes | None, *, forward: bool
     return position
 
 
-def _own(file: FileEntry, view: RecordView, place: bytes) -> bytes:
-    if view is file.data:
-        return place
+def _turned(file: FileEntry, view: RecordView, place: bytes, *, forward: bool) -> tuple[bytes, bytes] | None:
+    """The position after a change of direction: the same record again, as if RIDFLD had been changed to it.
+
+    Raises:
+        Condition: NOTFND 80: the record was deleted, and the browse goes backward.
+    """
     position = view.at_or_after(place)
-    assert position is not None, place
-    return bytes(position[1])
+    if not forward and (position is None or position[0] != place):
+        raise Condition(Resp.NOTFND, 80, f"the last record that the browse of {file.name} has read was deleted")
+    return position
 
 
 def _begin(file: FileEntry, browse: Browse, view: RecordView, *, forward: bool) -> tuple[bytes, bytes] | None:
