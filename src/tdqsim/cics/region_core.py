@@ -168,7 +168,7 @@ class RegionCore(RegionData):
         self.diagnostics = Diagnostics()
         self.ts = TemporaryStorage(self)
         self.files = Files(self)
-        self.screens = Screens(self.codepage, self._begin_at_terminal)
+        self.screens = Screens(self.codepage, self._begin_at_terminal, self.terminal_control.check_input)
         self.routing = Routing(self)
 
     def open(

@@ -6,9 +6,19 @@ import re
 
 import pytest
 
-from tdqsim import Abend, Condition, DefinitionError, Region, TdqError, define_terminal, define_transaction
+from tdqsim import (
+    Abend,
+    Condition,
+    DefinitionError,
+    Region,
+    TdqError,
+    define_tdqueue,
+    define_terminal,
+    define_transaction,
+)
 from tdqsim.cics.terminal import Sent
 from tdqsim.definitions.bms import parse_bms
+from tdqsim.testing import StillClock
 
 SOURCE = """\
 PAYSET   DFHMSD TYPE=MAP,MODE=INOUT,LANG=COBOL,TIOAPFX=YES,            X
@@ -377,3 +387,29 @@ def test_the_length_of_the_commarea_of_return_is_not_negative(region):
         return caught.value.name
 
     assert begin(region, program, "PAYM") == "LENGERR"
+
+
+def test_a_terminal_has_one_task_at_a_time():
+    seen = []
+
+    def slow(task):
+        task.delay(seconds=5)
+        seen.append("slow")
+
+    def triggered(task):
+        seen.append(task.assign("QNAME"))
+        assert list(task.readq_td_all("TRGQ")) == [b"one"]
+
+    queue = define_tdqueue(name="TRGQ", type="INTRA", facilityid="T001", transid="TRIG", triggerlevel=1)
+    definitions = [define_terminal(name="T001"), queue, *(define_transaction(name=name) for name in ("SLOW", "TRIG"))]
+    with Region(definitions, clock=StillClock(), handlers={"SLOW": slow, "TRIG": triggered}) as region:
+        region.screens.type("T001", "SLOW")
+        with pytest.raises(TdqError, match=r"terminal T001 is in use by task \d+ SLOW, which does not wait for input"):
+            region.screens.type("T001", "SLOW again")
+        region.writeq_td("TRGQ", b"one")
+        assert seen == []
+        region.run()
+        assert seen == ["slow", "TRGQ"]
+        region.set_terminal("T001", inservice=False)
+        with pytest.raises(TdqError, match="terminal T001 is out of service"):
+            region.screens.type("T001", "SLOW")

@@ -45,6 +45,19 @@ class Facilities:
             raise UsageError(f"terminal {terminal} belongs to system {facility.owner}; use it in that region")
         return facility
 
+    def check_input(self, terminal: str) -> None:
+        """Refuse input that would start a task while the terminal has one, or is out of service.
+
+        Raises:
+            UsageError: the terminal has a task, which does not wait for input; or it is not in service, not defined or
+                another region's.
+        """
+        facility = self.defined(terminal)
+        if facility.task is not None:
+            raise UsageError(f"terminal {terminal} is in use by {facility.task}, which does not wait for input")
+        if not facility.inservice:
+            raise UsageError(f"terminal {terminal} is out of service")
+
     def _update(self, facility: Facility) -> None:
         region, name = self._region, facility.name
         terminal = region.terminals.get(name) if facility.kind == "TERMINAL" else None

@@ -149,11 +149,18 @@ class Screens:
     Args:
         codepage: the code page of the text that programs send and receive.
         begin: starts a transaction at a terminal: called with its id, the terminal's name, COMMAREA and channel.
+        check_input: raises UsageError if an input at a terminal, given by its name, cannot start a transaction.
     """
 
-    def __init__(self, codepage: CodePage, begin: Callable[[str, str, bytes, Channel | None], TaskHandle]) -> None:
+    def __init__(
+        self,
+        codepage: CodePage,
+        begin: Callable[[str, str, bytes, Channel | None], TaskHandle],
+        check_input: Callable[[str], None],
+    ) -> None:
         self.codepage = codepage
         self._begin = begin
+        self._check_input = check_input
         self._screens: dict[str, Screen] = {}
         self._mapsets: dict[str, Mapset] = {}
 
@@ -201,7 +208,8 @@ class Screens:
             The handle of the started task, as from ``region.start``; None if a task was waiting.
 
         Raises:
-            UsageError: an unknown key, or there is no transaction to start.
+            UsageError: an unknown key, or there is no transaction to start; or the terminal has a task that does not
+                wait for input, or is out of service.
         """
         if key not in AIDS or key == "NULL":
             raise UsageError(f"key {key!r}: allowed are {', '.join(name for name in AIDS if name != 'NULL')}")
@@ -211,6 +219,7 @@ class Screens:
             screen.inputs.append(typed)
             screen.waiting.wake_all()
             return None
+        self._check_input(terminal)
         screen.next_transid = screen.next_transid or text[:4].split(" ", maxsplit=1)[0]
         if not screen.next_transid:
             raise UsageError(f"terminal {terminal}: no RETURN TRANSID is in effect, and the text names no transaction")
