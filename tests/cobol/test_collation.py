@@ -127,7 +127,7 @@ def test_portability_finds_the_places_whose_result_depends_on_the_code_page():
     text = """\
 01 NAME PIC X(3). 01 OTHER PIC IS X(3). 01 N PIC 9. 01 TABLE-1 PIC X(256).
 01 FLAG PIC X. 88 GOOD VALUE 'A' THRU 'Z'. 88 FEW VALUE 'A' THRU 'I'. 88 DIGIT VALUE '0' THRU '9'.
-88 ANY-CHARACTER VALUE 'A' THRU '9'. 88 NUMBERS VALUE 1 THRU 9.
+88 ANY-CHARACTER VALUE 'A' THRU '9' '{' THRU '€'. 88 NUMBERS VALUE 1 THRU 9.
      IF NAME (1:2) IS NOT LESS THAN OTHER CONTINUE END-IF
      IF N < 5 AND N >= N CONTINUE END-IF
      IF LOW-VALUES < NAME CONTINUE END-IF
@@ -141,6 +141,7 @@ def test_portability_finds_the_places_whose_result_depends_on_the_code_page():
 """
     assert [(each.place.line, each.kind) for each in differences(text, "x.cbl")] == [
         (2, "collation"),
+        (3, "collation"),
         (3, "collation"),
         (4, "collation"),
         (8, "collation"),

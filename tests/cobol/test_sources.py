@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Abend
+from tdqsim.cobol import CobolError
 from tdqsim.cobol.margins import cut_off, without_margins
 
 pytestmark = pytest.mark.cobc
@@ -140,6 +141,24 @@ def test_text_after_column_72_is_ignored_in_fixed_format_only(directive):
     lines = without_margins(text.split(b"\n"))
     assert [len(line) for line in lines] == [72, len(directive), 90, 90, 16, 72]
     assert [line for line, _ in cut_off(text)] == [1, 6]
+
+
+def test_a_source_in_latin_1_keeps_its_bytes_and_its_messages_are_readable(workshop):
+    lines = [
+        "IDENTIFICATION DIVISION.", "PROGRAM-ID. UMLAUTS.", "DATA DIVISION.", "WORKING-STORAGE SECTION.",
+        "01 A PIC X(3) VALUE 'äöü'.", "PROCEDURE DIVISION.",
+        "    EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A) END-EXEC",
+        "    EXEC CICS WRITEQ TD QUEUE('ÄÖÜ') FROM('ß') END-EXEC", "    GOBACK.",
+    ]  # fmt: skip
+    (workshop.folder / "UMLAUTS.cbl").write_bytes("".join(map(card, lines)).encode("latin-1"))
+    with pytest.raises(Abend, match="queue ÄÖÜ is not installed"):
+        workshop.run("UMLAUTS")
+    assert workshop.out() == ["äöü".encode("latin-1")]
+    (workshop.folder / "WRONG.cbl").write_bytes(
+        "".join(map(card, [*lines[:-1], "    MOVE 'x' TO ß."])).encode("latin-1")
+    )
+    with pytest.raises(CobolError, match=r"WRONG.cbl:9: error: 'ß' is not defined"):
+        workshop.programs.program(workshop.folder / "WRONG.cbl")
 
 
 def test_the_response_goes_to_items_of_any_usage(workshop):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Word", "WordPlace", "words"]
+__all__ = ["Word", "WordPlace", "readable", "words"]
 
 _TOKEN: Final = re.compile(
     r"""
@@ -25,6 +25,7 @@ _TOKEN: Final = re.compile(
     """,
     re.VERBOSE | re.MULTILINE,
 )
+_AS_LATIN: Final = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
 _MARK: Final = re.compile(r'#line\s+(\d+)\s+"([^"]*)"')
 
 
@@ -62,6 +63,11 @@ class Word(NamedTuple):
     def is_word(self, *names: str) -> bool:
         """Whether the word is one of these, which are given in upper case."""
         return self.kind == "word" and self.text.upper() in names
+
+
+def readable(text: str) -> str:
+    """A text in which bytes that are not UTF-8, decoded as lone surrogates, are the characters of Latin-1."""
+    return text.translate(_AS_LATIN)
 
 
 def words(text: str, file: str) -> Iterator[Word]:

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cobol._tokens import WordPlace
+from tdqsim.cobol._tokens import WordPlace, readable
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import is_free, without_margins
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "29"
+_FORMAT: Final = "30"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -190,9 +190,9 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
-    text = expand(source, options)
+    text = _expanded(source, options)
     made_by = (_FORMAT, compiler_release(), *options.arguments(), *_parts(options))
-    key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode())
+    key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode("utf-8", "surrogateescape"))
     # the compiler runs in a temporary folder, so its paths must be absolute
     place = cache.absolute() / key.hexdigest()[:32]
     kept = place / "program.json"
@@ -202,11 +202,16 @@ def _compiled(source: Path, options: Options, cache: Path) -> Module:
 
 
 def expand(source: Path, options: Options) -> str:
-    """The source as ``cobc -E`` expands it.
+    """The source as ``cobc -E`` expands it; bytes that are not UTF-8 are read as Latin-1.
 
     Raises:
         CobolError: a copybook is missing, or the source cannot be read.
     """
+    return readable(_expanded(source, options))
+
+
+def _expanded(source: Path, options: Options) -> str:
+    """The expanded source for the compiler, in which bytes that are not UTF-8 are lone surrogates."""
     cobc = compiler_path()
     try:
         text = source.read_bytes()
@@ -333,7 +338,14 @@ def _copied(include: re.Match[bytes]) -> bytes:
 def _run(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "LC_ALL": "C"}
     try:
-        return run_program(command, folder=folder, environment=environment, timeout=_LONGEST)
+        return run_program(
+            command,
+            folder=folder,
+            environment=environment,
+            timeout=_LONGEST,
+            encoding="utf-8",
+            errors="surrogateescape",
+        )
     except subprocess.TimeoutExpired as error:
         raise CobolError([f"{command[-1]}: cobc has not ended within {_LONGEST} seconds"]) from error
 
@@ -351,7 +363,7 @@ def _make(translation: Translation, source: Path, options: Options, place: Path)
         ready.mkdir()
         programs = (translation, *translation.following)
         kept = [_make_one(cobc, each, source, options, Path(folder), ready) for each in programs]
-        (ready / "program.json").write_text(json.dumps(kept), "utf-8")
+        (ready / "program.json").write_text(readable(json.dumps(kept, ensure_ascii=False)), "utf-8")
         try:
             ready.rename(place)
         except OSError:

@@ -131,7 +131,7 @@ def _range(word: Word, first: Word, last: Word) -> Iterator[PortabilityDifferenc
     if len(bounds) < 2 or any(len(each) != 1 for each in bounds):
         return
     low, high = bounds
-    codes = [each.encode(_EBCDIC) for each in bounds]
+    codes = [each.encode(_EBCDIC, "replace") for each in bounds]
     here = {each for each in _PRINTABLE if low <= each <= high}
     if here != {each for each in _PRINTABLE if codes[0] <= each.encode(_EBCDIC) <= codes[1]}:
         text = f"{first.text} THRU {last.text} contains other characters in EBCDIC"

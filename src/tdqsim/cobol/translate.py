@@ -46,7 +46,7 @@ from tdqsim.cobol._paragraph_entries import (
     ranges_of,
 )
 from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
-from tdqsim.cobol._tokens import Word, WordPlace, words
+from tdqsim.cobol._tokens import Word, WordPlace, readable, words
 from tdqsim.cobol.sql_statements import statement_of
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
@@ -62,8 +62,8 @@ class CobolError(TdqError):
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = tuple(problems)
+        self.problems = tuple(map(readable, problems))
+        super().__init__("\n".join(self.problems))
 
 
 @dataclass(frozen=True, slots=True)
