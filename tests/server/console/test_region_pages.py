@@ -305,6 +305,19 @@ def test_an_abend_leads_from_the_overview_to_its_dump(person, server, screenshot
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_the_statistics_have_the_records_of_other_types(browser, server):
+    server.region.execute("START TRANSID('ECHO') FROM(REC)", {"REC": {"text": "x"}})
+    server.region.wait_for_tasks()
+    page = browser.open("regions/PAYREGN/statistics", "Statistics")
+    kinds = {each["record"] for each in server.region.statistics()["records"]}
+    shown = page.get_by_label("Statistics of", exact=True)
+    assert {each.get_attribute("value") for each in shown.get_by_role("option").all()} >= kinds - {"TQG", "TQR"}
+    shown.select_option(label="Transaction manager")
+    rows(page, "Statistics of another type").filter(has_text="tasks").first.wait_for()
+    shown.select_option(label="Transaction")
+    rows(page, "Statistics of another type").filter(has_text="ECHO").wait_for()
+
+
 def test_the_statistics_have_the_counts_of_the_queues(browser, server):
     for _time in range(2):
         server.region.writeq_td("PHYQ", "counted")

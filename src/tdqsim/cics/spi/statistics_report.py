@@ -15,7 +15,7 @@ from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.spi.statistics_records import report_columns
 from tdqsim.facts import table
 
-__all__ = ["statistics_report"]
+__all__ = ["columns_of", "sections_of", "statistics_report"]
 
 _TITLES: Final = {(row["kind"], row["name"]): row["title"] for row in table("statistics_report")}
 _SECTIONS: Final = [row["name"] for row in table("statistics_report") if row["kind"] == "section"]
@@ -32,13 +32,30 @@ def statistics_report(statistics: Mapping[str, Any], applid: str) -> str:
     when = local_time(statistics["abstime"])
     reason = _TITLES["reason", statistics["reason"]]
     lines = [f"{reason} Statistics Report  Collection Date-Time {when:%m/%d/%Y-%H:%M:%S}  Applid {applid}"]
+    for record, title, found in sections_of(statistics):
+        lines += ["", title, "_" * len(title)]
+        lines += _table(record, found) if "name" in found[0] else _values(record, found[0])
+    return "\n".join(lines) + "\n"
+
+
+def sections_of(statistics: Mapping[str, Any]) -> Iterator[tuple[str, str, list[Mapping[str, Any]]]]:
+    """The sections of a report that have values: the record, the title, and its values: one mapping for each resource.
+
+    A global record has one mapping, without ``name``.
+    """
     for record in _SECTIONS:
         found = list(_records(statistics, record))
         if found:
-            title = _TITLES["section", record]
-            lines += ["", title, "_" * len(title)]
-            lines += _table(record, found) if "name" in found[0] else _values(record, found[0])
-    return "\n".join(lines) + "\n"
+            yield record, _TITLES["section", record], found
+
+
+def columns_of(record: str, found: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The titles of the fields of a section by name; fields in which no record has anything are left out."""
+    return {
+        name: title
+        for name, title in report_columns(record).items()
+        if any(each[name] != "" and (each[name] or record != "TQR") for each in found)
+    }
 
 
 def _records(statistics: Mapping[str, Any], record: str) -> Iterator[Mapping[str, Any]]:
@@ -57,12 +74,8 @@ def _values(record: str, values: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(record: str, found: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """The records as rows; columns in which no record has anything are left out, but not those of numbers."""
-    columns = {
-        name: title
-        for name, title in report_columns(record).items()
-        if any(each[name] != "" and (each[name] or record != "TQR") for each in found)
-    }
+    """The records as rows."""
+    columns = columns_of(record, found)
     rows = [list(columns.values()), *([str(each[name]) for name in columns] for each in found)]
     widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     numbers = [isinstance(found[0][name], int) for name in columns]

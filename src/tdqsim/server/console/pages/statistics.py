@@ -1,4 +1,4 @@
-"""The statistics of a region: the counts of its queues and of DFHINTRA since they were last reset."""
+"""The statistics of a region since they were last reset: its queues and DFHINTRA, and the records of one other type."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.server.console.controls import Block
+from tdqsim.cics.spi.statistics_report import columns_of, sections_of
+from tdqsim.facts import table
+from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.queues import region_name
@@ -28,6 +30,14 @@ _QUEUES: Final = (
     column("name", "Queue"), column("type", "Type"), *(column(key, label, num=True) for key, label in _COUNTS.items()),
 )  # fmt: skip
 _TOTAL: Final = (column("name", "DFHINTRA"), column("value", "Value", num=True))
+_OWN: Final = ("TQG", "TQR")
+"""The records of queues, which have tables of their own."""
+_TYPES: Final = {
+    row["name"]: row["title"]
+    for row in table("statistics_report")
+    if row["kind"] == "section" and row["name"] not in _OWN
+}
+_FIELDS: Final = (column("name", "Field"), column("value", "Value", num=True))
 
 
 def add(console: Console) -> None:
@@ -47,6 +57,9 @@ class _Statistics:
     queues: DataTable = field(init=False)
     total: DataTable = field(init=False)
     pager: Pager = field(init=False)
+    kind: Control = field(init=False)
+    records: DataTable = field(init=False)
+    record_pager: Pager = field(init=False)
 
     async def build(self) -> None:
         with Block("div", "tdq-beside"):
@@ -57,11 +70,23 @@ class _Statistics:
             with Block("section", "tdq-card", aria_label="DFHINTRA"):
                 Block("h2", words="All intrapartition queues")
                 self.total = DataTable("Statistics of DFHINTRA", _TOTAL, keep=True)
+        with Block("section", "tdq-card", aria_label="Other types"):
+            Block("h2", words="Other types")
+            with Block("div", "tdq-row"):
+                self.kind = Control("Statistics of", "select", next(iter(_TYPES)), options=_TYPES, on_change=self.turn)
+            self.records = DataTable("Statistics of another type", _FIELDS, empty="There are none of this type.")
+            self.record_pager = Pager("records", self.refresh, _PAGE)
         await self.refresh()
         self.visit.every(_AGAIN, self.refresh)
 
+    async def turn(self) -> None:
+        """Show the first records of the selected type."""
+        self.record_pager.at = 0
+        await self.refresh()
+
     async def refresh(self) -> None:
         now = await self.visit.ask(lambda: self.region.statistics.now().as_dict())
+        self._show_records(now)
         used = [queue for queue in now["queues"] if any(map(queue.get, _COUNTS))]
         self.pager.limit(len(used))
         page = used[self.pager.at : self.pager.at + _PAGE]
@@ -72,8 +97,33 @@ class _Statistics:
             [{"id": name, "cells": [name.replace("_", " "), f"{value:,}"]} for name, value in total.items()]
         )
 
+    def _show_records(self, now: dict[str, Any]) -> None:
+        """Show the selected type as a report does: a global record as fields, those of resources as rows."""
+        wanted = self.kind.text
+        found = next((found for record, _title, found in sections_of(now) if record == wanted), [])
+        if not found or "name" in found[0]:
+            columns = columns_of(wanted, found) if found else {"name": _TYPES[wanted]}
+            self.records.describe(
+                [
+                    column(key, title, num=bool(found) and isinstance(found[0][key], int))
+                    for key, title in columns.items()
+                ]
+            )
+            rows = [[_shown(each[key]) for key in columns] for each in found]
+        else:
+            self.records.describe(_FIELDS)
+            rows = [[title, _shown(found[0][key])] for key, title in columns_of(wanted, found).items()]
+        self.record_pager.limit(len(rows))
+        page = rows[self.record_pager.at : self.record_pager.at + _PAGE]
+        self.records.show([{"id": f"{wanted} {cells[0]}", "cells": cells} for cells in page])
+        self.record_pager.show(len(page), len(rows))
+
     def _row(self, queue: dict[str, Any]) -> Row:
         name = queue["name"].rstrip(" ")
         href = self.visit.href("regions", self.region.applid, "queues", name)
         cells: list[Cell] = [{"text": name, "href": href}, queue["type"]]
         return {"id": name, "cells": [*cells, *(f"{queue[key]:,}" for key in _COUNTS)]}
+
+
+def _shown(value: object) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value).rstrip(" ")
