@@ -174,19 +174,32 @@ def _program_check(_task: Task) -> None:
     json.loads("no JSON")
 
 
+def _wrong_type(task: Task) -> None:
+    task.writeq_td("PAYQ", {"not": "bytes"})  # type: ignore[arg-type]
+
+
+def _wrong_call(task: Task) -> None:
+    task.writeq_td("PAYQ", b"x", lenght=3)  # type: ignore[call-arg]
+
+
 @pytest.mark.usefixtures("restored")
 @pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize(("program", "code"), [(_abends, "OWN1"), (_condition, "AEYH"), (_program_check, "ASRA")])
-def test_an_abend_is_one_line_of_the_log(form: Any, program: Callable[[Task], None], code: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "code"),
+    [(_abends, "OWN1"), (_condition, "AEYH"), (_program_check, "ASRA"), (_wrong_type, "ASRA"), (_wrong_call, "ASRA")],
+)
+def test_an_abend_is_one_line_of_the_log_with_its_place(form: Any, program: Callable[[Task], None], code: str) -> None:
     stream = io.StringIO()
     configure_log(form, "info", stream)
-    with Region([], applid="PAYREGN") as region:
+    with Region([define_tdqueue(name="PAYQ", type="INTRA")], applid="PAYREGN") as region:
         region.transaction("TEST")(program)
         region.start("TEST")
         region.run()
     (line,) = stream.getvalue().splitlines()
     assert "abend" in line
     assert code in line
+    own = f"{__file__}:{program.__code__.co_firstlineno + 1}"
+    assert ("decoder.py:" if program is _program_check else own) in line  # the innermost line outside the package
     assert "Traceback" not in line
 
 

@@ -9,7 +9,6 @@ raised unchanged.
 
 from __future__ import annotations
 
-import dis
 import inspect
 import types
 from collections.abc import Callable, Sequence
@@ -17,6 +16,8 @@ from contextlib import suppress
 from functools import cache, wraps
 from os import PathLike
 from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from tdqsim.core.product_faults import was_raised_on_purpose
 
 __all__ = ["BARE", "explains_wrong_types", "raise_wrong_type"]
 
@@ -76,16 +77,6 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
     return next((contradiction for contradiction in elements if contradiction is not None), None)
 
 
-def _is_ours(error: BaseException) -> bool:
-    """Whether a ``raise`` statement of this package raised the error, so that its message is already exact."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    if trace is None or not str(trace.tb_frame.f_globals.get("__name__")).startswith("tdqsim."):
-        return False
-    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
-
-
 def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """Raise an error that names the first argument whose class its annotation does not allow, if there is one.
 
@@ -100,7 +91,7 @@ def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], 
         TypeError: an argument, or an element of a list or tuple, has a wrong type; chained to ``error``.
         ValueError: the argument is a number that is too large, or text with X'00' where that is not allowed.
     """
-    if _is_ours(error):
+    if was_raised_on_purpose(error):
         return
     signature, hints = _declared(function)
     try:

@@ -383,12 +383,13 @@ def to_abend(task: TaskData, error: BaseException) -> Abend:
 
 def abnormal_end(task: TaskData, abend: Abend) -> None:
     """End a task abnormally: its dump, dynamic backout, and message DFHAC2236."""
-    take_dump(task, abend)
+    dump = take_dump(task, abend)
     region = task._region
+    place = {"place": f"{dump.file}:{dump.line}"} if dump.file else {}
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
     region.log.warning(
         "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause),
-        exc_info=product_fault(abend.cause),
+        **place, exc_info=product_fault(abend.cause),
     )  # fmt: skip
     termid = task._facility.name if task._facility is not None else ""
     task.end(normal=False)
