@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
@@ -36,7 +36,7 @@ _SHOWN: Final = 60
 _FLAG: Final = ["true", "false"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DeclaredOption:
     """One option, as its table declares it.
 
@@ -46,6 +46,7 @@ class DeclaredOption:
         values: its allowed values; see the module's docstring.
         words: for a choice: each word with its meaning.
         row: the cells of its row.
+        attribute: its name as an attribute: ``startingSequence`` is ``starting_sequence``.
     """
 
     name: str
@@ -53,6 +54,11 @@ class DeclaredOption:
     values: str
     words: Mapping[str, str]
     row: Mapping[str, str]
+    attribute: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        attribute = re.sub("(?<=[a-z])[A-Z]", lambda capital: f"_{capital[0]}", self.name).lower()
+        object.__setattr__(self, "attribute", attribute)
 
     @classmethod
     def from_row(cls, row: Mapping[str, str]) -> DeclaredOption:
@@ -67,11 +73,6 @@ class DeclaredOption:
         for word, equals, meaning in (each.partition("=") for each in values.split()):
             words[word] = meaning if equals else word
         return cls(name, "words", values, words, row)
-
-    @property
-    def attribute(self) -> str:
-        """Its name as an attribute: ``startingSequence`` is ``starting_sequence``."""
-        return re.sub("(?<=[a-z])[A-Z]", lambda capital: f"_{capital[0]}", self.name).lower()
 
     @property
     def allowed(self) -> str:
@@ -118,6 +119,15 @@ class DeclaredOption:
         if int(digits) > int(most or _LARGEST) or (not signed and int(digits) < int(least)):
             raise ValueError
         return int(text or "0")
+
+
+@cache
+def _default(option: DeclaredOption, column: str) -> Any:
+    """The default in a column of the table or, where that cell is empty, in the column ``default``."""
+    text = option.row[column] or option.row["default"]
+    if not text and option.kind in ("number", "json", "words"):
+        return {"number": 0, "json": {}, "words": ""}[option.kind]
+    return option.parse(text)
 
 
 def _like(example: Any, value: Any) -> Any:
@@ -176,19 +186,17 @@ class OptionValues:
         name = name.lower()
         option = self._option(name)
         assert option is not None, name
-        text = self._values.get(name)
-        if text is None:
-            text = option.row[self.default_column] or option.row["default"]
-            if not text and option.kind in ("number", "json", "words"):
-                return {"number": 0, "json": {}, "words": ""}[option.kind]
+        if name not in self._values:
+            return _default(option, self.default_column)
         try:
-            return option.parse(text)
+            return option.parse(self._values[name])
         except (ValueError, RecursionError):  # or JSON is nested too deep
             raise self.bad(name, f"must be {option.allowed}") from None
 
     def _option(self, name: str) -> DeclaredOption | None:
-        starts = (start for start in (*self.numbered, *self.prefixes) if name.startswith(start))
-        return self.options.get(next(starts, name))
+        if name in self.options:
+            return self.options[name]
+        return next((self.options[start] for start in (*self.numbered, *self.prefixes) if name.startswith(start)), None)
 
     # checks -----------------------------------------------------------------------------------------------------------
 
@@ -236,8 +244,10 @@ class OptionValues:
 
     def _as_written(self, name: str, value: str) -> str:
         """The option as the user wrote it, if it was given with this value (an empty ``value`` accepts any)."""
-        same = (known for known in self if known == name or (name in self.numbered and known.startswith(name)))
-        written = next(same, "")
+        if name in self.numbered:
+            written = next((known for known in self if known.startswith(name)), "")
+        else:
+            written = name if name in self._values else ""
         if not written or (value and self._values[written].strip().lower() != value):
             return ""
         return self._written[written] + (f"={value}" if value else "")

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -256,6 +257,7 @@ def _code_page(text: bytes, *, ascii_text: bool) -> Finding:
     return Finding("code page", best, sure, reason, {"ebcdic_code_page": f"cp{best}"})
 
 
+@cache
 def _character(page: str, byte: int) -> str:
     try:
         return codepage(page).decode(bytes([byte]))

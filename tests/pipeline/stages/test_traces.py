@@ -221,20 +221,20 @@ def test_text_of_any_type_is_text(tmp_path: Path, kind: pa.DataType) -> None:
 # files ------------------------------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_is_not_there_among_a_thousand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there_among_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "in"
     folder.mkdir()
-    for number in range(1000):
+    for number in range(200):
         (folder / f"{number:03}.csv").write_text(f"seq,data\n{number},x\n")
-    (folder / "500.csv").unlink()
-    (folder / "500.csv").symlink_to(tmp_path / "nowhere.csv")
+    (folder / "100.csv").unlink()
+    (folder / "100.csv").symlink_to(tmp_path / "nowhere.csv")
     arguments = ["--run", str(tmp_path / "run"), "--engine", "local", *(f"--column={k}={v}" for k, v in WRITE.items())]
     assert main(["pipeline", "ingest", str(folder), *arguments]) == 2
-    assert "500.csv: cannot be read: No such file or directory; give access, or leave it out" in capsys.readouterr().err
-    (folder / "500.csv").unlink()
-    (folder / "500.csv").touch()  # an empty one is no harm
+    assert "100.csv: cannot be read: No such file or directory; give access, or leave it out" in capsys.readouterr().err
+    (folder / "100.csv").unlink()
+    (folder / "100.csv").touch()  # an empty one is no harm
     assert main(["pipeline", "ingest", str(folder), "--json", *arguments]) == 0
-    assert json.loads(capsys.readouterr().out)["events"] == 999
+    assert json.loads(capsys.readouterr().out)["events"] == 199
 
 
 @pytest.mark.parametrize(
