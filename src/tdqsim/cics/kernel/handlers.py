@@ -14,7 +14,7 @@ a handler.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -22,6 +22,8 @@ from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntr
 from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from tdqsim.cics.model.region import RegionBase, RegionData
     from tdqsim.definitions import Transaction
 
@@ -64,10 +66,16 @@ class Resolver(Protocol):
         """The program of this name, if there is one: that of a TRANSACTION without ``handler:``."""
 
 
-def _resolver(prefix: str) -> Resolver | None:
+@cache  # a search reads the metadata of every installed package
+def _resolvers() -> Mapping[str, EntryPoint]:
+    """The installed entry points by name; of several with one name, the first that is found."""
     from importlib.metadata import entry_points  # noqa: PLC0415  (slow to import: a fifth of the import time of tdqsim.cics)
 
-    entry = next(iter(entry_points(group=_RESOLVERS, name=prefix)), None)
+    return {entry.name: entry for entry in reversed(tuple(entry_points(group=_RESOLVERS)))}
+
+
+def _resolver(prefix: str) -> Resolver | None:
+    entry = _resolvers().get(prefix)
     return None if entry is None else entry.load()
 
 
