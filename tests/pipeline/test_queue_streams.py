@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 import subprocess
 import sys
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -297,41 +299,58 @@ def test_a_batch_is_written_once(store: Path) -> None:
 
 KILLED = """
 import os, pickle, sys
-from pathlib import Path
 import tdqsim.pipeline.stored as stored
 from tdqsim.pipeline.queue_writer import commit_stream
-chosen, parts, batch, at = pickle.loads(sys.stdin.buffer.read())
-for kind in (stored._Region, stored._System):
-    put, commit = kind.put, kind.commit
-    def dying(self, *rest, put=put):
-        global at
-        at -= 1
-        if at == 0:
-            os._exit(9)
-        return put(self, *rest)
-    kind.put = dying
-    def last(self, commit=commit):
-        commit(self)
-        global at
-        if at > 0:
-            os._exit(9)
-    kind.commit = last
-commit_stream(chosen, parts, batch, "query-1")
+
+def run(chosen, parts, batch, at):
+    left = at
+    for kind in (stored._Region, stored._System):
+        def dying(self, *rest, put=kind.put):
+            nonlocal left
+            left -= 1
+            if left == 0:
+                os._exit(9)
+            return put(self, *rest)
+        def last(self, commit=kind.commit):
+            commit(self)
+            if left > 0:
+                os._exit(9)
+        kind.put, kind.commit = dying, last
+    commit_stream(chosen, parts, batch, "query-1")
+
+while sys.stdin.buffer.peek(1):
+    given = pickle.load(sys.stdin.buffer)
+    pid = os.fork()  # importing anew what commits need takes longer than all of them
+    if not pid:
+        try:
+            run(*given)
+        finally:
+            os._exit(1)
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """
 
 
-def killed(chosen: Any, parts: list[Any], batch: int, at: int) -> None:
-    import pickle
+@pytest.fixture(scope="module")
+def committing() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that makes commits in processes of their own, which end within them."""
+    command = [sys.executable, "-c", KILLED]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        yield process
 
-    text = pickle.dumps((chosen, parts, batch, at))
-    assert subprocess.run([sys.executable, "-c", KILLED], input=text, check=False).returncode == 9
+
+def killed(committing: subprocess.Popen[bytes], chosen: Any, parts: list[Any], batch: int, at: int) -> None:
+    assert committing.stdin is not None
+    assert committing.stdout is not None
+    pickle.dump((chosen, parts, batch, at), committing.stdin)
+    committing.stdin.flush()
+    assert int(committing.stdout.readline()) == 9
 
 
 @pytest.mark.parametrize("at", [1, 300, 513, 900, 901])
-def test_a_killed_commit_goes_on_where_it_was(store: Path, at: int) -> None:
+def test_a_killed_commit_goes_on_where_it_was(store: Path, committing: Any, at: int) -> None:
     """Also when the next attempt brings its rows in another order: those of the first attempt count."""
     chosen = options(store)
-    killed(chosen, stage(chosen, ROWS), 3, at)
+    killed(committing, chosen, stage(chosen, ROWS), 3, at)
     commit_stream(chosen, stage(chosen, ROWS[::-1]), 3, "query-1")
     assert on(store, "ONE")[10:] == [data for queue, data in ROWS if queue == "ONE"]
     assert on(store, "TWO")[4:] == [data for queue, data in ROWS if queue == "TWO"]
@@ -343,14 +362,16 @@ def test_a_killed_commit_goes_on_where_it_was(store: Path, at: int) -> None:
 
 @pytest.mark.parametrize("at", [1, 100, 257, 301])
 @pytest.mark.parametrize("force", ["*YES", "*NO"])
-def test_a_killed_commit_to_data_queues_goes_on_where_it_was(tmp_path: Path, at: int, force: str) -> None:
+def test_a_killed_commit_to_data_queues_goes_on_where_it_was(
+    tmp_path: Path, committing: Any, at: int, force: str
+) -> None:
     path = tmp_path / "system"
     with System(path=path) as made:
         wanted = [Dtaq(dtaq="SHOP/A", maxlen=9, force=force), Dtaq(dtaq="SHOP/B", maxlen=9)]
         made.install(Definitions.of(wanted), create_libraries=True)
     rows = [("SHOP/A" if number % 3 else "SHOP/B", b"%d" % number) for number in range(300)]
     chosen = options(path, "dtaq")
-    killed(chosen, stage(chosen, rows), 0, at)
+    killed(committing, chosen, stage(chosen, rows), 0, at)
     commit_stream(chosen, stage(chosen, rows), 0, "query-1")
     for queue in ("SHOP/A", "SHOP/B"):
         assert on(path, queue, "dtaq") == [data for name, data in rows if name == queue]
