@@ -337,7 +337,7 @@ def test_binary_numbers_of_more_digits_than_their_column_with_zeros_behind_them(
     copybook = "01 R. 05 A PIC 9(2)PP COMP. 05 B PIC S9(9)P(12) COMP."
     records = [bytes.fromhex("0063 00000001"), bytes.fromhex("0064 7FFFFFFF"), bytes.fromhex("FFFF 80000000")]
     layout = parse_copybook(copybook).record()
-    found = RecordDecoder(layout, corrupt="column").decode_fixed(b"".join(records), 6)
+    found = RecordDecoder(layout, corrupt=True).decode_fixed(b"".join(records), 6)
     found.validate(full=True)
     assert found["A"].to_pylist() == [9900, None, None]
     assert found["B"].to_pylist() == [10**12, None, None]
@@ -382,7 +382,7 @@ def test_the_digits_of_ascii_display_numbers():
 
 def test_digits_of_display_numbers_and_what_is_no_number():
     layout = parse_copybook("01 R. 05 A PIC S9(3).").record()
-    decoder = RecordDecoder(layout, Shape(display_pic_always_string=True), corrupt="column")
+    decoder = RecordDecoder(layout, Shape(display_pic_always_string=True), corrupt=True)
     data = bytes.fromhex("F0F2C0 F0C2C1")
     batch = decoder.decode(data, np.array([0, 3, 4]), np.array([3, 3, 2]))
     assert batch["A"].to_pylist() == ["+020", None, None]

@@ -73,7 +73,7 @@ def test_corrupt_fields_take_what_is_told_of_them() -> None:
     fields, rows = 50, 2000
     layout = parse_copybook(f"01 R. 05 A PIC S9(7) COMP-3 OCCURS {fields}.", source_format="free").record()
     data = b"".join((0xA << 28 | number << 4 | 0xC).to_bytes(4, "big") for number in range(fields * rows))
-    decoder = RecordDecoder(layout, corrupt="column")
+    decoder = RecordDecoder(layout, corrupt=True)
     decoder.decode_fixed(data[: 4 * fields], 4 * fields)  # what is loaded once is loaded
     tracemalloc.start()
     found = decoder.decode_fixed(data, 4 * fields).column("_corrupt_fields")

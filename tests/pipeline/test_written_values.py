@@ -26,7 +26,7 @@ def written(clauses, values, kind, **more):
 
 def read(clauses, data, **more):
     chosen = options(clauses, **more)
-    decoder = RecordDecoder(chosen.layout, chosen.shape, corrupt="column")
+    decoder = RecordDecoder(chosen.layout, chosen.shape, corrupt=True)
     batch = decoder.decode_fixed(bytes.fromhex(data), chosen.layout.length)
     return batch.column(0).to_pylist(), [entry["raw_value"] for row in batch.column(1).to_pylist() for entry in row]
 

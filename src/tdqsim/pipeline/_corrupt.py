@@ -12,10 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from tdqsim.errors import ConversionError
 from tdqsim.pipeline._numbers import Ints
 
-__all__ = ["CORRUPT_TYPE", "Corrupt", "corrupt_array", "corrupt_type", "refuse_first"]
+__all__ = ["CORRUPT_COLUMN", "CORRUPT_TYPE", "Corrupt", "corrupt_array", "corrupt_type"]
+
+
+CORRUPT_COLUMN = "_corrupt_fields"
 
 
 def corrupt_type(*, as_hex: bool, offset: bool = True) -> pa.ListType:
@@ -63,19 +65,3 @@ def corrupt_array(corrupt: Sequence[Corrupt], rows: int) -> pa.Array:
 
 def _joined(parts: list[Ints]) -> Ints:
     return np.concatenate([np.zeros(0, np.int64), *parts])
-
-
-def refuse_first(corrupt: Sequence[Corrupt]) -> None:
-    """Refuse a batch with a corrupt field.
-
-    Raises:
-        ConversionError: there is one; names the record, offset and bytes of the first.
-    """
-    if not corrupt:
-        return
-    (bad,) = corrupt_array(corrupt, 1 + max(int(bad.rows.max()) for bad in corrupt)).flatten()[:1].to_pylist()
-    raise ConversionError(
-        f"field {bad['field_name']} X'{bad['raw_value'].hex().upper()}': no value of its type",
-        record=min(int(each.rows.min()) for each in corrupt) + 1,
-        offset=bad["offset"],
-    )

@@ -24,7 +24,7 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._batch import Pass
-from tdqsim.pipeline._corrupt import CORRUPT_TYPE, Corrupt, corrupt_array, refuse_first
+from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, CORRUPT_TYPE, Corrupt, corrupt_array
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, columns_of
@@ -39,8 +39,7 @@ class RecordDecoder:
         layout: the layout.
         shape: names and types of the columns.
         columns: names of the top-level columns wanted, in this order; None for all.
-        corrupt: ``null``, ``raise``, or ``column`` (null, and a list of corrupt fields as the last column).
-        corrupt_name: the name of that column.
+        corrupt: whether the last column is a list of the corrupt fields, which are null.
 
     Raises:
         LayoutError: a wanted column does not exist, or a column has no Arrow type.
@@ -52,8 +51,7 @@ class RecordDecoder:
         shape: Shape | None = None,
         *,
         columns: Sequence[str] | None = None,
-        corrupt: str = "null",
-        corrupt_name: str = "_corrupt_fields",
+        corrupt: bool = False,
     ) -> None:
         self.layout = layout
         self.shape = shape or Shape()
@@ -66,8 +64,8 @@ class RecordDecoder:
         self.columns = tuple(known.values()) if columns is None else tuple(known[name.lower()] for name in columns)
         self.corrupt = corrupt
         fields = list(_flat_fields(self.columns)) if self.shape.flat else [column.arrow for column in self.columns]
-        if corrupt == "column":
-            fields.append(pa.field(corrupt_name, CORRUPT_TYPE))
+        if corrupt:
+            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TYPE))
         self.schema = pa.schema(fields)
         self._counting = frozenset(
             item.path
@@ -80,8 +78,7 @@ class RecordDecoder:
         """Decode consecutive records of one length.
 
         Raises:
-            ConversionError: the size of the data is not a multiple of the record length, or a field is corrupt under
-                ``raise``.
+            ConversionError: the size of the data is not a multiple of the record length.
         """
         if len(data) % record_length:
             raise ConversionError(f"{len(data)} bytes are no multiple of the record length {record_length}")
@@ -102,9 +99,6 @@ class RecordDecoder:
             starts: where each record begins in them, in ascending order.
             lengths: number of bytes of each record.
             present: for redefinitions that only some records have, which records these are.
-
-        Raises:
-            ConversionError: a field is corrupt under ``raise``; it names record, field and offset.
         """
         width = self.layout.length
         buffer = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
@@ -118,16 +112,14 @@ class RecordDecoder:
         places = starts - first if first else starts
         corrupt: list[Corrupt] = []
         records = PlacedRows(buffer, places, places + lengths, (0, self._wanted))
-        kept = None if self.corrupt == "null" else corrupt  # None: nothing uses them
+        kept = corrupt if self.corrupt else None
         one = Pass(self.layout, self.shape, records, counting=self._counting, corrupt=kept, present=present)
         return self._finish(one.columns(self.columns), corrupt, len(places))
 
     def _finish(self, arrays: list[pa.Array], corrupt: list[Corrupt], rows: int) -> pa.RecordBatch:
-        if self.corrupt == "raise":
-            refuse_first(corrupt)
         if self.shape.flat:
             arrays = list(_flattened(self.columns, arrays))
-        if self.corrupt == "column":
+        if self.corrupt:
             arrays.append(corrupt_array(corrupt, rows))
         if not self.schema.names:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))

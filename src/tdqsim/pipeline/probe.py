@@ -323,7 +323,7 @@ class _Decoded:
         assert options.layout is not None
         self.options, self.layout, self.frames = options, options.layout, frames
         self.count = min(len(frames.starts), _ROWS)
-        decoder = RecordDecoder(self.layout, replace(options.shape, flat=False), corrupt="column")
+        decoder = RecordDecoder(self.layout, replace(options.shape, flat=False), corrupt=True)
         self.batch = decoder.decode(frames.data, frames.starts[: self.count], frames.lengths[: self.count])
         walk = list(self.layout.walk())
         redefined = {item.redefines for item in walk if item.redefines}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Field, Layout
@@ -16,7 +17,7 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Shape, column_name
 
-__all__ = ["RecordSegments", "RedefineRules", "fields_called", "pruned", "segments_of"]
+__all__ = ["RedefineRules", "fields_called", "is_among", "pruned", "segments_of"]
 
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
@@ -36,35 +37,16 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
     return [item.path for item in fields]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordSegments:
-    """The segment of each record.
-
-    Attributes:
-        codes: for each record an index of ``names``.
-        names: the names of segments; None stands for a null segment field.
-    """
-
-    codes: Ints
-    names: tuple[str | None, ...]
-
-    def among(self, names: Container[str]) -> Mask:
-        """Which records are of one of some segments."""
-        return np.array([name is not None and name in names for name in self.names], np.bool_)[self.codes]
-
-    def some(self, mask: Mask) -> RecordSegments:
-        """Those of the records in a mask."""
-        return RecordSegments(self.codes[mask], self.names)
-
-    def to_list(self) -> list[str | None]:
-        """A name for each record."""
-        return [self.names[code] for code in self.codes.tolist()]
+def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> pa.Array:
+    """The segments of records, as text, by a decoder of the segment field."""
+    values = decoder.decode(data, starts, lengths).column(0).dictionary_encode()
+    names = [None if value is None else str(value) for value in values.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(values.indices)
 
 
-def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> RecordSegments:
-    """The segments of records, by a decoder of the segment field."""
-    codes, values = _encoded(decoder.decode(data, starts, lengths).column(0))
-    return RecordSegments(codes, tuple(None if value is None else str(value) for value in values))
+def is_among(segments: pa.Array, names: Iterable[str]) -> Mask:
+    """Which records are of one of some segments."""
+    return np.asarray(pc.is_in(segments, pa.array(names, pa.string())))
 
 
 def _encoded(array: pa.Array) -> tuple[Ints, list[object]]:

@@ -26,7 +26,7 @@ from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames
 from tdqsim.pipeline.options import OTHERS, QsamOptions
-from tdqsim.pipeline.redefines import RecordSegments, fields_called, pruned, segments_of
+from tdqsim.pipeline.redefines import fields_called, is_among, pruned, segments_of
 from tdqsim.pipeline.shape import Column, Shape, list_of
 
 __all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_states", "whole_families"]
@@ -118,7 +118,7 @@ def segment_states(parts: Iterable[Iterator[tuple[int, Frames]]], options: QsamO
             first += len(frames.starts)
             starts, lengths = frames.starts + options.record_start_offset, frames.lengths - options.record_start_offset
             segments = segments_of(decoder, frames.data, starts, lengths - options.record_end_offset)
-            ids.pass_over(segments.to_list(), numbers.tolist())
+            ids.pass_over(segments.to_pylist(), numbers.tolist())
     return states
 
 
@@ -146,7 +146,7 @@ class Family:
         self._base = self._decoder([name for name in names if name not in self.roots], None)
         self._decoders = {name: self._decoder([other for other in names if other != name], name) for name in below}
         empty = np.zeros(0, np.int64)
-        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, RecordSegments(empty, ())).schema
+        self.schema = self.decode(np.zeros(0, np.uint8), empty, empty, pa.array([], pa.string())).schema
 
     def _decoder(self, without: Iterable[str], wanted: str | None) -> RecordDecoder:
         layout = pruned(self.layout, frozenset(self.paths[name] for name in without))
@@ -159,12 +159,12 @@ class Family:
         columns = [column.name for column in every.columns if _holds(column, self.paths[wanted])]
         return RecordDecoder(layout, self.shape, columns=columns)
 
-    def roots_in(self, segments: RecordSegments) -> Ints:
+    def roots_in(self, segments: pa.Array) -> Ints:
         """Which records are roots."""
         ids = [value for name in self.roots for value in self.ids[name]]
-        return np.flatnonzero(segments.among(ids))
+        return np.flatnonzero(is_among(segments, ids))
 
-    def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: RecordSegments) -> pa.RecordBatch:
+    def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array) -> pa.RecordBatch:
         """The roots among records, located by place and segment, with everything below them."""
         batch = _Batch(self, data, starts, lengths, segments)
         roots = self.roots_in(segments)
@@ -185,9 +185,9 @@ class Family:
 class _Batch:
     """Some records, starting at the first record of each segment."""
 
-    def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: RecordSegments) -> None:
+    def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array) -> None:
         self.family, self.data, self.starts, self.lengths = family, data, starts, lengths
-        self.rows = {name: np.flatnonzero(segments.among(ids)) for name, ids in family.ids.items()}
+        self.rows = {name: np.flatnonzero(is_among(segments, ids)) for name, ids in family.ids.items()}
         self.roots = {family.paths[name]: name for name in family.roots}
 
     def rebuilt(self, column: Column, array: pa.Array, rows: Ints) -> pa.Array:

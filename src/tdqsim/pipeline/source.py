@@ -16,14 +16,14 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
-from tdqsim.pipeline._corrupt import corrupt_type
+from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.frames import Frames, FramingError
 from tdqsim.pipeline.opening import Opened, open_file
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import RecordSegments, RedefineRules, fields_called, segments_of
+from tdqsim.pipeline.redefines import RedefineRules, fields_called, is_among, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import (
@@ -37,7 +37,6 @@ from tdqsim.pipeline.splits import (
 
 __all__ = ["CORRUPT_COLUMN", "SplitReader"]
 
-CORRUPT_COLUMN = "_corrupt_fields"
 BATCH_BYTES = 16 << 20
 BATCH_VALUES = 1 << 21
 """Bytes of memory used temporarily for each value, and more for a corrupt one, however short the field."""
@@ -161,7 +160,7 @@ class SplitReader:
         if options.redefine_rules:
             self._rules = RedefineRules(layout, options.shape, options.redefine_rules)
         wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        collect = "column" if options.generate_corrupt_fields or options.mode != "permissive" else "null"
+        collect = options.generate_corrupt_fields or options.mode != "permissive"
         columns = None if options.shape.flat else wanted
         self._decoder = RecordDecoder(layout, options.shape, columns=columns, corrupt=collect)
         self._values = max(sum(_values_in(column.field) for column in self._decoder.columns), 1)
@@ -228,17 +227,17 @@ class SplitReader:
             if self._family is not None:
                 return self._families(self._family, batch, split, segments)
             if ids is not None:
-                batch.ids = ids.arrays(segments.to_list(), batch.numbers.tolist(), split.file_id)
+                batch.ids = ids.arrays(segments.to_pylist(), batch.numbers.tolist(), split.file_id)
                 below = np.asarray(batch.ids[0].is_valid())
                 batch.keep(below)
-                segments = segments.some(below)
+                segments = segments.filter(pa.array(below))
             if options.segment_filter:
-                mask = segments.among(options.segment_filter)
+                mask = is_among(segments, options.segment_filter)
                 batch.keep(mask)
-                segments = segments.some(mask)
+                segments = segments.filter(pa.array(mask))
         return self._made(batch, split, segments, opened) if len(batch) else None
 
-    def _families(self, family: Family, batch: _Batch, split: Split, segments: RecordSegments) -> pa.RecordBatch | None:
+    def _families(self, family: Family, batch: _Batch, split: Split, segments: pa.Array) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
@@ -250,20 +249,18 @@ class SplitReader:
         self._generate(batch, split, arrays, roots)
         return self._as_batch(arrays, len(roots))
 
-    def _segments(self, batch: _Batch) -> RecordSegments:
+    def _segments(self, batch: _Batch) -> pa.Array:
         assert self._segment is not None
         return segments_of(self._segment, batch.data, batch.starts, batch.lengths)
 
-    def _made(
-        self, batch: _Batch, split: Split, segments: RecordSegments | None, opened: Opened
-    ) -> pa.RecordBatch | None:
+    def _made(self, batch: _Batch, split: Split, segments: pa.Array | None, opened: Opened) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
         if self._decoder is not None:
             present = self._present(batch, segments)
             decoded = self._decoder.decode(batch.data, batch.starts, batch.lengths, present)
             arrays = {name: decoded.column(name) for name in decoded.schema.names}
-            entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt == "column" else None
+            entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt else None
         mask = self._checked(entries, batch, split, opened) if entries is not None else None
         self._generate(batch, split, arrays)
         if self.options.generate_corrupt_fields:
@@ -280,11 +277,11 @@ class SplitReader:
             return pa.RecordBatch.from_struct_array(pa.array([{}] * rows, pa.struct([])))
         return pa.RecordBatch.from_arrays([arrays[name] for name in self.schema.names], schema=self.schema)
 
-    def _present(self, batch: _Batch, segments: RecordSegments | None) -> dict[Path, Mask]:
+    def _present(self, batch: _Batch, segments: pa.Array | None) -> dict[Path, Mask]:
         """For each redefinition that not every record has, which records have it."""
         present = {}
         for path, ids in self._segment_of.items():
-            present[path] = np.zeros(len(batch), np.bool_) if segments is None else segments.among(ids)
+            present[path] = np.zeros(len(batch), np.bool_) if segments is None else is_among(segments, ids)
         if self._rules is not None:
             present |= self._rules.present(batch.data, batch.starts, batch.lengths)
         return present
