@@ -37,6 +37,7 @@ __all__ = [
     "decode_value",
     "encode_value",
     "fill",
+    "number_table",
     "overflows",
 ]
 
@@ -210,7 +211,7 @@ def _digits(field: Field, value: object) -> tuple[bool, str]:
 
 
 @cache
-def _number_table(family: str) -> bytes:
+def number_table(family: str) -> bytes:
     """Return the meaning of each byte of a DISPLAY number.
 
     It is a digit, a digit with plus (16+) or minus (32+), a sign, a point, or a byte to skip.
@@ -232,7 +233,7 @@ def _number_table(family: str) -> bytes:
 
 
 def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
-    meaning = data.translate(_number_table(family))
+    meaning = data.translate(number_table(family))
     sign: int | None = None
     digits: list[str] = []
     point = -1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, byte_order, decode_value
+from tdqsim.layouts.codecs import number_table
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,
@@ -31,13 +33,14 @@ from tdqsim.pipeline._columns import (
     up_to,
 )
 from tdqsim.pipeline._corrupt import Corrupt
-from tdqsim.pipeline._numbers import Bytes, Cut, Integers, Ints, Mask
+from tdqsim.pipeline._numbers import Bytes, Integers, Ints, Mask, copied
 from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
 __all__ = ["Pass"]
 
 INT64 = np.iinfo(np.int64)
+LONG = 8
 
 
 class Pass:
@@ -166,7 +169,7 @@ class Pass:
             return np.full(len(rows), item.count, np.int64)
         counter, occurs = self.layout.field(".".join(item.depending_on)), item.occurs
         holder = self._placed[counter.path]
-        patterns = fixed_width(holder.cut(counter).bytes(), pa.binary()).dictionary_encode()
+        patterns = fixed_width(copied(holder.cut(counter)), pa.binary()).dictionary_encode()
         known = [self._count(counter, occurs, pattern) for pattern in patterns.dictionary.to_pylist()]
         counts = np.array(known, np.int64)[patterns.indices.to_numpy()]
         have = holder.available(counter)
@@ -272,7 +275,7 @@ class Pass:
         return self._settled(array, item, rows, odd, lambda data: digits_text(item, data, self.rules))
 
     def _float(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
-        values = _floats(rows.cut(item).bytes(), self.rules.floating_point)
+        values = _floats(copied(rows.cut(item)), self.rules.floating_point)
         nulls, odd = missing, np.zeros(len(rows), np.bool_)
         if pa.types.is_float32(kind):
             odd = np.isfinite(values) & (np.abs(values) > np.finfo(np.float32).max)
@@ -287,7 +290,7 @@ class Pass:
         return self._settled(array, item, rows, odd, one)
 
     def _bytes(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
-        column = rows.cut(item).bytes()
+        column = copied(rows.cut(item))
         if not pa.types.is_string(kind):
             return fixed_width(column, kind, missing)
         if self.shape.debug == "string":
@@ -299,12 +302,12 @@ class Pass:
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
         blanks, charset = blank_bytes(page), charset_of(item, self.rules, self.shape)
         if have is None:
-            column = rows.cut(item).bytes()
+            column = copied(rows.cut(item))
             raw = whole = fixed_width(column, pa.string())
             first, padded = column[:, 0], _padded(column, blanks)
         else:
             raw = whole = rows.raw(item, pa.string())
-            first, padded = rows.cut(item).byte(0), True
+            first, padded = rows.cut(item)[:, 0], True
         nulls = self._nulls(item, rows, have, first)
         if padded:
             raw = trimmed(raw, policy, blanks)
@@ -328,7 +331,7 @@ class Pass:
         if self.rules.null_detection:
             zero = np.flatnonzero(first == 0) if len(first) and not first.min() else np.empty(0, np.intp)
             if len(zero):
-                column = rows.cut(item).bytes()[zero]
+                column = copied(rows.cut(item))[zero]
                 if have is not None:
                     column *= up_to(item.length, have[zero])
                 zero = zero[np.logical_not(column.any(axis=1))]
@@ -338,7 +341,7 @@ class Pass:
 
     def _beyond_ascii(self, item: Field, rows: PlacedRows, have: Ints | None, nulls: Mask | None) -> pa.Array:
         """Text with characters outside ASCII, or with bytes that are not characters."""
-        characters = code_points(self.rules.page(item))[rows.cut(item).bytes()]
+        characters = code_points(self.rules.page(item))[copied(rows.cut(item))]
         undefined = characters == UNDEFINED
         lengths = np.full(len(rows), item.length, np.int64) if have is None else have
         if have is not None:
@@ -355,7 +358,7 @@ class Pass:
 
     def _national(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         order = ">u2" if self.rules.utf16_big_endian else "<u2"
-        column = rows.cut(item).bytes()
+        column = copied(rows.cut(item))
         units = column.view(order).astype(np.uint32)
         lengths = np.full(len(rows), item.length // 2, np.int64) if have is None else have // 2
         nulls = self._nulls(item, rows, have, column[:, 0])
@@ -387,28 +390,26 @@ def _padded(column: Bytes, blanks: str) -> bool:
     return column.size > 0 and (int(column[:, -1].min()) <= highest or int(column[:, 0].min()) <= highest)
 
 
-def _fast(item: Field, column: Cut, rules: Rules) -> Integers:
+def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:
     """The numbers of a column, where they are clearly well-formed."""
     if item.type is FieldType.ZONED:
-        numbers = _numbers.zoned(column, **_zoned_form(item, rules))
-    elif item.type is FieldType.NATIONAL_DIGITS:
-        rows = len(column.data)
-        numbers = Integers(np.zeros(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-    elif item.type is FieldType.PACKED:
-        numbers = _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
-    else:
-        little = byte_order(item, rules) == "little"
-        numbers = _numbers.binary(column, signed=item.signed, little=little)
-        if not item.signed and item.usage.value != "COMP-5":
-            numbers.good &= column.byte(-1 if little else 0) < 0x80
+        return _numbers.zoned(column, **_zoned_form(item, rules))
+    if item.type is FieldType.PACKED:
+        return _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
+    if item.type is FieldType.NATIONAL_DIGITS or item.length > LONG:  # rare: all are left to the plain decoder
+        return Integers(np.zeros(len(column), np.int64), None, np.zeros(len(column), np.bool_))
+    little = byte_order(item, rules) == "little"
+    numbers = _numbers.binary(column, signed=item.signed, little=little)
+    if not item.signed and item.usage.value != "COMP-5":
+        numbers.good &= column[:, -1 if little else 0] < 0x80
     return numbers
 
 
-def _zoned_form(item: Field, rules: Rules) -> dict[str, bool]:
+def _zoned_form(item: Field, rules: Rules) -> dict[str, Any]:
     """How a DISPLAY number is written: its digits, and the place of its sign."""
     sign = item.sign
     return {
-        "ascii_digits": rules.page(item).kind != "EBCDIC",
+        "family": rules.page(item).kind,
         "signed": item.signed,
         "leading": sign is not None and sign.leading,
         "separate": sign is not None and sign.separate,
@@ -421,13 +422,13 @@ def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
     Raises:
         BadValue: the bytes are not a number.
     """
-    value = decode_value(item, data, rules)
-    ascii_digits = rules.page(item).kind != "EBCDIC"
-    digits = len(data.translate(None, b"\0+- " if ascii_digits else b"\0\x4e\x60\x40"))
+    value, family = decode_value(item, data, rules), rules.page(item).kind
+    digits = len(data.translate(None, b"\0\x4e\x60\x40" if family == "EBCDIC" else b"\0+- "))
     if value is None or not digits:
         return None if rules.null_detection else ""
     assert isinstance(value, int)
-    return _numbers.sign_mark(data, ascii_digits=ascii_digits) + str(abs(value)).rjust(digits, "0")
+    signs = [" +-"[mark >> 4] for mark in data.translate(number_table(family)) if mark >> 4 in (1, 2)]
+    return "".join(signs[-1:]) + str(abs(value)).rjust(digits, "0")
 
 
 def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
@@ -438,22 +439,12 @@ def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:
         )
     else:
         limit = 10**item.digits if item.type is not FieldType.BINARY else INT64.max
-    if limit >= _most(item):
+    if limit >= _most(item) or (numbers.high is None and limit > INT64.max):
         return None
-    fits: Mask
-    if numbers.high is None:
-        if limit > INT64.max:
-            return None
-        fits = (numbers.low < limit) & (numbers.low > -limit)
-        return fits
-    high_limit = limit >> 64
-    if high_limit == 0:
-        bound = np.uint64(limit - 1)
-        plus = (numbers.high == 0) & (numbers.low.view(np.uint64) <= bound)
-        minus = (numbers.high == -1) & (np.negative(numbers.low).view(np.uint64) <= bound)
-        fits = plus | minus
-    else:
-        fits = (numbers.high < high_limit) & (numbers.high > -high_limit)
+    if numbers.high is not None:
+        sizes = pc.abs(decimal_array(numbers.low, numbers.high, pa.decimal128(38), None))
+        return np.asarray(pc.less_equal(sizes, pa.scalar(limit - 1, pa.decimal128(38))))
+    fits: Mask = (numbers.low < limit) & (numbers.low > -limit)
     return fits
 
 

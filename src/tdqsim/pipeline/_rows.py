@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import pieces
-from tdqsim.pipeline._numbers import Bytes, Cut, Ints, copied
+from tdqsim.pipeline._numbers import Bytes, Ints, copied
 
 __all__ = ["Path", "PlacedRows"]
 
@@ -55,7 +55,7 @@ class PlacedRows:
         places, span = self.places[which] + index * item.length, (item.offset, item.offset + item.length)
         rows = PlacedRows(self.data, places, self.ends[which], span, self, which, index)
         if not any(inner.depending_on for inner in item.walk()):  # the whole table is copied at once, which is faster
-            rows._matrix = self.cut(item, item.size).bytes().reshape(-1, item.length)
+            rows._matrix = copied(self.cut(item, item.size)).reshape(-1, item.length)
         return rows
 
     def moved(self, missing: Ints, offset: int) -> PlacedRows:
@@ -108,12 +108,12 @@ class PlacedRows:
             return np.lib.stride_tricks.as_strided(first, (count, width), (step, 1), writeable=False)
         return _gathered(self.data, places, width)
 
-    def cut(self, item: Field, size: int | None = None) -> Cut:
+    def cut(self, item: Field, size: int | None = None) -> Bytes:
         """The bytes of a field, or of a table of some size. If a row has fewer, the bytes after its record follow."""
         (low, high), width = self.span, item.length if size is None else size
         if low <= item.offset and item.offset + width <= high:
-            return Cut(self._matrix, item.offset - low, width)
-        return Cut(_gathered(self.data, self.places + item.offset, width), 0, width)
+            return self._matrix[:, item.offset - low : item.offset - low + width]
+        return _gathered(self.data, self.places + item.offset, width)
 
     def raw(self, item: Field, kind: pa.DataType, which: Ints | None = None) -> pa.Array:
         """The bytes of a field that some rows have, as text or binary values."""
