@@ -262,6 +262,7 @@ fields:
 """
 
 
+@pytest.mark.rule("LAY-GROUP-USAGE")
 def test_a_national_group_makes_its_items_national():
     layout = parse_copybook(
         """01 N GROUP-USAGE NATIONAL. 02 G. 04 M PIC 99 VOLATILE. 04 D PIC N(2). 02 H GROUP-USAGE IS NATIONAL.
