@@ -88,7 +88,7 @@ def _common_place(data: Bytes, window: int, options: QsamOptions, *, final: bool
     dead = size + 1
     steps = np.full(size + 2, dead, np.int64)
     known = max(size - DESCRIPTOR + 1, 0)
-    after = _block_steps(data, options, final=final) if options.blocked else record_steps(data, options)
+    after = _block_steps(data, options) if options.blocked else record_steps(data, options)
     after[after - np.arange(known) > window] = -1
     steps[:known] = np.where(after < 0, dead, np.where(after <= size, after, dead if final else size))
     steps[size] = size  # the end, or what lies beyond these bytes
@@ -132,14 +132,12 @@ def record_steps(data: Bytes, options: QsamOptions) -> Ints:
     return after
 
 
-def _block_steps(data: Bytes, options: QsamOptions, *, final: bool) -> Ints:
+def _block_steps(data: Bytes, options: QsamOptions) -> Ints:
     """Where the block at each place ends; -1 where the walk refuses the block or a record in it."""
     known = max(len(data) - DESCRIPTOR + 1, 0)
     words = np.ndarray((known,), ">u4" if options.bdw_big_endian else "<u4", data, strides=(1,)).astype(np.int64)
     lengths = (words >> 16) + options.bdw_adjustment + DESCRIPTOR
     right = (lengths >= DESCRIPTOR) & (words >> 31 == 0) & (words & 0xFFFF == 0)
-    if final:
-        right &= np.arange(known) + lengths <= len(data)
     if options.fixed_blocks:
         right &= (lengths - DESCRIPTOR) % options.length == 0
     blocks = np.flatnonzero(right)

@@ -114,7 +114,7 @@ def block_length_of(head: bytes, options: QsamOptions) -> int:
 
 def blocks_in(data: Bytes, final: bool, options: QsamOptions) -> tuple[Ints, Ints, int]:
     """Start and end of the contents of each whole block, and the number of bytes that these blocks use."""
-    raw = data.tobytes() if len(data) < DESCRIPTOR else memoryview(data)  # type: ignore[arg-type]
+    raw = memoryview(data)  # type: ignore[arg-type]
     starts, ends, position = [], [], 0
     while position + DESCRIPTOR <= len(data):
         size = block_length_of(bytes(raw[position : position + DESCRIPTOR]), options)
