@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.session import spark_schema, task_frames
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import SplitReader, columns_among
 from tdqsim.pipeline.splits import Split, plan
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole
 from tdqsim.pipeline.stages.plan import TaskStep
@@ -62,21 +61,7 @@ def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple
         DatasetError: a column does not exist or is named twice, or the list is empty.
         LayoutError: a column cannot be made.
     """
-    there = SplitReader(options).full.names
-    if columns is None:
-        return tuple(there)
-    if isinstance(columns, str):
-        raise DatasetError(f"columns is {columns!r}; must be a list of names, of which there are {', '.join(there)}")
-    known = {name.lower(): name for name in there}
-    chosen = [known.get(name.strip().lower(), name.strip()) for name in columns]
-    if not chosen:
-        raise DatasetError(f"columns is empty; there are {', '.join(there)}")
-    for name, count in Counter(chosen).items():
-        if name.lower() not in known:
-            raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
-        if count > 1:
-            raise DatasetError(f"columns has {name} twice; leave one of them out")
-    return tuple(chosen)
+    return tuple(columns_among(SplitReader(options).full.names, columns))
 
 
 def read_data_set(

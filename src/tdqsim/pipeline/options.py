@@ -74,6 +74,7 @@ class QsamOptions:
     generate_record_bytes: bool
     generate_corrupt_fields: bool
     metadata: str
+    columns: tuple[str, ...] | None
     with_input_file_name_col: str
     with_record_offset_col: str
     segment_field: str
@@ -145,7 +146,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
     most = given["maximum_record_length"]
     if most and given["minimum_record_length"] > most:
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
-    children = _segment_children(given)
+    children, columns = _segment_children(given), given["columns"]
     return QsamOptions(
         **given.attributes(QsamOptions)
         | dict(
@@ -154,6 +155,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             layout=layout,
             shape=_shape(given),
             recfm=recfm,
+            columns=columns if "columns" in given else None,
             only_read=given.only_read,
             **_words(given, recfm),
             length_adjustment=given["rdw_adjustment"],

@@ -26,7 +26,6 @@ from pyspark.sql.types import StructType
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
-from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
@@ -42,9 +41,6 @@ from tdqsim.pipeline.shape import Column, columns_of
 __all__ = ["CobolDataSource", "PartMessage", "QsamDataSource", "parts_in", "register", "task_numbers", "with_metadata"]
 
 quieten()  # in the process in which Spark plans
-
-COLUMNS = "columns"
-"""The option that names the columns to read; without it Spark reads all columns and drops those not needed."""
 
 
 def register(spark: SparkSession) -> None:
@@ -64,15 +60,12 @@ class QsamDataSource(DataSource):
         return "qsam"
 
     def _checked(self) -> QsamOptions:
-        given = {name: value for name, value in self.options.items() if name.lower() != COLUMNS}
-        return read_options(given, cobrix=self.cobrix)
+        return read_options(self.options, cobrix=self.cobrix)
 
     def schema(self) -> StructType:
         """The columns that copybook and options define, or those of them that ``columns`` names."""
         options = self._checked()
-        given = next((value for name, value in self.options.items() if name.lower() == COLUMNS), None)
-        names = None if given is None else [name for name in given.split(",") if name.strip()]
-        return with_metadata(from_arrow_schema(SplitReader(options, chosen_columns(options, names)).schema), options)
+        return with_metadata(from_arrow_schema(SplitReader(options).schema), options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be only some of them."""

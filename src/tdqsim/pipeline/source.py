@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
 import numpy as np
@@ -35,7 +35,7 @@ from tdqsim.pipeline.splits import (
     walk_part,
 )
 
-__all__ = ["CORRUPT_COLUMN", "SplitReader"]
+__all__ = ["CORRUPT_COLUMN", "SplitReader", "columns_among"]
 
 BATCH_BYTES = 16 << 20
 BATCH_VALUES = 1 << 21
@@ -89,12 +89,13 @@ class SplitReader:
 
     def __init__(self, options: QsamOptions, columns: Sequence[str] | None = None) -> None:
         self.options = options
-        self.full = self._full_schema()
+        full = self._full_schema()
+        self.full = pa.schema([full.field(name) for name in columns_among(full.names, options.columns)])
         there = {field.name: field for field in self.full}
         names = list(there if columns is None else columns)
         for name in names:
             if name not in there:
-                raise DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
+                raise _no_column(name, self.full.names)
         self.schema = pa.schema([there[name] for name in names])
         self._plan(names)
 
@@ -323,6 +324,32 @@ class SplitReader:
         if options.with_record_offset_col:
             arrays[options.with_record_offset_col] = pa.array(batch.places if roots is None else batch.places[roots])
         arrays |= {f"Seg_Id{level}": array for level, array in enumerate(batch.ids)}
+
+
+def columns_among(there: Sequence[str], columns: Iterable[str] | None) -> list[str]:
+    """The names that a user gives, as the columns spell them; all columns for None.
+
+    Raises:
+        DatasetError: a column does not exist or is named twice, or no name is given.
+    """
+    if columns is None:
+        return list(there)
+    if isinstance(columns, str):
+        raise DatasetError(f"columns is {columns!r}; must be a list of names, of which there are {', '.join(there)}")
+    known = {name.lower(): name for name in there}
+    chosen = [known.get(name.strip().lower(), name.strip()) for name in columns]
+    if not chosen:
+        raise DatasetError(f"columns is empty; there are {', '.join(there)}")
+    for name, count in Counter(chosen).items():
+        if name.lower() not in known:
+            raise _no_column(name, there)
+        if count > 1:
+            raise DatasetError(f"columns has {name} twice; leave one of them out")
+    return chosen
+
+
+def _no_column(name: str, there: Iterable[str]) -> DatasetError:
+    return DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
 
 
 @cache

@@ -6,6 +6,10 @@ searches for the first boundary after its cut (:mod:`tdqsim.pipeline.boundaries`
 the next cut; both neighbours of a cut make the same search. If a search fails, the cut is ignored: the task before it
 reads on, and the task after it is empty. A task fails if its records do not end where the next task begins.
 
+In spanned files the boundary is a block, which may begin inside a record. A record belongs to the task that has its
+first segment: that task reads on to the last segment, and checks all segments up to the first one of the next record,
+where the next task begins.
+
 A pass over the file determines the cuts, and counts the records before each cut, in these cases: record numbers or
 segment ids are requested; parts have a number of records; or only the data of a record give its length. Compressed
 files are not cut, and are not read before their task runs. Several files are planned at the same time.
