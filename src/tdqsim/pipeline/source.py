@@ -97,6 +97,7 @@ class SplitReader:
             if name not in there:
                 raise _no_column(name, self.full.names)
         self.schema = pa.schema([there[name] for name in names])
+        self._wants_corrupt = options.generate_corrupt_fields and CORRUPT_COLUMN in names
         self._plan(names)
 
     def _full_schema(self) -> pa.Schema:
@@ -264,8 +265,8 @@ class SplitReader:
             entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt else None
         mask = self._checked(entries, batch, split, opened) if entries is not None else None
         self._generate(batch, split, arrays)
-        if self.options.generate_corrupt_fields:
-            kind = self.full.field(CORRUPT_COLUMN).type
+        if self._wants_corrupt:
+            kind = self.schema.field(CORRUPT_COLUMN).type
             arrays[CORRUPT_COLUMN] = (
                 pa.nulls(len(batch), kind) if entries is None else _corrupt_column(entries, self._column_paths, kind)
             )
