@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.internals import handles_of, level_of, set_handles
-from tdqsim.cics.kernel.conditions import TaskReturn, abend_code
+from tdqsim.cics.kernel.conditions import TaskReturn, abend_code, calls_exits
 from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cics.model.level import ProgramLevel
@@ -342,7 +342,7 @@ class Level:
     def _handles(self, error: Abend | Condition) -> bool:
         """Whether a HANDLE ABEND label of this level handles an exception."""
         label = self._abend_label()
-        if label is None or (isinstance(error, Condition) and not abend_code(error)):
+        if label is None or not calls_exits(error) or (isinstance(error, Condition) and not abend_code(error)):
             return False
         self.branch = label.number
         watching.note_abend(self, error, handled=True)

@@ -306,6 +306,25 @@ def test_abend_cancel_in_an_exit_ends_the_task(region: Region) -> None:
     assert region.peek("LOGQ") == []
 
 
+@pytest.mark.rule("TASK-ABEND-CANCEL")
+def test_abend_cancel_calls_no_exit_of_an_upper_level(region: Region) -> None:
+    def program(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("CANCEL skips exits"))
+        task.writeq_td("LOGQ", b"undone")
+        task.link("MIDDLE")
+
+    def middle(task: Task) -> None:
+        task.handle_abend(lambda _abend: pytest.fail("CANCEL skips exits"))
+        task.link("LAST")
+
+    region.programs.register("MIDDLE", middle)
+    region.programs.register("LAST", lambda task: task.abend("ONE", cancel=True))
+    assert outcome(region, program).code == "ONE"
+    assert region.peek("LOGQ") == []
+    with pytest.raises(Abend, match="ONE"), region.task() as task:
+        program(task)
+
+
 def test_an_abend_exit_may_abend_roll_back_or_be_cancelled(region: Region) -> None:
     def again(task: Task) -> None:
         task.handle_abend(lambda _abend: task.abend("TWO"))

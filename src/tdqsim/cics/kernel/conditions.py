@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.dump import Dump
     from tdqsim.facts import Rule
 
-__all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "check_sent"]
+__all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "calls_exits", "check_sent"]
 
 AREAS: Final = (bytes, bytearray, memoryview)
 """The types of data that a program may send. A constant, because an inline union would be built at each check."""
@@ -111,12 +111,16 @@ class Abend(TdqError):
         code: four characters, such as ``AEIW`` or ``ASRA``.
         cause: the condition or the Python exception behind it, or None (ABEND command).
         dump: the dump of the task, once the abend has ended it; else None.
+        cancel: whether no exit of HANDLE ABEND is called, on any level: ABEND CANCEL, and abends of a syncpoint.
     """
 
     dump: Dump | None = None
 
-    def __init__(self, code: str, cause: BaseException | None = None, detail: str = "") -> None:
+    def __init__(
+        self, code: str, cause: BaseException | None = None, detail: str = "", *, cancel: bool = False
+    ) -> None:
         super().__init__(code, detail)
+        self.cancel = cancel
         self.code = code
         self.cause = cause
         self.detail = detail
@@ -126,6 +130,11 @@ class Abend(TdqError):
     def __str__(self) -> str:
         why = self.detail or (f"{type(self.cause).__name__}: {self.cause}" if self.cause is not None else "")
         return f"abend {self.code}{f': {why}' if why else ''}"
+
+
+def calls_exits(error: BaseException) -> bool:
+    """Whether the exits of HANDLE ABEND are called for an exception that leaves a program."""
+    return isinstance(error, Exception) and not (isinstance(error, Abend) and error.cancel)
 
 
 class TaskReturn(BaseException):

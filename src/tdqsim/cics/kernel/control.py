@@ -118,7 +118,7 @@ def abend(
 
     Args:
         abcode: four characters at most, not beginning with A for user programs; ``????`` when not given.
-        cancel: abend exits are not called.
+        cancel: no abend exit is called, on any program level.
         nodump: accepted; no dump is ever written.
 
     Raises:
@@ -128,7 +128,7 @@ def abend(
         raise UsageError(f"ABEND ABCODE({abcode!r}): allowed are 1 to 4 characters")
     if cancel:
         task._handles = task._handles._replace(abend=None, cancelled=None)
-    raise Abend(abcode)
+    raise Abend(abcode, cancel=cancel)
 
 
 @command("ENQ", "ENQBUSY INVREQ LENGERR")

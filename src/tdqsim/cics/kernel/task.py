@@ -25,7 +25,7 @@ from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
 
 from tdqsim.cics.kernel.authority import report_refusal
-from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code
+from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code, calls_exits
 from tdqsim.cics.kernel.dumps import take_dump
 from tdqsim.cics.kernel.eib import failure
 from tdqsim.cics.kernel.enqueue import release_all
@@ -121,7 +121,7 @@ class TaskBase(TaskData):
         """
         while True:
             handles = self._handles
-            if handles.abend is None or isinstance(error, RegionClosed):
+            if handles.abend is None or isinstance(error, RegionClosed) or not calls_exits(error):
                 raise error
             abend = to_abend(self, error)
             self._handles = handles._replace(abend=None, cancelled=handles.abend)
@@ -214,7 +214,7 @@ class TaskBase(TaskData):
             self.end(normal=False)
             return False
         if error is not None and not isinstance(error, TaskReturn):
-            if not isinstance(error, Exception) or isinstance(error, RegionClosed) or self._handles.abend is None:
+            if not calls_exits(error) or isinstance(error, RegionClosed) or self._handles.abend is None:
                 if isinstance(error, Exception):
                     abend = to_abend(self, error)
                     if not isinstance(error, RegionClosed):
@@ -339,7 +339,8 @@ def take_last_syncpoint(task: TaskData) -> None:
     unit = task._unit
     if unit is not None and unit.participants and unit.must_back_out:
         take_rollback(task)
-        raise Abend(_BACKOUT_REQUIRED, detail="a region that takes part was lost, and the program did not back out")
+        detail = "a region that takes part was lost, and the program did not back out"
+        raise Abend(_BACKOUT_REQUIRED, detail=detail, cancel=True)
     take_syncpoint(task)
 
 

@@ -361,9 +361,8 @@ def coordinator_lost(uow: UnitOfWork) -> Abend:
     else:
         _decide_alone(uow, uow.action)
     region.messages.write(message, **inserts)
-    return Abend(
-        code, detail=f"{uow.title}: the coordinator {uow.coordinator or '(unknown)'} was lost while it was indoubt"
-    )
+    detail = f"{uow.title}: the coordinator {uow.coordinator or '(unknown)'} was lost while it was indoubt"
+    return Abend(code, detail=detail, cancel=True)
 
 
 def _start_waittime(uow: UnitOfWork) -> None:
