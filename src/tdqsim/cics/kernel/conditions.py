@@ -7,7 +7,7 @@ into the EIB. A condition that leaves a program unhandled becomes an :class:`Abe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeGuard
 
 from tdqsim import facts
 from tdqsim.errors import TdqError, UsageError
@@ -132,7 +132,7 @@ class Abend(TdqError):
         return f"abend {self.code}{f': {why}' if why else ''}"
 
 
-def calls_exits(error: BaseException) -> bool:
+def calls_exits(error: BaseException) -> TypeGuard[Exception]:
     """Whether the exits of HANDLE ABEND are called for an exception that leaves a program."""
     return isinstance(error, Exception) and not (isinstance(error, Abend) and error.cancel)
 
