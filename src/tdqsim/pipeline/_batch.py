@@ -17,16 +17,15 @@ from tdqsim.layouts.codecs import number_table
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,
-    UNDEFINED,
     ascii_table,
     blank_bytes,
-    code_points,
     decimal_array,
     fixed_width,
     in_charset,
     in_hexadecimal,
     integer_array,
     null_mask,
+    recoded,
     strings,
     translated,
     trimmed,
@@ -300,27 +299,21 @@ class Pass:
 
     def _text(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
-        blanks, charset = blank_bytes(page), charset_of(item, self.rules, self.shape)
-        if have is None:
-            column = copied(rows.cut(item))
-            raw = whole = fixed_width(column, pa.string())
-            first, padded = column[:, 0], _padded(column, blanks)
-        else:
-            raw = whole = rows.raw(item, pa.string())
-            first, padded = rows.cut(item)[:, 0], True
-        nulls = self._nulls(item, rows, have, first)
-        if padded:
-            raw = trimmed(raw, policy, blanks)
-        array = translated(raw, GRAPHICS if charset else ascii_table(page), nulls)
+        charset = charset_of(item, self.rules, self.shape)
+        raw = fixed_width(copied(rows.cut(item)), pa.string()) if have is None else rows.raw(item, pa.string())
+        nulls = self._nulls(item, rows, have)
+        inner = trimmed(raw, policy, blank_bytes(page))
+        array = translated(inner, GRAPHICS if charset else ascii_table(page), nulls)
         if array is not None:
             return array
         if charset:
-            array = in_charset(whole, charset, nulls, controls=policy == "keep_all")
+            array = in_charset(raw, charset, nulls, controls=policy == "keep_all")
         else:
-            array = self._beyond_ascii(item, rows, have, nulls)
+            array, odd = recoded(raw, page, nulls)
+            array = self._settled(array, item, rows, odd, lambda data: decode_value(item, data, self.rules))
         return trimmed(array, policy)
 
-    def _nulls(self, item: Field, rows: PlacedRows, have: Ints | None, first: Bytes) -> Mask | None:
+    def _nulls(self, item: Field, rows: PlacedRows, have: Ints | None) -> Mask | None:
         """The null mask: rows without any byte of the field, and rows that contain only X'00'.
 
         Without null detection, a text that would begin exactly where the record ends is empty, not null.
@@ -329,8 +322,9 @@ class Pass:
         if nulls is not None and not self.rules.null_detection:
             nulls = rows.left < item.offset
         if self.rules.null_detection:
-            zero = np.flatnonzero(first == 0) if len(first) and not first.min() else np.empty(0, np.intp)
-            if len(zero):
+            first = rows.cut(item)[:, 0]
+            if len(first) and not first.min():
+                zero = np.flatnonzero(first == 0)
                 column = copied(rows.cut(item))[zero]
                 if have is not None:
                     column *= up_to(item.length, have[zero])
@@ -339,29 +333,12 @@ class Pass:
                 nulls[zero] = True
         return nulls
 
-    def _beyond_ascii(self, item: Field, rows: PlacedRows, have: Ints | None, nulls: Mask | None) -> pa.Array:
-        """Text with characters outside ASCII, or with bytes that are not characters."""
-        characters = code_points(self.rules.page(item))[copied(rows.cut(item))]
-        undefined = characters == UNDEFINED
-        lengths = np.full(len(rows), item.length, np.int64) if have is None else have
-        if have is not None:
-            undefined &= up_to(item.length, have)
-        if nulls is not None:
-            lengths = np.where(nulls, 0, lengths)
-        return self._settled(
-            strings(characters, lengths, nulls),
-            item,
-            rows,
-            undefined.any(axis=1),
-            lambda data: decode_value(item, data, self.rules),
-        )
-
     def _national(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         order = ">u2" if self.rules.utf16_big_endian else "<u2"
         column = copied(rows.cut(item))
         units = column.view(order).astype(np.uint32)
         lengths = np.full(len(rows), item.length // 2, np.int64) if have is None else have // 2
-        nulls = self._nulls(item, rows, have, column[:, 0])
+        nulls = self._nulls(item, rows, have)
         odd = ((units & 0xF800) == 0xD800).any(axis=1)
         if nulls is not None:
             odd &= ~nulls
@@ -382,12 +359,6 @@ def _names(item: Field, indexes: list[Ints], count: int) -> pa.Array:
     _, first, which = np.unique(occurrence, return_index=True, return_inverse=True)
     names = [f"{name}({','.join(str(index[row] + 1) for index in indexes)})" for row in first]
     return pa.array(names, pa.string()).take(pa.array(which))
-
-
-def _padded(column: Bytes, blanks: str) -> bool:
-    """Whether any row may begin or end with a blank."""
-    highest = ord(max(blanks))
-    return column.size > 0 and (int(column[:, -1].min()) <= highest or int(column[:, 0].min()) <= highest)
 
 
 def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:

@@ -28,6 +28,7 @@ __all__ = [
     "joined_bytes",
     "null_mask",
     "pieces",
+    "recoded",
     "strings",
     "translated",
     "trimmed",
@@ -61,26 +62,18 @@ def up_to(width: int, lengths: Ints) -> Mask:
 
 @cache
 def ascii_table(page: CodePage) -> bytes:
-    """The ASCII character of each byte; X'80' marks a byte that needs individual handling, X'81' an undefined byte.
-
-    Individual handling is needed for characters beyond ASCII, and for blanks that :func:`blank_bytes` cannot represent.
-    """
-    return bytes(_ascii(byte, character) for byte, character in enumerate(page.characters()))
-
-
-def _ascii(byte: int, character: str) -> int:
-    if ord(character) == UNDEFINED:
-        return 0x81
-    hidden = character in BLANKS and byte > HIGHEST_ASCII
-    return 0x80 if hidden or ord(character) > HIGHEST_ASCII else ord(character)
+    """The ASCII character of each byte; X'80' for other characters, and for blanks that :func:`blank_bytes` lacks."""
+    return bytes(
+        ord(character) if character.isascii() and (character not in BLANKS or byte <= HIGHEST_ASCII) else 0x80
+        for byte, character in enumerate(page.characters())
+    )
 
 
 @cache
 def blank_bytes(page: CodePage) -> str:
-    """The bytes of a page that are blanks or control characters, mapped to the ASCII character of each byte.
+    """The bytes of a page that are blanks or control characters, each as the ASCII character of that byte.
 
-    With it, text can be trimmed before it is translated. Blanks that are not ASCII bytes are left to
-    :func:`ascii_table`.
+    With it, text can be trimmed before it is translated, which is faster.
     """
     return "".join(chr(byte) for byte, c in enumerate(page.characters()) if c in BLANKS and byte <= HIGHEST_ASCII)
 
@@ -107,22 +100,36 @@ def _encoded(flat: npt.NDArray[np.uint32], bounds: Ints, nulls: Mask | None) -> 
     return pa.Array.from_buffers(pa.string(), len(bounds) - 1, buffers)
 
 
+def recoded(array: pa.Array, page: CodePage, nulls: Mask | None) -> tuple[pa.Array, Mask]:
+    """Text from bytes in a code page, and which rows have a byte that is no character, U+FFFD there."""
+    data, bounds = _contents(array)
+    points = code_points(page)
+    undefined, odd = np.flatnonzero(points[data] == UNDEFINED), np.zeros(len(array), np.bool_)
+    odd[np.searchsorted(bounds, undefined, "right") - 1] = True
+    characters = np.where(points == UNDEFINED, np.uint32(REPLACEMENT), points)[data]
+    return _encoded(characters, bounds, nulls), odd
+
+
+def _contents(array: pa.Array) -> tuple[Bytes, Ints]:
+    """The bytes of a text array without an offset, and where each text begins."""
+    _, offsets, data = array.buffers()
+    bounds: Ints = np.frombuffer(offsets, np.int32)[: len(array) + 1].astype(np.int64)
+    return np.frombuffer(data, np.uint8)[: bounds[-1]] if data is not None else np.empty(0, np.uint8), bounds
+
+
 def in_charset(array: pa.Array, charset: str, nulls: Mask | None, *, controls: bool) -> pa.Array:
     """Text from bytes in ASCII, UTF-8 or a code page, with or without control characters."""
-    buffers = array.buffers()
-    bounds: Ints = np.frombuffer(buffers[1], np.int32)[: len(array) + 1].astype(np.int64)
-    data = np.frombuffer(buffers[2], np.uint8)[: bounds[-1]] if buffers[2] is not None else np.empty(0, np.uint8)
+    data, bounds = _contents(array)
     if not controls:
         kept = data >= FIRST_GRAPHIC
         bounds = np.concatenate((np.zeros(1, np.int64), np.cumsum(kept, dtype=np.int64)))[bounds]
         data = data[kept]
     if charset == "ascii":
         data = np.where(data > HIGHEST_ASCII, np.uint8(FIRST_GRAPHIC), data)
-    elif charset != "utf-8":
-        points = code_points(codepage(charset))
-        return _encoded(np.where(points == UNDEFINED, REPLACEMENT, points).astype(np.uint32)[data], bounds, nulls)
     made = [null_mask(nulls), pa.py_buffer(bounds.astype(np.int32)), pa.py_buffer(np.ascontiguousarray(data))]
     raw = pa.Array.from_buffers(pa.binary(), len(array), made)
+    if charset not in ("ascii", "utf-8"):
+        return recoded(raw, codepage(charset), nulls)[0]
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:  # some bytes are not UTF-8
