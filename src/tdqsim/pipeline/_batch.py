@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -235,7 +234,7 @@ class Pass:
         return Corrupt(records, offsets, _names(item, indexes, len(which)), raw)
 
     def _number(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
-        numbers = _fast(item, rows.cut(item), self.rules)
+        numbers = _fast(item, rows, self.rules)
         fits = _fits(item, kind, numbers)
         odd = ~numbers.good if fits is None else ~(numbers.good & fits)
         nulls = missing
@@ -262,12 +261,15 @@ class Pass:
 
     def _digits(self, item: Field, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         """The digits of a DISPLAY number as text."""
-        column, form = rows.cut(item), _zoned_form(item, self.rules)
-        numbers = _fast(item, column, self.rules)
+        numbers, sign = _fast(item, rows, self.rules), item.sign
         odd = ~numbers.good if missing is None else ~(numbers.good | missing)
         sizes = pc.abs(decimal_array(numbers.low, numbers.high, pa.decimal128(38), odd)).cast(pa.string())
-        digits = pc.utf8_lpad(sizes, item.length - form["separate"], "0")
-        signs = pa.array(["", "+", "-"]).take(pa.array(_numbers.sign_marks(column, **form)))
+        digits = pc.utf8_lpad(sizes, item.length - (sign is not None and sign.separate), "0")
+        signs: pa.Array | str = ""
+        if item.signed:
+            column = rows.cut(item)[:, 0 if sign is not None and sign.leading else -1]
+            marks = _numbers.sign_marks(column, self.rules.page(item).kind)
+            signs = pa.array(["", "+", "-"]).take(pa.array(marks))
         array = pc.binary_join_element_wise(signs, digits, "")
         if missing is not None:
             array = pc.if_else(pa.array(missing), pa.scalar(None, pa.string()), array)
@@ -361,30 +363,26 @@ def _names(item: Field, indexes: list[Ints], count: int) -> pa.Array:
     return pa.array(names, pa.string()).take(pa.array(which))
 
 
-def _fast(item: Field, column: Bytes, rules: Rules) -> Integers:
+def _fast(item: Field, rows: PlacedRows, rules: Rules) -> Integers:
     """The numbers of a column, where they are clearly well-formed."""
     if item.type is FieldType.ZONED:
-        return _numbers.zoned(column, **_zoned_form(item, rules))
+        separate = item.sign is not None and item.sign.separate
+        leading = item.sign is not None and item.sign.leading
+        digits = rows.words(item, item.length - (separate and not leading))
+        family, sign = rules.page(item).kind, rows.cut(item)[:, 0 if leading else -1] if item.signed else None
+        width = item.length - separate
+        return _numbers.zoned(digits, width, family=family, sign=sign, leading=leading, separate=separate)
     if item.type is FieldType.PACKED:
-        return _numbers.packed(column, item.digits, has_sign=item.usage.value != "COMP-6")
+        words, has_sign = rows.words(item, item.length), item.usage.value != "COMP-6"
+        return _numbers.packed(words, item.length, item.digits, has_sign=has_sign)
+    column = rows.cut(item)
     if item.type is FieldType.NATIONAL_DIGITS or item.length > LONG:  # rare: all are left to the plain decoder
-        return Integers(np.zeros(len(column), np.int64), None, np.zeros(len(column), np.bool_))
+        return Integers(np.zeros(len(rows), np.int64), None, np.zeros(len(rows), np.bool_))
     little = byte_order(item, rules) == "little"
     numbers = _numbers.binary(column, signed=item.signed, little=little)
     if not item.signed and item.usage.value != "COMP-5":
         numbers.good &= column[:, -1 if little else 0] < 0x80
     return numbers
-
-
-def _zoned_form(item: Field, rules: Rules) -> dict[str, Any]:
-    """How a DISPLAY number is written: its digits, and the place of its sign."""
-    sign = item.sign
-    return {
-        "family": rules.page(item).kind,
-        "signed": item.signed,
-        "leading": sign is not None and sign.leading,
-        "separate": sign is not None and sign.separate,
-    }
 
 
 def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:

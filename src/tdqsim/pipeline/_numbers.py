@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from tdqsim.layouts.codecs import number_table
 
-__all__ = ["Bytes", "Integers", "Ints", "Mask", "binary", "copied", "packed", "sign_marks", "zoned"]
+__all__ = ["WORD", "Bytes", "Integers", "Ints", "Mask", "binary", "copied", "packed", "sign_marks", "zoned"]
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
@@ -56,17 +57,18 @@ def _u(value: int) -> np.uint64:
     return np.uint64(value)
 
 
-def _padded(column: Bytes, fill: int) -> Bytes:
-    """A copy of the column, with ``fill`` on the left so that it has whole words."""
-    rows, width = column.shape
-    padded = np.full((rows, -(-width // WORD) * WORD), fill, np.uint8)
-    padded[:, -width:].view(f"V{width}")[:, 0] = column.view(f"V{width}")[:, 0]
-    return padded
+def _words(column: Bytes, width: int, fill: int, kind: str) -> list[Words]:
+    """The last ``width`` bytes of a column as 64-bit words, the most significant digits first; ``fill`` precedes them.
 
-
-def _words(padded: Bytes, kind: str) -> list[Words]:
-    """The 64-bit words of a padded column; the first has the most significant digits."""
-    return list(padded.view(kind).T.astype(np.uint64, order="C"))
+    A column has whole words: before its last ``width`` bytes there are bytes of other fields.
+    """
+    words = list(column.view(kind).T.astype(np.uint64, order="C"))
+    if spare := len(words) * WORD - width:
+        order: Literal["big", "little"] = "big" if kind[0] == ">" else "little"
+        words[0] &= _u(int.from_bytes(bytes(spare) + b"\xff" * (WORD - spare), order))
+        if fill:
+            words[0] |= _u(int.from_bytes(bytes([fill]) * spare + bytes(WORD - spare), order))
+    return words
 
 
 def _eight_digits(words: Words) -> Words:
@@ -124,40 +126,46 @@ def _negate(low: Ints, high: Ints | None, negative: Mask) -> None:
         high += one & (low == 0)
 
 
-def zoned(column: Bytes, *, family: str, signed: bool, leading: bool, separate: bool) -> Integers:
-    """DISPLAY numbers: one digit in each byte, the sign in the zone of the last or first byte or in a separate byte."""
+def zoned(column: Bytes, width: int, *, family: str, sign: Bytes | None, leading: bool, separate: bool) -> Integers:
+    """DISPLAY numbers: one digit in each byte, the sign in the zone of the last or first byte or in a separate byte.
+
+    Args:
+        column: words whose last ``width`` bytes are the digits.
+        width: the number of digits.
+        family: the kind of code page.
+        sign: the bytes with the signs; None for unsigned numbers.
+        leading: whether the sign is before the digits or in the first one.
+        separate: whether the sign has a byte of its own.
+    """
     zone, marks, good = 0xF0 if family == "EBCDIC" else 0x30, None, None
-    if signed:
-        marks = np.frombuffer(number_table(family), np.uint8)[column[:, 0 if leading else -1]]
+    words = _words(column, width, zone, "<u8")
+    if sign is not None:
+        marks = np.frombuffer(number_table(family), np.uint8)[sign]
         good = (marks & 15 == 15) if separate else (marks & 15 <= 9) & (marks >> 4 <= MINUS)
-        if separate:
-            column = column[:, 1:] if leading else column[:, :-1]
-    padded = _padded(column, zone)
-    if marks is not None and not separate:
-        # Replace the sign byte by a plain digit, so that all bytes can be converted in the same way.
-        padded[:, -column.shape[1] if leading else -1] = marks & 15 | zone
-    words, zones = _words(padded, "<u8"), _u(int.from_bytes(bytes([zone]) * WORD, "big"))
+        if not separate:
+            # Replace the sign byte by a plain digit, so that all bytes can be converted in the same way.
+            word, byte = (words[0], -width % WORD) if leading else (words[-1], WORD - 1)
+            word.view(np.uint8)[byte::WORD] = marks & 15 | zone
+    zones = _u(int.from_bytes(bytes([zone]) * WORD, "big"))
     for word in words:
         np.bitwise_xor(word, zones, out=word)
         digits = _odd_digits(word) == 0
         good = digits if good is None else good & digits
-    low, high = _combine([_eight_digits(word) for word in words], column.shape[1])
+    low, high = _combine([_eight_digits(word) for word in words], width)
     if marks is not None and (negative := marks >> 4 == MINUS).any():
         _negate(low, high, negative)
     return Integers(low, high, np.ones(len(low), np.bool_) if good is None else good)
 
 
-def sign_marks(column: Bytes, *, family: str, signed: bool, leading: bool, separate: bool) -> Bytes:  # noqa: ARG001
-    """For each DISPLAY number: 1 where it has a plus sign, 2 where it has a minus sign, else 0."""
-    if not signed:
-        return np.zeros(len(column), np.uint8)
-    signs = np.frombuffer(number_table(family), np.uint8)[column[:, 0 if leading else -1]] >> 4
+def sign_marks(sign: Bytes, family: str) -> Bytes:
+    """For each byte that may have the sign of a DISPLAY number: 1 for plus, 2 for minus, else 0."""
+    signs = np.frombuffer(number_table(family), np.uint8)[sign] >> 4
     return np.where(signs <= MINUS, signs, 0)
 
 
-def packed(column: Bytes, digits: int, *, has_sign: bool) -> Integers:
-    """COMP-3 (sign in the last half byte) and COMP-6 (no sign)."""
-    words = _words(_padded(column, 0), ">u8")
+def packed(column: Bytes, width: int, digits: int, *, has_sign: bool) -> Integers:
+    """COMP-3 (sign in the last half byte) and COMP-6 (no sign), in words whose last ``width`` bytes are the number."""
+    words = _words(column, width, 0, ">u8")
     negative = good = None
     if has_sign:
         sign = column[:, -1] & 15
@@ -169,7 +177,7 @@ def packed(column: Bytes, digits: int, *, has_sign: bool) -> Integers:
             if index:
                 words[index] |= words[index - 1] << _u(60)
     limbs: list[Words] = []
-    stored = 2 * column.shape[1] - (1 if has_sign else 0)
+    stored = 2 * width - (1 if has_sign else 0)
     for number, word in enumerate(words):
         # A half byte is above 9 if its highest bit is on together with one of the next two bits.
         high_bits = word & ((word << _u(1)) | (word << _u(2))) & _u(0x8888888888888888)
@@ -178,7 +186,7 @@ def packed(column: Bytes, digits: int, *, has_sign: bool) -> Integers:
         limbs += _sixteen_digits(word)[1 if few else 0 :]
     assert good is not None
     if stored > WIDE_DIGITS:
-        good &= column[:, 0] < 0x10  # a 39th digit: not all such numbers fit into 128 bits
+        good &= column[:, -width] < 0x10  # a 39th digit: not all such numbers fit into 128 bits
     low, high = _combine(limbs, max(digits, stored))
     if negative is not None and negative.any():
         _negate(low, high, negative)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import pieces
-from tdqsim.pipeline._numbers import Bytes, Ints, copied
+from tdqsim.pipeline._numbers import WORD, Bytes, Ints, copied
 
 __all__ = ["Path", "PlacedRows"]
 
@@ -114,6 +114,16 @@ class PlacedRows:
         if low <= item.offset and item.offset + width <= high:
             return self._matrix[:, item.offset - low : item.offset - low + width]
         return _gathered(self.data, self.places + item.offset, width)
+
+    def words(self, item: Field, size: int) -> Bytes:
+        """The first ``size`` bytes of a field, preceded by as many others as make whole words of 8 bytes."""
+        width = -(-size // WORD) * WORD
+        end = item.offset - self.span[0] + size
+        if width <= end <= self.span[1] - self.span[0]:
+            return self._matrix[:, end - width : end]
+        padded = np.zeros((len(self), width), np.uint8)
+        padded[:, width - size :] = self.cut(item)[:, :size]
+        return padded
 
     def raw(self, item: Field, kind: pa.DataType, which: Ints | None = None) -> pa.Array:
         """The bytes of a field that some rows have, as text or binary values."""
