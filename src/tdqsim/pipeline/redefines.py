@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -116,9 +116,12 @@ class RedefineRules:
 
 
 def pruned(layout: Layout, without: frozenset[Path]) -> Layout:
-    """The layout without some fields; the others keep their places."""
-    return replace(layout, fields=_pruned(layout.fields, without))
+    """The layout without some fields and without groups that would have none; the others keep their places."""
+    return replace(layout, fields=tuple(_pruned(layout.fields, without)))
 
 
-def _pruned(fields: tuple[Field, ...], without: frozenset[Path]) -> tuple[Field, ...]:
-    return tuple(replace(item, children=_pruned(item.children, without)) for item in fields if item.path not in without)
+def _pruned(fields: tuple[Field, ...], without: frozenset[Path]) -> Iterator[Field]:
+    for item in fields:
+        children = tuple(_pruned(item.children, without))
+        if item.path not in without and (children or not item.children):
+            yield replace(item, children=children)

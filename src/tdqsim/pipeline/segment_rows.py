@@ -8,20 +8,19 @@ the segments from its root, and the first id of its segment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field, Layout
 from tdqsim.pipeline._columns import BLANKS
+from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import fields_called
+from tdqsim.pipeline.redefines import fields_called, pruned
 from tdqsim.pipeline.shape import Column
 
 __all__ = ["Row", "RowSegments", "value_of", "values_in"]
 
-Path = tuple[str, ...]
 Row = Mapping[str, Any]
 """The values of a row by column; the value of a group is another such mapping."""
 
@@ -57,23 +56,18 @@ class RowSegments:
         """The redefinitions that a record does not have.
 
         Raises:
-            ConversionError: one of them has a value, or one that the record has is null.
+            ConversionError: one of them has a value.
         """
         segment_id, absent = self._id(row), set[Path]()
         for name, ids in self._ids.items():
-            for path, names in self._columns[name]:
-                value = _dug(row, names)
-                if segment_id not in ids:
-                    absent.add(path)
-                if value is not None and segment_id not in ids:
-                    raise self._wrong(path, segment_id, ids)
+            for path, names in self._columns[name] if segment_id not in ids else ():
+                absent.add(path)
+                if _dug(row, names) is not None:
+                    raise ConversionError(
+                        f"{'.'.join(path)}: has a value, and {self._selector.name} is {segment_id[:60]!r}; allowed: "
+                        f"null, or one of the ids {', '.join(ids)}"
+                    )
         return frozenset(absent)
-
-    def _wrong(self, path: Path, segment_id: str, ids: Sequence[str]) -> ConversionError:
-        return ConversionError(
-            f"{'.'.join(path)}: has a value, and {self._selector.name} is {segment_id[:60]!r}; allowed: null, or "
-            f"one of the ids {', '.join(ids)}"
-        )
 
     def _id(self, row: Row) -> str:
         value = _dug(row, self._field)
@@ -82,7 +76,7 @@ class RowSegments:
     def without(self, layout: Layout, absent: frozenset[Path]) -> Layout:
         """The layout without the redefinitions that a record does not have; the other fields keep their places."""
         if absent not in self._layouts:
-            self._layouts[absent] = replace(layout, fields=tuple(_left(layout.fields, absent)))
+            self._layouts[absent] = pruned(layout, absent)
         return self._layouts[absent]
 
     # roots with their children ----------------------------------------------------------------------------------------
@@ -125,16 +119,6 @@ def values_in(fields: tuple[Field, ...], values: Any) -> Any:
         for item in fields
         if item.key in values
     }
-
-
-def _left(fields: tuple[Field, ...], absent: frozenset[Path]) -> Iterator[Field]:
-    """The fields without some of them, and without groups that would have none."""
-    for item in fields:
-        if item.path in absent:
-            continue
-        children = tuple(_left(item.children, absent))
-        if children or not item.children:
-            yield replace(item, children=children)
 
 
 def _walk(columns: tuple[Column, ...], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Column]]:
