@@ -27,13 +27,14 @@ from tdqsim.pipeline.shape import Shape
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
+from tests.pipeline.batches import fixed_batch
 
 
 def decoded(copybook, *records, rules=None, **shape):
     """The records as a batch of columns."""
     layout = parse_copybook(copybook, rules=rules).record()
     decoder = RecordDecoder(layout, Shape(**shape))
-    return decoder.decode_fixed(b"".join(records), layout.length)
+    return fixed_batch(decoder, b"".join(records), layout.length)
 
 
 # code pages ---------------------------------------------------------------------------------------------------------
@@ -180,7 +181,7 @@ def test_groups_at_the_root_stay_when_asked():
 def test_what_was_dissolved_is_written_back(copybook, policy):
     chosen = read_options({"copybook_contents": copybook, "schema_retention_policy": policy})
     record = "x12abc"[: chosen.layout.length].encode("cp037")
-    batch = RecordDecoder(chosen.layout, chosen.shape).decode_fixed(record, len(record))
+    batch = fixed_batch(RecordDecoder(chosen.layout, chosen.shape), record, len(record))
     assert RecordEncoder(chosen).encode(batch) == [record]
 
 
@@ -254,7 +255,7 @@ def test_numbers_kept_as_text():
     }  # fmt: skip
     chosen = read_options({"copybook_contents": copybook, "display_pic_always_string": "true"})
     record = bytes.fromhex("F0F4F2 F0F1F2D3 F1F2 0007 123F")
-    batch = RecordDecoder(chosen.layout, chosen.shape).decode_fixed(record, len(record))
+    batch = fixed_batch(RecordDecoder(chosen.layout, chosen.shape), record, len(record))
     assert batch.to_pylist() == [{"A": "042", "B": Decimal("-12.3"), "C": Decimal(120), "D": 7, "E": 123}]
     assert RecordEncoder(chosen).encode(batch) == [record]
     wrong = batch.set_column(0, "A", pa.array(["4x2"]))
@@ -337,7 +338,7 @@ def test_binary_numbers_of_more_digits_than_their_column_with_zeros_behind_them(
     copybook = "01 R. 05 A PIC 9(2)PP COMP. 05 B PIC S9(9)P(12) COMP."
     records = [bytes.fromhex("0063 00000001"), bytes.fromhex("0064 7FFFFFFF"), bytes.fromhex("FFFF 80000000")]
     layout = parse_copybook(copybook).record()
-    found = RecordDecoder(layout, corrupt=True).decode_fixed(b"".join(records), 6)
+    found = fixed_batch(RecordDecoder(layout, corrupt=True), b"".join(records), 6)
     found.validate(full=True)
     assert found["A"].to_pylist() == [9900, None, None]
     assert found["B"].to_pylist() == [10**12, None, None]
@@ -369,7 +370,7 @@ def test_the_digits_of_display_numbers(clauses, data, expected):
     assert found["A"].to_pylist() == expected
     nested = f"01 R. 05 T OCCURS 1. 10 N PIC 9. 10 U PIC X OCCURS 0 TO 2 DEPENDING ON N. 05 A {clauses}."
     moving = RecordDecoder(parse_copybook(nested).record(), Shape(display_pic_always_string=True))
-    rows = [moving.decode_fixed(b"\xf1\xc1" + record[:-1], len(record) + 1).to_pylist()[0]["A"] for record in records]
+    rows = [fixed_batch(moving, b"\xf1\xc1" + record[:-1], len(record) + 1).to_pylist()[0]["A"] for record in records]
     assert rows == expected
 
 
@@ -1034,8 +1035,8 @@ def test_the_bytes_of_each_field_behind_it(tmp_path, value, kind):
 def test_bytes_as_text_where_there_is_no_record():
     layout = parse_copybook("01 R. 05 A PIC X(3) COMP.").record()
     decoder = RecordDecoder(layout, Shape(binary_as_hex=True))
-    assert decoder.decode_fixed(b"", 3).to_pydict() == {"A": []}
-    assert decoder.decode_fixed(b"\x01\x02\xff", 3).to_pydict() == {"A": ["0102FF"]}
+    assert fixed_batch(decoder, b"", 3).to_pydict() == {"A": []}
+    assert fixed_batch(decoder, b"\x01\x02\xff", 3).to_pydict() == {"A": ["0102FF"]}
 
 
 def test_bytes_of_fields_in_tables_in_tables(tmp_path):

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not installed")
 
-from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.errors import LayoutError
 from tdqsim.layouts import parse_copybook
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.shape import Shape
 from tests.layouts.strategies import copybooks
+from tests.pipeline.batches import fixed_batch
 
 EXACT = Shape(string_trimming_policy="none", drop_value_fillers=False)
 
@@ -89,7 +90,7 @@ def test_records_evenly_spaced_and_with_gaps_between_them_are_decoded_alike(text
     record = st.lists(digits, min_size=layout.length, max_size=layout.length).map(bytes)
     records = data.draw(st.lists(record, min_size=1, max_size=5))
     decoder = RecordDecoder(layout, EXACT, corrupt=True)
-    even = decoder.decode_fixed(b"".join(records), layout.length)
+    even = fixed_batch(decoder, b"".join(records), layout.length)
     gaps = [data.draw(st.binary(max_size=9)) for _ in records]
     starts, position = [], 0
     for gap, one_record in zip(gaps, records, strict=True):
@@ -109,7 +110,7 @@ def test_records_evenly_spaced_and_with_gaps_between_them_are_decoded_alike(text
 def test_text_trimmed_before_it_is_translated_is_that_trimmed_after(policy):
     layout = layout_of("01 R. 05 A PIC X(6). 05 B PIC X(3).")
     texts = ["ab cd   x", "  \x05ab   y", " é  é\x1f  z", "abcdef   ", "       \x01 "]
-    batch = RecordDecoder(layout, Shape(string_trimming_policy=policy)).decode_fixed(ebcdic("".join(texts)), 9)
+    batch = fixed_batch(RecordDecoder(layout, Shape(string_trimming_policy=policy)), ebcdic("".join(texts)), 9)
     blanks = "".join(map(chr, range(0x21)))
     trim = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}.get(policy, lambda text, _: text)
     assert batch["A"].to_pylist() == [trim(text[:6], blanks) for text in texts]
@@ -123,7 +124,7 @@ def test_text_trimmed_before_it_is_translated_is_that_trimmed_after(policy):
 def test_texts_of_every_width(width, rows):
     layout = layout_of(f"01 R. 05 FILLER PIC X. 05 A PIC X({width}). 05 N PIC 9.")
     records = [b"\xc1" + ebcdic(row[:width]) + b"\xf7" for row in rows]
-    batch = RecordDecoder(layout, Shape()).decode_fixed(b"".join(records), width + 2)
+    batch = fixed_batch(RecordDecoder(layout, Shape()), b"".join(records), width + 2)
     batch.validate(full=True)
     blanks = "".join(map(chr, range(0x21)))
     texts = [None if row[:width] == "\0" * width else row[:width].strip(blanks) for row in rows]
@@ -137,7 +138,7 @@ def ebcdic(text):
 
 def one(text, record, *, shape=None, **rules):
     decoder = RecordDecoder(layout_of(text, **rules), shape, corrupt=True)
-    row = decoder.decode_fixed(record, len(record)).to_pylist()[0]
+    row = fixed_batch(decoder, record, len(record)).to_pylist()[0]
     row.pop("_corrupt_fields")
     return row
 
@@ -162,7 +163,7 @@ def test_exact_integers_types_are_decimals_when_asked():
         layout_of("01 R. 05 A PIC 9(4). 05 B PIC S9(4) COMP."), Shape(strict_integral_precision=True)
     )
     assert [str(kind) for kind in decoder.schema.types] == ["decimal128(4, 0)", "decimal128(4, 0)"]
-    assert decoder.decode_fixed(ebcdic("0042") + b"\xff\xd6", 6).to_pylist() == [{"A": Decimal(42), "B": Decimal(-42)}]
+    assert fixed_batch(decoder, ebcdic("0042") + b"\xff\xd6", 6).to_pylist() == [{"A": Decimal(42), "B": Decimal(-42)}]
 
 
 @pytest.mark.parametrize(
@@ -206,21 +207,16 @@ def test_shapes_and_names():
 def test_only_wanted_columns_are_decoded():
     layout = layout_of("01 R. 05 A PIC 9(3). 05 B PIC X.")
     decoder = RecordDecoder(layout, columns=["B"])
-    assert decoder.decode_fixed(ebcdic("???x"), 4).to_pylist() == [{"B": "x"}]
+    assert fixed_batch(decoder, ebcdic("???x"), 4).to_pylist() == [{"B": "x"}]
     with pytest.raises(LayoutError, match="no column 'C'; it has A, B"):
         RecordDecoder(layout, columns=["C"])
-
-
-def test_data_that_is_no_multiple_of_the_record_length():
-    with pytest.raises(ConversionError, match="7 bytes are no multiple of the record length 3"):
-        RecordDecoder(layout_of("01 R. 05 A PIC X(3).")).decode_fixed(bytes(7), 3)
 
 
 def test_comp_2_is_exact():
     data = bytes.fromhex("401999999999999AC276A000000000000000000000000001")
     layout = layout_of("01 R. 05 A COMP-2.")
     expected = [layout.decode(data[at : at + 8])["A"] for at in (0, 8, 16)]
-    assert RecordDecoder(layout).decode_fixed(data, 8).column(0).to_pylist() == expected
+    assert fixed_batch(RecordDecoder(layout), data, 8).column(0).to_pylist() == expected
 
 
 def test_no_records():
@@ -233,7 +229,7 @@ def test_thirty_eight_digits_and_unsigned_64_bit():
     a, b, d = -(10**38 - 1), 10**30 + 7, Decimal("-12345678901234567890.123456789012345678")
     values = {"A": a, "B": b, "C": 2**64 - 1, "D": d}
     layout = layout_of(text)
-    batch = RecordDecoder(layout).decode_fixed(layout.encode(values) * 3, layout.length)
+    batch = fixed_batch(RecordDecoder(layout), layout.encode(values) * 3, layout.length)
     assert batch.to_pylist() == [{"A": Decimal(a), "B": Decimal(b), "C": Decimal(2**64 - 1), "D": d}] * 3
 
 

@@ -16,6 +16,7 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
 from tests.layouts.strategies import copybooks
+from tests.pipeline.batches import fixed_batch
 
 
 def options(text, **more):
@@ -50,7 +51,7 @@ def test_both_encoders_agree(text, encoding, floating, data):
     chosen = options(text, encoding=encoding, floating_point_format=floating, drop_value_fillers="false")
     width = chosen.layout.length
     records = data.draw(st.lists(st.lists(digits, min_size=width, max_size=width).map(bytes), min_size=1, max_size=6))
-    batch = RecordDecoder(chosen.layout, chosen.shape).decode_fixed(b"".join(records), width)
+    batch = fixed_batch(RecordDecoder(chosen.layout, chosen.shape), b"".join(records), width)
     encoder = RecordEncoder(chosen)
     assert at_once(encoder, batch) == plainly(encoder, batch)
     one = batch.slice(len(records) - 1)

@@ -23,6 +23,7 @@ from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.stages import Receipt, tree_memory
+from tests.pipeline.batches import fixed_batch
 
 COPYBOOK = "01 R. 05 ID PIC 9(5). 05 FILLER PIC X(75)."
 FIFTY_GB = 50_000_000_000
@@ -74,9 +75,9 @@ def test_corrupt_fields_take_what_is_told_of_them() -> None:
     layout = parse_copybook(f"01 R. 05 A PIC S9(7) COMP-3 OCCURS {fields}.", source_format="free").record()
     data = b"".join((0xA << 28 | number << 4 | 0xC).to_bytes(4, "big") for number in range(fields * rows))
     decoder = RecordDecoder(layout, corrupt=True)
-    decoder.decode_fixed(data[: 4 * fields], 4 * fields)  # what is loaded once is loaded
+    fixed_batch(decoder, data[: 4 * fields], 4 * fields)  # what is loaded once is loaded
     tracemalloc.start()
-    found = decoder.decode_fixed(data, 4 * fields).column("_corrupt_fields")
+    found = fixed_batch(decoder, data, 4 * fields).column("_corrupt_fields")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(found.flatten()) == fields * rows

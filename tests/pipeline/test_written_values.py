@@ -13,6 +13,7 @@ from tdqsim.errors import ConversionError
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
+from tests.pipeline.batches import fixed_batch
 
 
 def options(clauses, **more):
@@ -27,7 +28,7 @@ def written(clauses, values, kind, **more):
 def read(clauses, data, **more):
     chosen = options(clauses, **more)
     decoder = RecordDecoder(chosen.layout, chosen.shape, corrupt=True)
-    batch = decoder.decode_fixed(bytes.fromhex(data), chosen.layout.length)
+    batch = fixed_batch(decoder, bytes.fromhex(data), chosen.layout.length)
     return batch.column(0).to_pylist(), [entry["raw_value"] for row in batch.column(1).to_pylist() for entry in row]
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from tdqsim.errors import ConversionError, LayoutError
+from tdqsim.errors import LayoutError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._batch import Pass
 from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, CORRUPT_TYPE, Corrupt, corrupt_array
@@ -73,17 +73,6 @@ class RecordDecoder:
             if any(inner.depending_on or inner.path in layout.counters for inner in item.walk())
         )
         self._wanted = max((column.field.offset + column.field.size for column in self.columns), default=0)
-
-    def decode_fixed(self, data: bytes | memoryview, record_length: int) -> pa.RecordBatch:
-        """Decode consecutive records of one length.
-
-        Raises:
-            ConversionError: the size of the data is not a multiple of the record length.
-        """
-        if len(data) % record_length:
-            raise ConversionError(f"{len(data)} bytes are no multiple of the record length {record_length}")
-        starts = np.arange(0, len(data), record_length, dtype=np.int64)
-        return self.decode(data, starts, np.full(len(starts), record_length, np.int64))
 
     def decode(
         self,
