@@ -36,7 +36,6 @@ from tdqsim.pipeline.publishing import is_local
 __all__ = [
     "COLUMNS",
     "EVENTS",
-    "Pages",
     "Slice",
     "conform",
     "encoded",

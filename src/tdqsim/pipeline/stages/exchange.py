@@ -13,6 +13,7 @@ import heapq
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -34,16 +35,12 @@ from tdqsim.pipeline.stages.plan import Plan, TaskStep
 __all__ = [
     "DD_SHIFT",
     "Buckets",
-    "CountTask",
     "FixedPiece",
     "ParquetPiece",
-    "SplitTask",
     "assign",
     "bucket_files",
-    "count_piece",
     "load_buckets",
     "parquet_pieces",
-    "split_piece",
     "spread_events",
 ]
 
@@ -63,7 +60,7 @@ class FixedPiece:
         directory: the region directory of the job.
         regions: how many regions there are.
         inputs: the job's data sets by DD name; the job assigns regions by some of them.
-        first, count: the first record, counted from 0, and the number of records.
+        first, rows: the first record, counted from 0, and the number of records.
     """
 
     path: Path
@@ -74,12 +71,7 @@ class FixedPiece:
     regions: int
     inputs: tuple[tuple[str, Path], ...]
     first: int = 0
-    count: int = 0
-
-    @property
-    def weight(self) -> int:
-        """The number of events."""
-        return self.count
+    rows: int = 0
 
     def divided(self, size: int) -> Iterator[FixedPiece]:
         """The whole data set, in pieces of about ``size`` bytes.
@@ -95,7 +87,7 @@ class FixedPiece:
             )
         records, step = total // length, max(1, size // length)
         for first in range(0, records, step):
-            yield replace(self, first=first, count=min(step, records - first))
+            yield replace(self, first=first, rows=min(step, records - first))
 
     def tables(self) -> Iterator[pa.Table]:
         """Its events, in tables of some megabytes."""
@@ -105,8 +97,8 @@ class FixedPiece:
             at_once = max(1, _READ // self.length)
             with self.path.open("rb") as file:
                 file.seek(self.first * self.length)
-                for done in range(0, self.count, at_once):
-                    wanted = min(at_once, self.count - done)
+                for done in range(0, self.rows, at_once):
+                    wanted = min(at_once, self.rows - done)
                     matrix = self._read(file, wanted, self.first + done)
                     numbers = route(self.dd, matrix)
                     seq = np.arange(wanted, dtype=np.int64) + self.first + done + (self.place << DD_SHIFT)
@@ -140,11 +132,6 @@ class ParquetPiece:
     groups: tuple[int, ...]
     rows: int = 0
 
-    @property
-    def weight(self) -> int:
-        """The number of events."""
-        return self.rows
-
     def tables(self) -> Iterator[pa.Table]:
         """Its events, in tables of some megabytes."""
         yield from (conform(part, str(self.path), first) for first, part in self.numbered_parts())
@@ -159,7 +146,7 @@ class ParquetPiece:
 
     def numbered_parts(self, columns: list[str] | None = None) -> Iterator[tuple[int, pa.Table]]:
         """Its rows unchanged, in tables of some megabytes, each with the number of the file's rows before it."""
-        try:
+        with _readable(self.path, "cannot be read"):
             file = open_parquet(self.path)
             have = file.schema_arrow.names
             wanted = have if columns is None else [name for name in columns if name in have]
@@ -171,12 +158,19 @@ class ParquetPiece:
                 for batch in file.iter_batches(rows, row_groups=[group], columns=wanted or None):
                     yield done, pa.Table.from_batches([batch])
                     done += batch.num_rows
-        except (OSError, pa.ArrowInvalid) as error:
-            reason = " ".join(str(error).split())
-            raise DatasetError(f"{self.path}: cannot be read: {reason}; copy it again, or leave it out") from error
 
 
 Piece = FixedPiece | ParquetPiece
+
+
+@contextmanager
+def _readable(path: Path, what: str) -> Iterator[None]:
+    """Report that a Parquet file cannot be read."""
+    try:
+        yield
+    except (OSError, pa.ArrowInvalid) as error:
+        reason = " ".join(str(error).split())
+        raise DatasetError(f"{path}: {what}: {reason}; copy it again, or leave it out") from error
 
 
 def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> list[ParquetPiece]:
@@ -187,13 +181,8 @@ def parquet_pieces(paths: list[Path], most_rows: int = BOUNDS["piece_rows"]) -> 
     """
     pieces: list[ParquetPiece] = []
     for path in paths:
-        try:
+        with _readable(path, "cannot be read as Parquet"):
             metadata = open_parquet(path).metadata
-        except (OSError, pa.ArrowInvalid) as error:
-            reason = " ".join(str(error).split())
-            raise DatasetError(
-                f"{path}: cannot be read as Parquet: {reason}; copy it again, or leave it out"
-            ) from error
         groups: list[int] = []
         size = rows = 0
         for number in range(metadata.num_row_groups):
@@ -353,7 +342,7 @@ def spread_events(
         DatasetError: there are no events, and no assignment is given.
     """
     count = [
-        CountTask(run, at, digest_of(base, folder, at), piece.weight, piece, folder) for at, piece in enumerate(pieces)
+        CountTask(run, at, digest_of(base, folder, at), piece.rows, piece, folder) for at, piece in enumerate(pieces)
     ]
     counts = sum_of((yield TaskStep(f"count.{folder}", run, count, count_piece)), "counts")
     if not counts and given is None:
@@ -365,8 +354,7 @@ def spread_events(
     publish_json(_plan_file(run, folder), made._asdict())
     inputs = digest_of(base, folder, regions)
     split = [
-        SplitTask(run, at, digest_of(inputs, at), piece.weight, piece, folder, regions)
-        for at, piece in enumerate(pieces)
+        SplitTask(run, at, digest_of(inputs, at), piece.rows, piece, folder, regions) for at, piece in enumerate(pieces)
     ]
     yield TaskStep(f"split.{folder}", run, split, split_piece, folder)
     return made

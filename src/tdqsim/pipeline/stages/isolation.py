@@ -42,7 +42,7 @@ from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import files_below, left_behind, publish_json
 
-__all__ = ["Budget", "LentStore", "Marks", "OutOfBudget", "Workshop"]
+__all__ = ["Budget", "Marks", "OutOfBudget", "Workshop"]
 
 _PREFIX: Final = "tdqsim-replay"
 _ROOM: Final = 1 << 20

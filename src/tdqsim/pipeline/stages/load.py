@@ -29,7 +29,7 @@ from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import finished, one_of, read_manifest
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
-__all__ = ["TARGETS", "LoadRequest", "run_load"]
+__all__ = ["LoadRequest", "run_load"]
 
 TARGETS = ("dataset", "seed", "dtaq")
 TABLES = ("records", "events")

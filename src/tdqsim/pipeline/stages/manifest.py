@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 from tdqsim import __version__
 from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.errors import DatasetError
-from tdqsim.pipeline.parquet import read_parquet
+from tdqsim.pipeline.parquet import read_parquet, schema
 from tdqsim.pipeline.publishing import (
     files_below,
     is_local,
@@ -50,7 +50,6 @@ __all__ = [
     "finished",
     "holding",
     "keep_only",
-    "manifest_path",
     "one_of",
     "outdate",
     "publish",
@@ -64,20 +63,10 @@ _CHUNK = 1 << 20
 _ORDER = ("ingest", "split.exchange", "replay", "reconcile")
 """Stages, each of which uses the results of those before it."""
 _SAID = ("run.json", "report.html", "report.json", "junit.xml")
-MANIFEST = pa.schema(
-    [
-        ("stage", pa.string()),
-        ("bucket", pa.int32()),
-        ("files", pa.list_(pa.string())),
-        ("rows", pa.int64()),
-        ("bytes", pa.int64()),
-        ("state", pa.string()),
-        ("seconds", pa.float64()),
-        ("tdqsim_version", pa.string()),
-        ("inputs_digest", pa.string()),
-        ("details", pa.string()),
-    ]
-)
+MANIFEST = schema(
+    "stage string, bucket int32, rows int64, bytes int64, state string, seconds double, tdqsim_version string, "
+    "inputs_digest string, details string"
+).insert(2, pa.field("files", pa.list_(pa.string())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,18 +239,9 @@ def read_manifest(run: Path, stage: str) -> list[Receipt]:
 def write_manifest(run: Path, stage: str, receipts: Iterable[Receipt]) -> Path:
     """Publish a stage's manifest, in the order of its buckets; call it when all of them are done."""
     rows = [
-        {
-            "stage": each.stage,
-            "bucket": each.bucket,
-            "files": list(each.files),
-            "rows": each.rows,
-            "bytes": each.size,
-            "state": each.state,
-            "seconds": each.seconds,
-            "tdqsim_version": __version__,
-            "inputs_digest": each.inputs,
-            "details": json.dumps(dict(each.details), sort_keys=True),
-        }
+        {name: getattr(each, name) for name in ("stage", "bucket", "files", "rows", "state", "seconds")}
+        | {"bytes": each.size, "inputs_digest": each.inputs, "tdqsim_version": __version__}
+        | {"details": json.dumps(dict(each.details), sort_keys=True)}
         for each in sorted(receipts, key=lambda receipt: receipt.bucket)
     ]
     path = manifest_path(run, stage)

@@ -51,17 +51,7 @@ from tdqsim.pipeline.stages.reconcile_columns import (
     unequal,
 )
 
-__all__ = [
-    "DIFFS",
-    "Comparison",
-    "Match",
-    "Naming",
-    "ReconcileTask",
-    "checked",
-    "reconcile_bucket",
-    "reconcile_records",
-    "shown",
-]
+__all__ = ["Comparison", "Match", "ReconcileTask", "checked", "reconcile_bucket", "reconcile_records"]
 
 STAGE = "reconcile"
 DIFFS = schema(

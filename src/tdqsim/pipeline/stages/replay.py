@@ -42,7 +42,7 @@ from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues,
 from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 
-__all__ = ["ReplaySpec", "ReplayTask", "check_spec", "code_of", "replay_bucket", "replay_events"]
+__all__ = ["ReplaySpec", "code_of", "replay_bucket", "replay_events"]
 
 STAGE = "replay"
 _CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
@@ -60,7 +60,6 @@ class ReplaySpec:
         definitions: additional definition files; for IBM i systems, those of the data queues.
         handlers: additional modules of handlers.
         start: transactions to start after the events of a region, instead of those of region.yaml.
-        job: pass the output to the class that region.yaml names with ``job:``.
         seed: the seed of the order of ready tasks.
         commands: also record every command that handlers issue.
         dispatches: how many dispatches and commands a region may have; None for a default number for each event.
@@ -71,7 +70,6 @@ class ReplaySpec:
     definitions: tuple[Path, ...] = ()
     handlers: tuple[str, ...] = ()
     start: tuple[str, ...] | None = None
-    job: bool = True
     seed: int = 0
     commands: bool = False
     dispatches: int | None = None
@@ -273,7 +271,7 @@ def _replay_cics(made: _Made, outcome: _Outcome) -> None:
     file, definitions = _definitions(spec.directory, spec.definitions)
     inputs = InputSets(definitions, folder)
     inputs.take(made.slices)
-    outputs = OutputSets(definitions, folder, supplied=bool(spec.job and file.job))
+    outputs = OutputSets(definitions, folder, supplied=bool(file.job))
     cards = inputs.cards | outputs.cards
     region = _make(made.name, spec, made.workshop, cards, made.turns)
     try:
@@ -282,7 +280,7 @@ def _replay_cics(made: _Made, outcome: _Outcome) -> None:
         _close(region, made, outcome)
     outcome.events += inputs.records
     outputs.put(rows["records"], rows["queue_final"])
-    if spec.job and file.job and not outcome.cause:
+    if file.job and not outcome.cause:
         _ask_job(region, file.job, made, cards, outcome)
 
 

@@ -23,6 +23,7 @@ from tdqsim import __version__
 from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import publish_json, stamp
+from tdqsim.pipeline.session import check_session
 from tdqsim.pipeline.stages.events import conform
 from tdqsim.pipeline.stages.exchange import DD_SHIFT, FixedPiece, Piece, parquet_pieces, spread_events
 from tdqsim.pipeline.stages.jobs import SpreadJob, SpreadRequest, loaded_job
@@ -153,7 +154,8 @@ def run_job(
         StageFailed: a stage could not be finished; running it again continues with the rest.
     """
     size = sum(path.stat().st_size for path in request.dd.values())
-    choose(request.engine, records=request.records or 0, size=size, spark=spark).check()
+    if choose(request.engine, records=request.records or 0, size=size).name == "spark" and spark is None:
+        check_session()
     with loaded_job(request.directory) as job, TreeMemory().watching() as memory:
         timer = _Timer(memory)
         files = _inputs(job, request, progress)

@@ -35,7 +35,7 @@ from tdqsim.errors import DatasetError, TdqError
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import is_local, publish_json, published
-from tdqsim.pipeline.session import check_session, run_tasks, session
+from tdqsim.pipeline.session import run_tasks, session
 from tdqsim.pipeline.stages.events import EVENTS
 from tdqsim.pipeline.stages.manifest import Receipt, Receipts, StageTask, keep_only, one_of, outdate, write_manifest
 from tdqsim.pipeline.stages.plan import Plan, TableStep, TaskStep
@@ -43,7 +43,7 @@ from tdqsim.pipeline.stages.plan import Plan, TableStep, TaskStep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EngineName", "LocalRunner", "Runner", "SparkRunner", "StageFailed", "TaskError", "choose"]
+__all__ = ["EngineName", "LocalRunner", "Runner", "SparkRunner", "StageFailed", "choose"]
 
 EngineName = Literal["local", "spark", "auto"]
 ENGINES = ("local", "spark", "auto")
@@ -103,14 +103,6 @@ class Runner(ABC):
     @abstractmethod
     def table(self, step: TableStep, folder: Path) -> None:
         """Compute a table and write it to Parquet files in a folder."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Check that what the runner needs is installed; starts nothing.
-
-        Raises:
-            TdqError: it is not.
-        """
 
     def announce(self) -> None:
         """Report which runner it is, and why."""
@@ -218,9 +210,6 @@ class LocalRunner(Runner):
     rounds = 64  # each death is due to one region, which becomes a row after its second
     computes_by = "a plain loop in Python over columns decoded by the layout"
 
-    def check(self) -> None:
-        """Nothing is needed."""
-
     def each(self, step: TaskStep[T], tasks: Sequence[T]) -> list[Receipt]:
         """The receipts of some tasks of a step."""
         if not (step.apart and _may_fork()):
@@ -287,11 +276,6 @@ class SparkRunner(Runner):
     ) -> None:
         super().__init__(why, say)
         self.spark = spark
-
-    def check(self) -> None:
-        """Check that Spark and a Java for it are installed."""
-        if self.spark is None:
-            check_session()
 
     def session(self) -> SparkSession:
         """The Spark session; if none was passed in, a local one is made."""
