@@ -202,16 +202,8 @@ def ingest(
 ) -> None:
     """Read captures and traces into one event table, bucketed by region, in sequence order."""
     _needs()
-    request = stages.IngestRequest(
-        run,
-        tuple(sources),
-        form,
-        _pairs(column, "--column"),
-        _pairs(option, "--option"),
-        _engine(engine),
-        buckets,
-        mode,
-    )
+    columns, options = _pairs(column, "--column"), _pairs(option, "--option")
+    request = stages.IngestRequest(run, tuple(sources), form, columns, options, _engine(engine), buckets, mode)
     _emit_outcome(stages.run_ingest(request, say=None if as_json else warn), as_json=as_json)
 
 

@@ -64,23 +64,19 @@ def write_report(run: Path, out: str | Path = "") -> Path:
         TdqError: as :func:`check_report`; nothing is written then.
     """
     try:
-        return _written(run, out)
+        whole = run / "run.json"
+        summary = json.loads(whole.read_text("utf-8")) if whole.is_file() else _summary_of_stages(run)
+        tables = Tables.of(run)
+        check_report(run, out)
+        target = place(out) if out else run
+        publish_json(target / "report.json", summary | {"regions_table": tables.regions.to_pylist()[:ROWS]})
+        with published(target / "junit.xml") as fresh:
+            fresh.write_text(_junit(summary), "utf-8")
+        page = target / PAGE
+        with published(page) as fresh:
+            page_of(summary, tables).write(fresh)
     except (pa.ArrowException, json.JSONDecodeError, UnicodeDecodeError) as error:
         raise DatasetError(f"{run}: a file in it is damaged: {error}; give tdq pipeline run or replay again") from error
-
-
-def _written(run: Path, out: str | Path) -> Path:
-    whole = run / "run.json"
-    summary = json.loads(whole.read_text("utf-8")) if whole.is_file() else _summary_of_stages(run)
-    tables = Tables.of(run)
-    check_report(run, out)
-    target = place(out) if out else run
-    publish_json(target / "report.json", summary | {"regions_table": tables.regions.to_pylist()[:ROWS]})
-    with published(target / "junit.xml") as fresh:
-        fresh.write_text(_junit(summary), "utf-8")
-    page = target / PAGE
-    with published(page) as fresh:
-        page_of(summary, tables).write(fresh)
     return page
 
 
