@@ -81,7 +81,7 @@ def held(what: str, megabytes: int, command: Sequence[str | Path]) -> Watch:
     code, watch = watched(command, every=EVERY_SECONDS)
     print(f"\n{what}, {megabytes:,} MB: {watch.told()}", flush=True)
     assert code == 0
-    hold(1.7, watch.peak / 2**30, f"pipeline, {what}, {megabytes:,} MB: memory of the tree, GiB")
+    hold(1.6, watch.peak / 2**30, f"pipeline, {what}, {megabytes:,} MB: memory of the tree, GiB")
     return watch
 
 

@@ -33,6 +33,12 @@ def test_as_sorting_all_of_them_would(numbers: set[int], pieces: int, random: ob
     assert max(batch.num_rows for batch in batches) <= 7 + pieces
 
 
+def test_short_batches_of_many_pieces_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(limits.BOUNDS, "batch_rows", 80)
+    batches = list(events.in_order([piece([2 * at, 2 * at + 1]) for at in range(33)]))
+    assert [batch.num_rows for batch in batches] == [10, 10, 10, 10, 10, 10, 6]
+
+
 def test_a_number_that_is_there_twice_is_named_wherever_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(limits.BOUNDS, "batch_rows", 2)
     for slices in ([piece([1, 2, 3, 3])], [piece([1, 4]), piece([2, 4])], [piece([1, 2]), piece([2, 3])]):

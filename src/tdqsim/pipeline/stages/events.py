@@ -308,7 +308,7 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
         DatasetError: two events have the same number; the message names it.
     """
     last: int | None = None
-    for part in _merged(slices):
+    for part in _joined(_merged(slices)):
         seq = part.column("seq").to_numpy()
         if last is not None and seq[0] == last:
             raise _double(part, last)
@@ -317,6 +317,20 @@ def in_order(slices: Sequence[Slice]) -> Iterator[pa.RecordBatch]:
             raise _double(part, int(seq[doubles[0]]))
         last = int(seq[-1])
         yield part
+
+
+def _joined(parts: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Join short batches: to process a batch costs as much as to process some hundred events, however short it is."""
+    short: list[pa.RecordBatch] = []
+    rows = size = 0
+    for part in parts:
+        short.append(part)
+        rows, size = rows + part.num_rows, size + part.nbytes
+        if rows >= BOUNDS["batch_rows"] // 8 or size >= BOUNDS["mapped_bytes"] // 4:
+            yield from pa.Table.from_batches(short).combine_chunks().to_batches()
+            short, rows, size = [], 0, 0
+    if short:
+        yield from pa.Table.from_batches(short).combine_chunks().to_batches()
 
 
 def _double(part: pa.RecordBatch | pa.Table, seq: int) -> DatasetError:
