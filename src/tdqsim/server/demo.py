@@ -58,7 +58,7 @@ def begin(host: Host) -> None:
 
 
 def _start(region: Region, transactions: dict[str, _Handler]) -> None:
-    region.install([define_transaction(name=name) for name in transactions])
+    region.install([define_transaction(name=name, group="DEMO") for name in transactions])
     for name, handler in transactions.items():
         region.register(name, handler)
         region.start(name)

@@ -40,7 +40,7 @@ _OTHERS: Final = (
 _NONE: Final = "No deadlock, long wait, unit of work in doubt, full DFHINTRA, lost trigger or refused command."
 _REFUSED: Final = (
     column("last", "Last"), column("command", "Command"), column("resource", "Resource"),
-    column("condition", "Condition"), column("actor", "Transaction"), column("user", "User"),
+    column("condition", "Condition"), column("actor", "By"), column("task", "Last task"), column("user", "User"),
     column("count", "Times", num=True), column("first", "First"), column("place", "Place", mono=True),
     column("todo", "What to do", wide=True),
 )  # fmt: skip
@@ -65,11 +65,11 @@ def refused_table() -> DataTable:
         return DataTable("Refused commands", _REFUSED, empty="No command was refused.")
 
 
-def refused_row(group: RefusedGroup, now_ns: int, resource: Cell) -> Row:
-    """The row of refused commands that are alike."""
+def refused_row(group: RefusedGroup, now_ns: int, resource: Cell, task: Cell) -> Row:
+    """The row of refused commands that are alike; ``task`` is the number of the last task or job, or a link to it."""
     condition: Cell = {"text": group.condition, "tone": "bad" if group.lasts(now_ns) else "dim"}
     cells: list[Cell] = [
-        day_and_time(group.last_ns), group.command, resource, condition, group.actor, group.userid,
+        day_and_time(group.last_ns), group.command, resource, condition, group.actor, task, group.userid,
         f"{group.count:,}", day_and_time(group.first_ns), group.place, group.todo,
     ]  # fmt: skip
     return {"id": group.id, "cells": cells}
@@ -110,7 +110,9 @@ class _Incidents:
         self.abends.show([self._abend(dump) for dump in reversed(self.view.snapshot.dumps)])
         refusals, now_ns = self.visit.console.host.refused[self.view.region.applid], self.view.snapshot.time_ns
         groups = await self.visit.ask(lambda: list(refusals))
-        self.refused.show([refused_row(each, now_ns, self._resource(each)) for each in reversed(groups)])
+        self.refused.show(
+            [refused_row(each, now_ns, self._resource(each), self._task(each)) for each in reversed(groups)]
+        )
 
     def _other(self, at: int, incident: Incident) -> Row:
         kind: Cell = {"text": incident.kind, "href": self._href(*incident.page), "tone": "bad"}
@@ -120,6 +122,9 @@ class _Incidents:
         if group.command.endswith(" TD") and group.resource in self.view.queues:
             return {"text": group.resource, "href": self._href("queues", group.resource)}
         return group.resource
+
+    def _task(self, group: RefusedGroup) -> Cell:
+        return {"text": group.task, "href": self._href("tasks", group.task)}
 
     def _abend(self, dump: Dump) -> Row:
         href = self._href("incidents", str(dump.time_ns), str(dump.task))

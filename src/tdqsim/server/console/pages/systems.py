@@ -195,7 +195,7 @@ class _System:
         refusals, clock = self.visit.console.host.refused_jobs[self.system.name], self.system.clock
         groups = await self.visit.ask(lambda: list(refusals))
         now_ns = clock.time_ns()
-        self.refused.show([refused_row(each, now_ns, each.resource) for each in reversed(groups)])
+        self.refused.show([refused_row(each, now_ns, each.resource, each.task) for each in reversed(groups)])
 
     def _show_queues(self, snapshot: SystemSnapshot) -> None:
         wanted = self.has.text.strip().upper()
