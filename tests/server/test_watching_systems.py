@@ -85,7 +85,7 @@ def test_a_changed_definition_is_refused_as_long_as_the_data_queue_exists(served
     served.change("queues.yaml", longer)
     ((what, why, refused),) = served.looked()
     assert (what, refused) == ("DTAQ(PAYLIB/ORDERS)", True)
-    assert "already exists; it keeps its attributes and entries" in why
+    assert why == "the data queue already exists; it keeps its attributes and entries"
     assert served.entries() == [b"kept"]
     served.do(lambda job: job.command("DLTDTAQ DTAQ(PAYLIB/ORDERS)"))
     served.change("queues.yaml", longer)  # saved again

@@ -31,7 +31,7 @@
     const found = boxes.filter((box) => words && box.dataset.names.includes(words));
     const numbers = new Set(found.map((box) => box.dataset.n));
     const near = new Set(numbers);
-    for (const way of figure.querySelectorAll(".sheet .way")) {
+    for (const way of figure.querySelectorAll(".sheet [data-ends]")) {
       const ends = way.dataset.ends.split(" ");
       const on = ends.some((end) => numbers.has(end));
       if (on) ends.forEach((end) => near.add(end));

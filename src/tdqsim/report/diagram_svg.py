@@ -143,7 +143,7 @@ def _pieces(diagram: Diagram, layout: DiagramLayout, words: str) -> Iterator[str
     for way in layout.arrows:  # after all lines, so that no line crosses a label
         yield from _plate(way)
     for way in layout.arrows:
-        yield from _label(known[id(way.arrow)], way)
+        yield from _label(known[id(way.arrow)], way, numbers)
     yield "</svg>"
 
 
@@ -158,9 +158,14 @@ def _line(placed: PlacedArrow, numbers: Mapping[str, int]) -> Iterator[str]:
     arrow = placed.arrow
     classes = f"way {_word(arrow.how)}{' bad' if arrow.bad else ''}"
     yield (
-        f'<g class="{classes}" data-ends="{numbers[arrow.source]} {numbers[arrow.target]}"><path d="{"".join(path)}"/>'
+        f'<g class="{classes}" data-ends="{_ends(arrow, numbers)}"><path d="{"".join(path)}"/>'
         f"{_tip(arrow.how, x, y, back)}</g>"
     )
+
+
+def _ends(arrow: DiagramArrow, numbers: Mapping[str, int]) -> str:
+    """The numbers of both boxes of an arrow, for the search."""
+    return f"{numbers[arrow.source]} {numbers[arrow.target]}"
 
 
 def _tip(how: str, x: float, y: float, back: int) -> str:
@@ -176,11 +181,11 @@ def _plate(placed: PlacedArrow) -> Iterator[str]:
         yield f'<rect class="plate" x="{x - width / 2:.1f}" y="{y - 7:.1f}" width="{width:.1f}" height="14"/>'
 
 
-def _label(at: int, placed: PlacedArrow) -> Iterator[str]:
+def _label(at: int, placed: PlacedArrow, numbers: Mapping[str, int]) -> Iterator[str]:
     arrow, (x, y) = placed.arrow, placed.label
     if arrow.text:
         yield (
-            f'<text class="label {_word(arrow.how)}" x="{x:.1f}" y="{y + 4:.1f}">'
+            f'<text class="label {_word(arrow.how)}" data-ends="{_ends(arrow, numbers)}" x="{x:.1f}" y="{y + 4:.1f}">'
             f'<tspan data-k="a{at}.0">{markup(arrow.label)}</tspan>'
             f'<tspan class="bad" data-k="a{at}.1">{markup(_bad(arrow))}</tspan></text>'
         )

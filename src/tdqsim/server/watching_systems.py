@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.definitions import Definitions, Dtaq
-from tdqsim.errors import TdqError
+from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.ibmi import System
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
@@ -126,7 +126,9 @@ class SystemWatch:
         try:
             await self._host.ask(act)
         except TdqError as error:
-            self._notes.add(what, f"{error}{f'; {kept}' if kept else ''}", refused=True)
+            problems = error.problems if isinstance(error, DefinitionError) else ()
+            why = "; ".join(each.message for each in problems) or str(error)
+            self._notes.add(what, f"{why}{f'; {kept}' if kept else ''}", refused=True)
             return False
         self._notes.add(what, done)
         return True

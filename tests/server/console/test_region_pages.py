@@ -225,6 +225,8 @@ def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, se
     page.get_by_role("link", name="Time line", exact=True).last.click()
     line = rows(page, "Tasks over time").filter(has_text="TAPI").filter(has_text="CARDREGN task")
     line.first.get_by_role("link", name=number, exact=True).wait_for()
+    page.get_by_label("Tasks over time, as bars").locator("svg path[fill='#2f9e57']").last.click()
+    page.get_by_role("heading", level=1, name=re.compile("^Task [0-9]+$")).wait_for()
 
 
 def test_a_fault_is_switched_on_happens_and_is_switched_off(browser, server):

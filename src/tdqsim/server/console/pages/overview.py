@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim.cics.look.waits import Wait
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.server.activity import INTERVAL, INTERVALS
@@ -170,8 +171,8 @@ class _Overview:
         now = moving.view.snapshot.time_ns
         line: Cell = {"spark": spark(moving.samples, now), "title": f"depth of {queue.name}", "text": ""}
         cells: list[Cell] = [
-            applid, {"text": queue.name, "href": href}, f"{queue.depth:,}", line,
-            f"{max(depth for _, depth in moving.samples):,}",
+            applid, {"text": queue.name, "href": href}, {"text": f"{queue.depth:,}", "href": href}, line,
+            {"text": f"{max(depth for _, depth in moving.samples):,}", "href": href},
             f"{queue.trigger} at {queue.level}" if queue.trigger else "",
         ]  # fmt: skip
         return {"id": f"{applid} {queue.name}", "cells": cells}
@@ -181,7 +182,7 @@ class _Overview:
             applid = view.region.applid
             for wait in view.snapshot.waits:
                 since = moment(wait.since_ns) if wait.since_ns else ""
-                who: Cell = {"text": wait.waiter, "href": self.visit.href("regions", applid, "tasks")}
+                who: Cell = {"text": wait.waiter, "href": self.visit.href("regions", applid, *_page_of(wait))}
                 cells: list[Cell] = [applid, who, wait.what, wait.holder, since]
                 yield {"id": f"{applid} {wait.waiter} {wait.what}", "cells": cells}
 
@@ -198,6 +199,11 @@ class _Overview:
             region: Cell = {"text": applid, "href": href}
             cells: list[Cell] = [day_and_time(change.time_ns), region, change.userid, command, change.details]
             yield {"id": f"{applid} {change.time_ns} {at}", "cells": cells}
+
+
+def _page_of(wait: Wait) -> tuple[str, ...]:
+    """The parts of the address of the page of a waiting task, or of all tasks if what waits is none."""
+    return ("tasks", str(wait.task)) if wait.task else ("tasks",)
 
 
 def _abends(views: Iterable[RegionView]) -> list[tuple[tuple[str, str, str], list[Dump]]]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -140,7 +141,8 @@ class _TimeLine:
         row = event.value[1] if isinstance(event.value, list) and len(event.value) > 1 else event.data_index
         if event.series_type in ("bar", "scatter") and isinstance(row, int) and 0 <= row < len(self.lines):
             line = self.lines[row]
-            ui.navigate.to(self.visit.href("regions", line.region, "tasks", str(line.number)))
+            href = self.visit.href("regions", line.region, "tasks", str(line.number))
+            self.visit.client.run_javascript(f"location.assign({json.dumps(href)})")
 
 
 def _bar(line: TaskLine, first: int, now: int) -> tuple[float, float, str]:
