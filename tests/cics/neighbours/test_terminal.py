@@ -413,3 +413,18 @@ def test_a_terminal_has_one_task_at_a_time():
         region.set_terminal("T001", inservice=False)
         with pytest.raises(TdqError, match="terminal T001 is out of service"):
             region.screens.type("T001", "SLOW")
+
+
+def test_a_length_beyond_the_data_of_send_is_refused(region):
+    def program(task):
+        for send in (task.send, lambda *data: task.send_map("PAYMAP", "PAYSET", *data)):
+            with pytest.raises(TdqError, match="LENGTH 4 is more than the 3 bytes of FROM"):
+                send(b"abc", 4)
+        with pytest.raises(TdqError, match="SEND MAP: LENGTH is -1; allowed are 0 and more"):
+            task.send_map("PAYMAP", "PAYSET", b"abc", -1)
+
+    region.register("PAYM", program)
+    handle = region.screens.type("T001", "PAYM")
+    region.run()
+    handle.result()
+    assert region.screens.screen("T001").sent == []

@@ -17,6 +17,7 @@ from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
@@ -112,10 +113,14 @@ def send_map(
 
     Raises:
         Abend: ABM0: the map is not in the mapset; ABM3: the task has no terminal; APCT: there is no such mapset.
+        UsageError: LENGTH is negative, or more than ``from_`` has.
     """
     screen = _bms_screen(task)
     owner, each = _map(task, map, mapset)
     options = _options(erase=erase, eraseaup=eraseaup, freekb=freekb, alarm=alarm, frset=frset)
+    check_sent(from_, length)
+    if length is not None and length < 0:
+        raise UsageError(f"SEND MAP: LENGTH is {length}; allowed are 0 and more")
     record = bytes(from_ if length is None else from_[:length])
     shown = sent(
         owner, each, record, task._region.screens.codepage, maponly=maponly, dataonly=dataonly, options=options
@@ -247,6 +252,7 @@ def send(
         Condition: NOTALLOC: the task has no terminal. LENGERR: LENGTH is negative.
     """
     screen = _screen(task)
+    check_sent(from_, length)
     if length is not None and length < 0:
         raise Condition(Resp.LENGERR, detail=f"LENGTH is {length}; allowed are 0 and more")
     text = task._region.screens.codepage.decode(bytes(from_ if length is None else from_[:length]))
