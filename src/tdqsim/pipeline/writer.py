@@ -54,13 +54,11 @@ class DataSetPart:
         number: the task's place among the tasks.
         files: the directory of a partition (empty if there are none), and the file with its records.
         rows: how many rows there were.
-        bytes: how many bytes the files have.
     """
 
     number: int
     files: tuple[tuple[str, str], ...]
     rows: int
-    bytes: int
 
 
 class PartWriter:
@@ -116,7 +114,6 @@ class PartWriter:
                 files[""] = self._staging / f"{number:06d}.{attempt}.0", Framer(self.options)
             for path, framer in files.values():
                 _append(path, framer.end())
-            size = sum(path.stat().st_size for path, _ in files.values())
         except BaseException as error:
             for path, _ in files.values():
                 path.unlink(missing_ok=True)
@@ -124,7 +121,7 @@ class PartWriter:
             if isinstance(error, OSError):
                 raise no_room(self.path, error) or DatasetError(f"{self.path}: cannot be written: {error}") from error
             raise
-        return DataSetPart(number, tuple((folder, str(path)) for folder, (path, _) in files.items()), rows, size)
+        return DataSetPart(number, tuple((folder, str(path)) for folder, (path, _) in files.items()), rows)
 
     def discard(self) -> None:
         """Remove everything that tasks have written."""
