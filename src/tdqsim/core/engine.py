@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import partial
 from threading import Event, Thread, get_ident
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias, TypeVar, cast
+from typing import Any, Final, Protocol, Self, TypeVar
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
@@ -55,8 +55,6 @@ class ResultReceiver(Protocol):
         """Set the exception; InvalidStateError as for a result."""
 
 
-_Pending: TypeAlias = ResultReceiver
-"""The answer of a call, whatever the call returns."""
 _GRACE: Final = 5.0
 """Seconds that closing may take beyond the time given for tasks to end, before the engine's thread is given up."""
 _EVENTS_KEPT: Final = 10_000
@@ -186,8 +184,8 @@ class Engine:
     def __init__(self, clock: Clock | None = None, seed: int = 0, *, name: str = "tdqsim engine") -> None:
         self._clock = clock if clock is not None else Clock(simulated=False)
         self._seed = seed
-        self._inbox: deque[Callable[[], None]] = deque()
-        self._calls: dict[_Pending, Strand] = {}
+        self._inbox: deque[tuple[ResultReceiver, Callable[[], None]]] = deque()
+        self._calls: dict[ResultReceiver, Strand] = {}
         self._given_up: set[Strand] = set()
         self._members: list[_Closable] = []
         self._listeners: tuple[Subscription, ...] = ()
@@ -250,7 +248,7 @@ class Engine:
 
     def give_up(self, answer: ResultReceiver) -> None:
         """End the wait of the call whose answer was cancelled, as cancelling the future of :meth:`submit` does."""
-        self._inbox.append(partial(self._give_up, answer))
+        self._inbox.append((_NO_ANSWER, partial(self._give_up, answer)))
         self._clock.wake()
 
     def make(self, factory: Callable[..., M], *args: object, **options: object) -> M:
@@ -374,12 +372,12 @@ class Engine:
         if self._thread.ident == get_ident():
             raise WrongThread(f"{what}: the engine's own thread cannot wait for the engine")
 
-    def _post(self, act: Callable[[], None], answer: _Pending) -> None:
+    def _post(self, act: Callable[[], None], answer: ResultReceiver) -> None:
         if self.dispatcher.thread != self._thread.ident:
             raise WrongThread("the engine's thread is not in this process, which was forked")
         if self._stop_at is not None:
             raise EngineStopped("the engine no longer accepts calls")
-        entry = partial(_unless_cancelled, answer, act)
+        entry = (answer, act)
         self._inbox.append(entry)
         self._clock.wake()
         if self._over:  # the engine ended after the check above, so it will not read the inbox again
@@ -404,7 +402,9 @@ class Engine:
 
     def _turn(self) -> None:
         while self._inbox:
-            self._inbox.popleft()()
+            answer, act = self._inbox.popleft()
+            if not answer.cancelled():
+                act()
         dispatcher = self.dispatcher
         if dispatcher.step() or self._inbox:
             return
@@ -425,11 +425,11 @@ class Engine:
         self._watched.wake_all()
         return True
 
-    def _begin(self, answer: _Pending, call: Callable[[], object], name: str) -> None:
+    def _begin(self, answer: ResultReceiver, call: Callable[[], object], name: str) -> None:
         strand = self.dispatcher.spawn(partial(self._carry_out, answer, call), name=name, owner=self)
         self._calls[answer] = strand
 
-    def _carry_out(self, answer: _Pending, call: Callable[[], object]) -> None:
+    def _carry_out(self, answer: ResultReceiver, call: Callable[[], object]) -> None:
         try:
             if not answer.cancelled():
                 _answer_by(answer, partial(_result_of, call))
@@ -444,7 +444,7 @@ class Engine:
             answer.set_running_or_notify_cancel()  # without this, concurrent.futures.wait() does not notice it
             self.give_up(answer)
 
-    def _give_up(self, answer: _Pending) -> None:
+    def _give_up(self, answer: ResultReceiver) -> None:
         strand = self._calls.get(answer)
         if strand is not None:
             self._given_up.add(strand)
@@ -487,19 +487,13 @@ class Engine:
         for answer in tuple(self._calls):
             _fail(answer)
         while self._inbox:
-            entry = cast("partial[None]", self._inbox.popleft())
-            _fail(entry.args[0])
+            _fail(self._inbox.popleft()[0])
         self._ended = Stopped(in_time=True, unfinished=unfinished, errors=tuple(errors))
         self.publish(self._ended)
 
 
-_NO_ANSWER: Final[_Pending] = Future()
+_NO_ANSWER: Final[ResultReceiver] = Future()
 """Stands for the future in calls of :meth:`Engine.tell`, which have none."""
-
-
-def _unless_cancelled(answer: _Pending, act: Callable[[], None]) -> None:
-    if not answer.cancelled():
-        act()
 
 
 def _result_of(call: Callable[[], object]) -> object:
@@ -507,7 +501,7 @@ def _result_of(call: Callable[[], object]) -> object:
     return value.result() if isinstance(value, Strand) else value
 
 
-def _answer_by(answer: _Pending, call: Callable[[], object]) -> None:
+def _answer_by(answer: ResultReceiver, call: Callable[[], object]) -> None:
     """Set a future to the result or exception of a call; the future may be cancelled until then."""
     try:
         value = call()
@@ -519,6 +513,6 @@ def _answer_by(answer: _Pending, call: Callable[[], object]) -> None:
             answer.set_result(value)
 
 
-def _fail(answer: _Pending) -> None:
+def _fail(answer: ResultReceiver) -> None:
     with suppress(InvalidStateError):
         answer.set_exception(EngineStopped("the engine has stopped"))
