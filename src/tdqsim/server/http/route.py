@@ -9,14 +9,18 @@ it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.message import Message
 from functools import lru_cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import TypeAdapter
+from starlette.requests import ClientDisconnect
+from starlette.types import Message as AsgiMessage
+from starlette.types import Receive, Scope, Send
 
 if TYPE_CHECKING:
     from fastapi._compat import ModelField
@@ -32,30 +36,62 @@ class _NotAsDocumented(Exception):
 class OperationRoute(APIRoute):
     """The route of an operation."""
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """The function that answers a request."""
-        refuse = super().get_route_handler()
-        *dependencies, function = _calls(self.dependant, set())
-        body = self.body_field
-        answer = TypeAdapter(self.response_model) if self.response_model else None
-        status = self.status_code or 200
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        *self._dependencies, self._function = _calls(self.dependant, set())
+        self._answer = TypeAdapter(self.response_model) if self.response_model else None
+        self._refuse, self.app = self.app, self._handle
 
-        async def handle(request: Request) -> Response:
-            results: dict[object, Any] = {}
-            try:
-                given = {} if body is None else {body.name: _checked(body, await _json(request))}
-                for each in dependencies:
-                    results[each.function] = await each.function(**each.arguments(request, results))
-                given |= function.arguments(request, results)
-            except _NotAsDocumented:
-                return await refuse(request)
-            result = await function.function(**given)
-            if isinstance(result, Response):
-                return result
-            content = b"" if answer is None else answer.dump_json(answer.validate_python(result))
-            return Response(content, status, media_type="application/json")
+    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        request = Request(scope, receive, send)
+        body = b"" if self.body_field is None else await _body(request)
+        try:
+            arguments = await self._arguments(request, body)
+        except _NotAsDocumented:
+            await self._refuse(scope, _again(body, receive), send)
+            return
+        result = await self._function.function(**arguments)
+        if not isinstance(result, Response):
+            content = b"" if self._answer is None else self._answer.dump_json(self._answer.validate_python(result))
+            result = Response(content, self.status_code or 200, media_type="application/json")
+        await result(scope, receive, send)
 
-        return handle
+    async def _arguments(self, request: Request, body: bytes) -> dict[str, Any]:
+        """The arguments of the function.
+
+        Raises:
+            _NotAsDocumented: a value or the body is missing or not valid. HTTPException, TdqError: a dependency refuses
+                the request.
+        """
+        field = self.body_field
+        given = {} if field is None else {field.name: _checked(field, _json(request, body))}
+        results: dict[object, Any] = {}
+        for each in self._dependencies:
+            results[each.function] = await each.function(**each.arguments(request, results))
+        return given | self._function.arguments(request, results)
+
+
+async def _body(request: Request) -> bytes:
+    """The body of a request.
+
+    Raises:
+        HTTPException: it is too large or too late, or the client has disconnected.
+    """
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "There was an error parsing the body") from None
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Receive the body of a request once more, and then what follows it."""
+    messages: list[AsgiMessage] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> AsgiMessage:
+        return messages.pop() if messages else await receive()
+
+    return again
 
 
 def _calls(dependant: Dependant, known: set[object]) -> Iterator[_Call]:
@@ -125,21 +161,18 @@ def _checked(field: ModelField, value: object) -> Any:
     return checked
 
 
-async def _json(request: Request) -> Any:
-    """The body of a request.
+def _json(request: Request, body: bytes) -> Any:
+    """The value of a body.
 
     Raises:
-        _NotAsDocumented: there is none, or it is not JSON. HTTPException: it is too large or too late.
+        _NotAsDocumented: there is none, or it is not JSON.
     """
+    if not body or not _is_json(request.headers.get("content-type", "")):
+        raise _NotAsDocumented
     try:
-        data = await request.body()
-        if data and _is_json(request.headers.get("content-type", "")):
-            return json.loads(data)
-    except HTTPException:
-        raise
-    except Exception as error:  # FastAPI's handler reads the body again, and refuses the request
-        raise _NotAsDocumented from error
-    raise _NotAsDocumented
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        raise _NotAsDocumented from None
 
 
 @lru_cache(maxsize=100)
