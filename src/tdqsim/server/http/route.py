@@ -1,9 +1,9 @@
 """The route of an operation: takes the arguments of its function from a request, and answers with the result.
 
-FastAPI's own handler decides for each request anew what a function takes and where that is in the request, which takes
-longer than most commands. :class:`OperationRoute` decides it once, by FastAPI's description of the function, and checks
-the values with the same validators. It leaves a request that is not as documented to FastAPI's handler, which refuses
-it.
+FastAPI finds out at each request what a function takes and where that is in the request, which takes longer than most
+commands. :class:`OperationRoute` finds it out once, from FastAPI's description of the function, and checks the values
+with the same validators. A request that they refuse is answered by FastAPI's own application of the route, so that its
+refusals stay those of the OpenAPI document.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from email.message import Message
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +39,12 @@ class OperationRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         super().__init__(path, endpoint, **options)
         *self._dependencies, self._function = _calls(self.dependant, set())
-        self._answer = TypeAdapter(self.response_model) if self.response_model else None
         self._refuse, self.app = self.app, self._handle
+
+    @cached_property
+    def _answer(self) -> TypeAdapter[Any] | None:
+        """Writes a result as JSON; made at the first request, because it takes a millisecond."""
+        return TypeAdapter(self.response_model) if self.response_model else None
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
