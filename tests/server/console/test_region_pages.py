@@ -201,7 +201,7 @@ def test_the_time_line_has_tasks_with_their_ends(browser, server):
     page.get_by_label("Tasks over time, as bars").locator("svg").wait_for()
 
 
-def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, server, screenshots):
+def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, server):
     """While it is open and after its end; the pages of the tasks lead to one another."""
     page = browser.open("regions/PAYREGN/tasks", "Tasks")
     with server.region.unit_of_work(idle_seconds=3600) as unit:
@@ -217,7 +217,6 @@ def test_the_way_of_a_request_through_two_regions_is_shown_from_both(browser, se
     commands = rows(page, "Commands").filter(has_text="'over the link': NORMAL 0")
     commands.filter(has_text="PAYREGN").filter(has_text="WRITEQ TD FARQ").wait_for()
     commands.filter(has_text="CARDREGN").filter(has_text="WRITEQ TD XXQ").wait_for()
-    page.screenshot(path=screenshots / "task-over-a-link.png", full_page=True)
     there.get_by_role("link", name=re.compile("^CARDREGN ")).click()
     page.get_by_text("CSMI ended normally at").wait_for()
     page.locator("svg").get_by_text(f"{number} TAPI", exact=True).click()
