@@ -507,6 +507,19 @@ def test_what_has_the_place_of_a_directory_is_refused_at_once(
     assert not other.is_dir() or list(other.iterdir()) == []
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+@pytest.mark.parametrize("name", ["lock", "durable/data.mdb", "durable/lock.mdb"])
+def test_a_named_pipe_is_refused_at_once(place: Path, name: str) -> None:
+    Store(place).close()
+    (place / name).unlink()
+    os.mkfifo(place / name)
+    with pytest.raises(StoreError, match=f"{name}: it is not a regular file"):
+        Store(place)
+    if name == "durable/data.mdb":
+        (problem,) = storecheck.check(place).problems
+        assert problem.endswith(f"{name}: it is not a regular file")
+
+
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreError, match="file"):

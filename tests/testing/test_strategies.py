@@ -86,6 +86,33 @@ def test_records_have_characters_of_their_code_page_and_no_names_of_constants(re
     assert record[:6] != b"SPACES"
 
 
+@pytest.mark.parametrize(
+    ("clauses", "wanted"),
+    [
+        ("PIC X(3). 88 C VALUE HIGH-VALUES", "FFFFFF"),
+        ("PIC X(3). 88 C VALUE ZEROS", "F0F0F0"),
+        ("PIC X(3). 88 C VALUE 'XX' SPACES", "E7E740"),
+        ("PIC X(3). 88 C VALUE ALL 'AB'", "C1C2C1"),
+        ("PIC X(3). 88 C VALUE X'C1FF40'", "C1FF40"),
+        ("PIC X(3). 88 C VALUE LOW-VALUES", "000000"),
+        ("PIC X(8). 88 C VALUE 'SPACES'", "E2D7C1C3C5E24040"),
+        ("PIC N(2). 88 C VALUE ALL N'Z'", "005A005A"),
+        ("COMP-1. 88 C VALUE 3000000", "462DC6C0"),
+        ("PIC 9(8). 88 C VALUE 123456789 87654321", "F8F7F6F5F4F3F2F1"),  # the first one has too many digits
+        ("PIC S9(8). 88 C VALUE 1.5 -87654321", "F8F7F6F5F4F3F2D1"),  # no integer is 1.5
+    ],
+)
+def test_records_reach_the_bytes_that_make_a_level_88_name_true(clauses: str, wanted: str) -> None:
+    layout = parse_copybook(f"01 R. 05 A {clauses}.").record()
+    assert find(records(layout), lambda record: record.hex().upper() == wanted)
+
+
+def test_values_of_level_88_names_that_no_value_of_the_field_equals_are_left_out() -> None:
+    layout = parse_copybook("01 R. 05 A PIC 9. 88 C VALUE 10 1.5 SPACES. 05 B PIC X. 88 D VALUE 'LONG'.").record()
+    shortest = find(records(layout), lambda _record: True)
+    assert layout.decode(shortest) == {"A": 0, "B": " "}
+
+
 def test_orders_reach_the_last_step_and_the_last_task() -> None:
     assert find(schedules(switches=1, steps=3, tasks=2), lambda order: (2, 2) in order.deviations)
     assert find(schedules(switches=1, steps=1, tasks=1), lambda order: bool(order.deviations)) == Schedule(((0, 1),))

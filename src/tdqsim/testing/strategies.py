@@ -26,7 +26,8 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import ConversionError, UsageError
-from tdqsim.layouts import Field, FieldType, Layout
+from tdqsim.layouts import BadValue, Field, FieldType, Layout
+from tdqsim.layouts.codecs import Rules, decode_value, encode_value, fill
 from tdqsim.testing._placements import candidates_of
 from tdqsim.testing.faults import AnyFault, FaultPlan
 from tdqsim.testing.schedules import Schedule, Stage, replay
@@ -106,25 +107,26 @@ def _counts(item: Field, table: Field) -> SearchStrategy[object]:
 def _values(layout: Layout, item: Field) -> SearchStrategy[Any]:
     """The values of an elementary field."""
     every = _numbers(item) if item.is_numeric else _others(layout, item)
-    named = [_literal(item, low) for name in item.conditions for low, high in name.values if high is None]
-    fitting = [value for value in named if value is not None]
-    return st.one_of(st.sampled_from(fitting), every) if fitting else every
+    named = _named(layout.rules, item)
+    return st.one_of(st.sampled_from(named), every) if named else every
 
 
-def _literal(item: Field, text: str) -> object:
-    """The value of a level 88 name; None for a figurative constant."""
-    if not item.is_numeric:
-        return None if text.upper() in _FIGURATIVE or len(text) > item.length else text
-    try:
-        number = Decimal(text)
-    except ArithmeticError:
-        return None
-    return number if item.scale > 0 else int(number)
-
-
-_FIGURATIVE: Final = frozenset(
-    ("SPACE", "SPACES", "ZERO", "ZEROS", "ZEROES", "LOW-VALUE", "LOW-VALUES", "HIGH-VALUE", "HIGH-VALUES", "QUOTE")
-)
+def _named(rules: Rules, item: Field) -> list[Any]:
+    """The values of the level 88 names of a field, without ranges and literals that no value of the field equals."""
+    values: list[Any] = []
+    for condition in item.conditions:
+        for literal, through in condition.values:
+            if through is not None:
+                continue
+            data = fill(replace(item, values=((literal, None),)), rules)
+            try:
+                value = decode_value(item, data, rules)
+                exact = encode_value(item, value, rules) == data
+            except (BadValue, ConversionError):
+                continue
+            if exact and item.holds(condition.name, value, code_page=rules.code_page):
+                values.append(value)
+    return values
 
 
 def _numbers(item: Field) -> SearchStrategy[Any]:

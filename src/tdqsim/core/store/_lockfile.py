@@ -29,7 +29,7 @@ class LockFile:
 
         Raises:
             StoreInUse: another process has the lock.
-            StoreError: there is a symbolic link in place of the file.
+            StoreError: the path is a symbolic link, or is not a regular file.
         """
         self._fd = -1
         self._fd = _opened(path, mine=mine)
@@ -65,6 +65,8 @@ class LockFile:
 
 def _opened(path: Path, *, mine: bool) -> int:
     """Open the file; returns -1 when it does not exist and cannot be made, so that no process can hold it either."""
+    if path.exists() and not path.is_file():  # opening a named pipe may wait
+        raise StoreError(f"{path}: it is not a regular file")
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | OWN_FILE, 0o600)
     except OSError as error:

@@ -63,6 +63,8 @@ def read_metas(path: Path) -> list[Meta]:
         StoreError: it cannot be read.
     """
     file = path / "data.mdb"
+    if file.exists() and not file.is_file():  # opening a named pipe would wait for a writer
+        raise StoreError(f"{file}: it is not a regular file")
     try:
         with file.open("rb") as handle:
             size = os.fstat(handle.fileno()).st_size

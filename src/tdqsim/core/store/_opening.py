@@ -211,7 +211,7 @@ def _check_records(txn: StoreTransaction) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Raise StoreError when the directory or a file in it is a symbolic link, or the directory is not one."""
+    """Raise StoreError if the path is not a directory, or a file in it is not a regular file, such as a link."""
     for place in (path, path / "data.mdb", path / "lock.mdb"):
         try:
             mode = place.lstat().st_mode
@@ -221,6 +221,8 @@ def check_file(path: Path) -> None:
             raise StoreError(f"{place}: it is a symbolic link; a store has its own files")
         if place is path and not stat.S_ISDIR(mode):
             raise StoreError(f"{place}: it is not a directory; a store keeps its files there")
+        if place is not path and not stat.S_ISREG(mode):
+            raise StoreError(f"{place}: it is not a regular file")
 
 
 def _may_lock(path: Path) -> bool:
