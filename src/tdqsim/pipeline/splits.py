@@ -356,6 +356,7 @@ def walk_part(
     Raises:
         FramingError: a descriptor word is wrong; the offset in the error is that in the file.
     """
+    # Long, because where and how much the next read reads depends on what the walk has found in this one.
     if options.extracted:
         yield from extracted(opened.read_at, start, end, options)
         return
