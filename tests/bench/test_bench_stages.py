@@ -143,14 +143,14 @@ def record_table(region: int, schema: Any, shape: str = "") -> Any:
     import numpy as np
     import pyarrow as pa
 
-    from tdqsim.pipeline.stages.events import fixed_binary
+    from tdqsim.pipeline.stages import events
 
     found = records(region, shape)
     rows = len(found)
     columns = {
         "region": pa.repeat(f"R{region:05d}", rows), "seq": pa.array(np.arange(rows)), "recno": pa.array(np.arange(rows)),
         "command": pa.repeat("EXPECT", rows), "queue": pa.repeat("Q", rows), "kind": pa.repeat("DD", rows),
-        "key": fixed_binary(found[:, :16]), "data": fixed_binary(found),
+        "key": events.fixed_binary(found[:, :16]), "data": events.fixed_binary(found),
     }  # fmt: skip
     return pa.table([columns.get(f.name, pa.nulls(rows, f.type)) for f in schema], schema=schema)
 

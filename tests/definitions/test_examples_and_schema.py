@@ -109,11 +109,11 @@ def test_everything_in_a_schema_is_described():
 def test_the_schema_of_pipeline_files_takes_what_the_pipeline_takes(tmp_path, text, right):
     jsonschema = pytest.importorskip("jsonschema")
     pytest.importorskip("numpy")
-    from tdqsim.pipeline.stages.jobs import loaded_job
+    from tdqsim.pipeline.stages import jobs
 
     assert jsonschema.Draft202012Validator(pipeline_json_schema()).is_valid(yaml.safe_load(text)) is right
     (tmp_path / "pipeline.yaml").write_text(text, "utf-8")
-    with contextlib.nullcontext() if right else pytest.raises(DefinitionError), loaded_job(tmp_path):
+    with contextlib.nullcontext() if right else pytest.raises(DefinitionError), jobs.loaded_job(tmp_path):
         pass
 
 
