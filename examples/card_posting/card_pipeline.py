@@ -140,7 +140,7 @@ class SpreadPosting:
                 data = _matrix(table, dd, self.outputs[dd].length)
                 counts[dd] += len(data)
                 if len(data):
-                    amounts = decoders[dd].decode_fixed(data.tobytes(), data.shape[1]).column(0)
+                    amounts = _decoded(decoders[dd], data.tobytes(), data.shape[1]).column(0)
                     sums[dd] += sum((each for each in amounts.to_pylist() if each is not None), Decimal(0))
                 if dd == "DALYREJS":
                     reasons.update(bytes(row).decode(PAGE) for row in data[:, 351:354])
@@ -275,11 +275,17 @@ def _only_changed(layout: Any, before: Mapping[str, Any], now: Mapping[str, Any]
     return bytes(result)
 
 
+def _decoded(decoder: RecordDecoder, data: bytes, length: int) -> pa.RecordBatch:
+    """The fields of consecutive records of one length."""
+    starts = np.arange(0, len(data), length, dtype=np.int64)
+    return decoder.decode(data, starts, np.full(len(starts), length, np.int64))
+
+
 def _blocks(path: Path, copybook: str, columns: list[str], length: int) -> Iterator[tuple[list[Any], list[bytes]]]:
     decoder = _decoder(copybook, columns)
     with path.open("rb") as file:
         while block := file.read(length * _AT_ONCE):
-            batch = decoder.decode_fixed(block, length)
+            batch = _decoded(decoder, block, length)
             rows = list(zip(*(column.to_pylist() for column in batch.columns), strict=True))
             yield rows, [block[at : at + length] for at in range(0, len(block), length)]
 
