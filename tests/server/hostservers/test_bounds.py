@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
+import weakref
 from contextlib import suppress
 
 import pytest
@@ -12,7 +14,7 @@ from tdqsim.server.hostservers import PasswordLevel, SignOnCode, block, refused_
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.log_limit import LogLimit
 from tests.rules import rule
-from tests.server.hostservers.wire import CLIENT, NAME, frame, send
+from tests.server.hostservers.wire import CLIENT, NAME, eventually, frame, send
 
 BEFORE, AFTER = 4096, 4 * 1024 * 1024
 PARAMETERS = 32 * 1024 * 1024
@@ -99,6 +101,20 @@ def test_a_template_beyond_the_frame_is_answered_and_the_connection_goes_on(serv
     assert command.sign_on() == 0
     assert code(command, 0x1003, bytes(23), 2) == rule("RMTCMD-TEMPLATE").message
     assert command.ask(0x1001, bytes(14), template=14).request == 0x8001
+
+
+def test_a_connection_that_has_ended_is_not_kept_until_the_time_for_a_sign_on_is_over(served, queue, connect):
+    client = connect(served, "as-dtaq", 0xE007)
+    assert client.sign_on() == 0
+    (kept,) = map(weakref.ref, served.servers.connections)
+    client.socket.sendall(frame(0xE007, 5, bytes(100_000))[:-1])
+    client.socket.close()
+
+    def released():
+        gc.collect()
+        return kept() is None
+
+    eventually(released)
 
 
 def test_of_many_warnings_of_a_minute_the_first_are_logged(caplog):

@@ -175,6 +175,7 @@ class _Connection(asyncio.Protocol):
         self._work: SystemWork | None = None
         self._future: Future[bytes] | None = None
         self._gone = False
+        self._late: asyncio.TimerHandle | None = None
 
     # -- in the loop's thread -------------------------------------------------------------------------------------
 
@@ -186,7 +187,7 @@ class _Connection(asyncio.Protocol):
         if not self._servers.admit(self):
             return
         self._conversation.origin = str((transport.get_extra_info("peername") or ("",))[0])
-        self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
+        self._late = self._loop.call_later(BOUNDS["sign_on_seconds"], self._too_late)
 
     def _too_late(self) -> None:
         """Close a connection on which no user has signed on in time."""
@@ -295,6 +296,9 @@ class _Connection(asyncio.Protocol):
         with self._lock:
             self._gone = True
         self._servers.connections.discard(self)
+        if self._late is not None:  # the timer would keep the connection and what it has received in memory
+            self._late.cancel()
+            self._late = None
         if self._future is not None:
             self._future.cancel()
         elif self._work is None:
