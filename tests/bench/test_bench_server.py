@@ -17,7 +17,7 @@ pytestmark = pytest.mark.bench
 
 
 def test_requests_beside_an_empty_endpoint(tmp_path):
-    """By the processor time of the server, which other work on the machine does not change; rates are told beside it."""
+    """By the processor time of the server; other work on the machine adds up to a fifth. Rates are printed beside it."""
 
     async def asked(one, empty, count=400):
         for _each in range(count // 2):
@@ -44,4 +44,4 @@ def test_requests_beside_an_empty_endpoint(tmp_path):
     ratio = used[True] / used[False]
     print(f"ratio {ratio:.2f} by processor time ({used[True]:.2f} and {used[False]:.2f} s for 2,800 requests), ")
     print(f"{median(rates):.2f} by requests a second, of rounds {[round(each, 2) for each in rates]}")
-    hold(1.4, 1 / ratio, "server: write and read over HTTP (x an empty endpoint, signed on)")
+    hold(1.5, 1 / ratio, "server: write and read over HTTP (x an empty endpoint, signed on)", wanted=1.4)
