@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tdqsim.definitions import (
     Definitions,
     define_connection,
+    define_dtaq,
     define_program,
     define_tdqueue,
     define_terminal,
@@ -37,6 +38,24 @@ def test_yaml(definitions):
     assert sorted(resource.title for resource in again.resources) == sorted(
         resource.title for resource in definitions.resources
     )
+
+
+def test_yaml_of_definitions_without_a_group():
+    """As CREATE and the define functions make them: the text names a group, one that no other definition has."""
+    queue, again = define_tdqueue(name="PAYQ", type="INTRA"), define_tdqueue(name="PAYQ", type="INTRA", group="NOGROUP")
+    transaction, dtaq = define_transaction(name="PAY1", program="PAYPROG"), define_dtaq(dtaq="PAYLIB/PAYDQ", maxlen=10)
+    alone = parse_definitions(dump_definitions(Definitions.of([queue, transaction])))
+    assert [(each.group, each.title) for each in alone.resources] == [
+        ("NOGROUP", queue.title),
+        ("NOGROUP", transaction.title),
+    ]
+    mixed = parse_definitions(dump_definitions(Definitions.of([queue, again, dtaq, transaction])))
+    assert {(entry.resource.group, entry.resource.title) for entry in mixed.entries} == {
+        ("NOGROUP1", queue.title),
+        ("NOGROUP", queue.title),
+        ("", dtaq.title),
+        ("NOGROUP1", transaction.title),
+    }
 
 
 @given(csd_definitions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import count
 
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions
@@ -20,11 +21,17 @@ _LOOKS_OTHERWISE = re.compile(r"y|n|yes|no|on|off|true|false|null|[0-9].*", re.I
 def dump_definitions(definitions: Definitions) -> str:
     """Write definitions as YAML text: one mapping for one group, a list under ``groups:`` for several.
 
-    Only attributes that were specified are written, so that defaults remain defaults.
+    Only attributes that were specified are written, so that defaults remain defaults. Definitions of CICS resources
+    without a group are written in the group NOGROUP (NOGROUP1, ... if that name is taken), because a definition file
+    must name one; data queues need none.
     """
+    names = {entry.resource.group for entry in definitions.entries}
+    unused = next(name for name in (f"NOGROUP{number or ''}" for number in count()) if name not in names)
     groups: dict[str, list[Resource]] = {}
     for entry in definitions.entries:
-        groups.setdefault(entry.resource.group, []).append(entry.resource)
+        resource = entry.resource
+        group = resource.group or ("" if resource.kind == "DTAQ" else unused)
+        groups.setdefault(group, []).append(resource)
     if len(groups) <= 1:
         lines = [line for group, resources in groups.items() for line in _group(group, resources)]
         return "".join(f"{line}\n" for line in lines)
