@@ -210,6 +210,18 @@ def test_an_empty_path_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, co
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "own"), [("columns", "--columns"), ("path", "FILE"), ("stage", "--stage"), ("engine", "--engine")]
+)
+def test_decode_refuses_an_option_that_is_an_argument_of_its_own(tdq: Tdq, name: str, own: str) -> None:
+    pytest.importorskip("pyarrow")
+    ended = tdq(
+        "pipeline", "decode", __file__, "--stage", "s", "--option", "record_format=D", "--option", f"{name}=A,B"
+    )
+    assert (ended.code, ended.out) == (2, "")
+    assert f"--option {name}: give {own} instead" in ended.err
+
+
 HIDDEN = [
     ("tdqsim.server.serving", ["serve", "card_posting"], "serve"),
     ("tdqsim.server.users", ["users", "list"], "serve"),

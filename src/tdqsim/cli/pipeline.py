@@ -235,12 +235,14 @@ def decode(
 ) -> None:
     """Decode data sets to Parquet; existing results for the same inputs and options are used again."""
     _needs()
+    options = _pairs(option, "--option")
+    for name, own in {"path": "FILE", "stage": "--stage", "columns": "--columns", "engine": "--engine"}.items():
+        if name in options:
+            raise InputError(f"--option {name}: give {own} instead")
     size = sum(size for _, size in on_demand.opening.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
-    files = on_demand.data_sets.stage_data_set(
-        sources, stage, columns=names, engine=chosen, **_pairs(option, "--option")
-    )
+    files = on_demand.data_sets.stage_data_set(sources, stage, columns=names, engine=chosen, **options)
     shown = {"engine": chosen.name, "rows": files.rows, "columns": ", ".join(files.schema.names)}
     _emit_outcome(shown | {"output": f"{files.folder}/data"}, as_json=as_json)
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.ibmi import JournalEntry
+from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, chosen, opened
 
@@ -45,7 +46,7 @@ JOURNAL: Final = schema(
 """A journal entry; ``data`` is what was sent (key and sender in front), ``specific`` the entry-specific data."""
 
 _PIECE: Final = 32 * 2**20
-_LONGEST_LINE: Final = 2**27
+_LONGEST_LINE: Final = BOUNDS["history_line_bytes"]
 _BATCH: Final = 8192
 _DEFAULTS: Final[Mapping[Kind, Mapping[str, Any]]] = {
     kind: {

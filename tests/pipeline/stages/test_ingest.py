@@ -142,6 +142,26 @@ def test_a_history_is_replayed_to_the_same_contents(tmp_path: Path, region_direc
     assert [row["data"] for row in found if row["queue"] == "PAYQ"] == kept[1]
 
 
+def test_a_history_that_begins_with_a_large_queue_is_ingested(tmp_path: Path) -> None:
+    """The event QUEUE has the contents of a queue in one line, here of more than a mebibyte."""
+    history = pytest.importorskip("tdqsim.testing.history")
+    from tdqsim.cics import Region
+    from tdqsim.definitions import define_tdqueue
+
+    path = tmp_path / "night.history"
+    with Region([define_tdqueue(name="KEEP", type="INTRA")]) as region:
+        for _ in range(140):
+            region.writeq_td("KEEP", bytes(4_000))
+        recorded = history.History(path=path)
+        recorded.attach(region)
+        region.writeq_td("KEEP", b"new")
+        recorded.close()
+    assert max(map(len, path.read_bytes().splitlines())) > 1 << 20
+    run_ingest(IngestRequest(tmp_path / "run", (str(path),), columns={"region": "A"}, engine="local"))
+    found = read_table(tmp_path / "run", "ingest", "events").to_pylist()
+    assert [(row["command"], row["queue"], row["data"]) for row in found] == [("WRITEQ TD", "KEEP", b"new")]
+
+
 def test_input_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="there are no events"):
         ingested(tmp_path, "t.csv", b"seq,data_hex\n", columns=WRITE)

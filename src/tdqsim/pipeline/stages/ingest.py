@@ -183,7 +183,8 @@ def _jsonl(task: IngestTask) -> Iterator[Row]:
 def _history(task: IngestTask) -> Iterator[Row]:
     """A history written by tdqsim: only commands from outside, because trigger tasks will issue theirs again."""
     own: set[str] = set()
-    for number, offset, event in json_lines(task.path, task.part, list, "a list, as a history has them"):
+    lines = json_lines(task.path, task.part, list, "a list, as a history has them", BOUNDS["history_line_bytes"])
+    for number, offset, event in lines:
         if isinstance(event, Exception):
             yield number, offset, event
         elif len(event) < _SHORTEST_EVENT or not isinstance(event[4], int):

@@ -28,7 +28,6 @@ _TEXTS: Final = tuple(name for name in COLUMNS if name not in (*BYTES, *NUMBERS)
 _LONGEST: Final = 1 << 20
 """The maximum length of a record in bytes; a data queue entry of 64,512 bytes has 129,024 digits."""
 _QUOTE: Final = b'"'
-_TOO_LONG: Final = f"it is longer than {_LONGEST:,} bytes"
 _OPEN: Final = "a quote is not closed; double a quote that belongs to the text"
 
 
@@ -40,9 +39,10 @@ class BadEvent(ValueError):
 
 
 class _Lines:
-    """The lines of a file; ``offset`` is that of the next one."""
+    """The lines of a file; ``offset`` is that of the next one, ``longest`` the maximum length of a record in bytes."""
 
-    def __init__(self, path: str, first: int = 0, last: int = 0) -> None:
+    def __init__(self, path: str, first: int = 0, last: int = 0, longest: int = _LONGEST) -> None:
+        self.longest = longest
         self._file = Path(path).open("rb")  # noqa: SIM115  (closed by the with statement that this is for)
         self._last = last
         self.back_to(first)
@@ -55,7 +55,7 @@ class _Lines:
 
     def next(self) -> bytes:
         """The next line, or its first bytes up to the limit of a record; empty at the end."""
-        line = b"" if self._last and self.offset >= self._last else self._file.readline(_LONGEST)
+        line = b"" if self._last and self.offset >= self._last else self._file.readline(self.longest)
         self.offset += len(line)
         return line
 
@@ -65,11 +65,15 @@ class _Lines:
 
     def skip_rest(self, line: bytes) -> bool:
         """Whether a line is only the beginning of one; the rest of it is then skipped."""
-        if len(line) < _LONGEST or line.endswith(b"\n"):
+        if len(line) < self.longest or line.endswith(b"\n"):
             return False
         while (more := self.next()) and not more.endswith(b"\n"):
             pass
         return True
+
+    def too_long(self) -> ValueError:
+        """The error of a record that is longer than the limit."""
+        return ValueError(f"it is longer than {self.longest:,} bytes")
 
 
 # CSV ------------------------------------------------------------------------------------------------------------------
@@ -87,7 +91,7 @@ def csv_header(path: str) -> list[str]:
 
 def _header(lines: _Lines, path: str) -> list[str]:
     while line := lines.next():
-        fields = ValueError(_TOO_LONG) if lines.skip_rest(line) else _fields(line.removeprefix(b"\xef\xbb\xbf"))
+        fields = lines.too_long() if lines.skip_rest(line) else _fields(line.removeprefix(b"\xef\xbb\xbf"))
         if isinstance(fields, ValueError):
             raise DatasetError(f"{path}: the first line, which names the columns, is not CSV in UTF-8: {fields}")
         names = [name.strip() for name in fields]
@@ -143,7 +147,7 @@ def _record(lines: _Lines, names: Sequence[str]) -> list[str] | ValueError | Non
     if not first.strip():
         return []
     if lines.skip_rest(first):
-        return ValueError(_TOO_LONG)
+        return lines.too_long()
     second, fields = lines.offset, _fields(first)
     if isinstance(fields, ValueError) and first.count(_QUOTE) % 2:
         record = _to_closing_quote(lines, first)
@@ -159,7 +163,7 @@ def _to_closing_quote(lines: _Lines, first: bytes) -> bytes:
     """A record with an open quote, with the lines that complete it; empty if none within the limit does."""
     record = [first]
     size = len(first)
-    while size < _LONGEST and (line := lines.next()):
+    while size < lines.longest and (line := lines.next()):
         record.append(line)
         size += len(line)
         if line.count(_QUOTE) % 2:
@@ -170,7 +174,9 @@ def _to_closing_quote(lines: _Lines, first: bytes) -> bytes:
 # JSON lines -----------------------------------------------------------------------------------------------------------
 
 
-def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -> Iterator[tuple[int, int, Any]]:
+def json_lines(
+    path: str, part: tuple[int, int] | None, kind: type, what: str, longest: int = _LONGEST
+) -> Iterator[tuple[int, int, Any]]:
     """The values of a file of JSON lines; blank lines are skipped.
 
     Args:
@@ -179,10 +185,11 @@ def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -
             records are identified by their offset instead of their number; it has the same order.
         kind: the type of the values.
         what: the type in words.
+        longest: the maximum length of a line in bytes.
     """
     first, last = part or (0, 0)
     number = 0
-    with _Lines(path, first, last) as lines:
+    with _Lines(path, first, last, longest) as lines:
         while True:
             offset = lines.offset
             line = lines.next()
@@ -191,7 +198,7 @@ def json_lines(path: str, part: tuple[int, int] | None, kind: type, what: str) -
             if not line.strip():
                 continue
             number = offset + 1 if part else number + 1
-            yield number, offset, ValueError(_TOO_LONG) if lines.skip_rest(line) else _value(line, kind, what)
+            yield number, offset, lines.too_long() if lines.skip_rest(line) else _value(line, kind, what)
 
 
 def _value(line: bytes, kind: type, what: str) -> Any:
