@@ -197,6 +197,20 @@ def test_a_link_that_is_lost_while_a_receive_waits(linked):
     far.qsnddtaq("PLAIN", "APPLIB", b"x")
 
 
+def test_an_entry_is_lost_when_the_link_is_cut_after_the_answer_has_left(linked):
+    job, far, link = linked
+    far.qsnddtaq("PLAIN", "APPLIB", b"first")
+    far.qsnddtaq("PLAIN", "APPLIB", b"second")
+    link.pipe.holds = lambda frame: b"first" in frame
+    waiting = job.system.start(lambda own: outcome(lambda: own.qrcvdtaq("PLAIN", "APPLIB", -1)))
+    job.system.run()
+    assert not waiting.done
+    link.pipe.close()
+    job.system.run()
+    assert "CPF9510" in waiting.result()
+    assert far.qrcvdtaq("PLAIN", "APPLIB").data == b"second"
+
+
 def outcome(call) -> str:
     try:
         return repr(call())

@@ -52,7 +52,7 @@ from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher, Strand
 from tdqsim.core.store import Durability, Store
-from tdqsim.errors import RegionClosed
+from tdqsim.errors import RegionClosed, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
@@ -394,13 +394,16 @@ class Region(RegionCommands):
 
         Raises:
             UsageError: the transaction is not defined, disabled, or has no program; or it was given twice; the security
-                policy does not know the user, or does not allow the user to attach the transaction.
+                policy does not know the user, or does not allow the user to attach the transaction; the terminal is not
+                defined, belongs to another region, or has a task.
         """
         core = self._core
         self._check("start")
         user = core.task_manager.user_for(userid)
         entry = startable(core.transactions, program, transid, core.sysid if terminal else "")
         facility = core.terminal_control.defined(terminal) if terminal else None
+        if facility is not None and facility.task is not None:
+            raise UsageError(f"terminal {terminal} is in use by {facility.task}")
         if core.security is not None:
             core.task_manager.admit(entry.name, user, terminal)
         startcode = "TD" if facility is not None else "S" if data is None else "SD"

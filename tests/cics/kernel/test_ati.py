@@ -9,6 +9,7 @@ import pytest
 
 from tdqsim.cics import Abend, Region, SecurityPolicy, Task
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
+from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 from tests.rules import expect_rule, rule
 
@@ -235,6 +236,18 @@ def test_a_task_for_a_terminal(make_region: Make) -> None:
     region.set_terminal("T001", inservice=True)
     region.run()
     assert len(facts) == 2
+
+
+def test_a_terminal_has_one_task_at_a_time(make_region: Make) -> None:
+    region = make_region(*trigger(atifacility="TERMINAL", facilityid="T001"))
+    region.register("PAYP", drain("TRGQ"))
+    busy = region.start(lambda task: task.delay(seconds=10), terminal="T001")
+    for _ in range(2):  # before its task has begun, and while it waits
+        with pytest.raises(UsageError, match="terminal T001 is in use by"):
+            region.start("PAYP", terminal="T001")
+        region.dispatcher.run_ready()
+    busy.result()
+    assert region.start("PAYP", terminal="T001").abend is None
 
 
 @pytest.mark.rule("ATI-FACILITYID-DEFAULT")
