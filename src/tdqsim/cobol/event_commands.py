@@ -71,7 +71,6 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
         _respond(level, options, "POST", "", met)
         return
     storage, dispatcher, starts = level.storage, task.region.dispatcher, core_of(task.region).starts
-    waits = starts.waits
     supersede_post(task)
     address = storage.get(_SIZE, b"\0")
     events = level.settings.events
@@ -80,11 +79,9 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
     reqid = "" if given is None else given.read().decode("latin-1")[:8].rstrip(" ")
 
     def end(*, posted: bool) -> bool:
-        for key in (reqid,) if posted else (reqid, task):  # the task may cancel it after it has expired, too
-            if waits.get(key) in (expire, take_back):
-                del waits[key]
-                if isinstance(key, str):
-                    starts.timed.pop(key, None)
+        starts.drop_timed(reqid, expire)
+        if not posted and starts.posts.get(task) is take_back:  # the task may cancel it after it has expired, too
+            del starts.posts[task]
         ctypes.memmove(address, _POSTED if posted else bytes(_SIZE), _SIZE)
         if storage.timer is not None:  # it is None when this function was interrupted and runs again
             storage.timer.cancel()
@@ -97,12 +94,11 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
 
     expire, take_back = partial(end, posted=True), partial(end, posted=False)
     storage.timer = dispatcher.call_at(moment, over)
-    waits[task] = take_back
+    starts.posts[task] = take_back
     if pointer is not None:
         pointer.point(address)
     if reqid:
-        waits[reqid] = expire
-        starts.timed[reqid] = TimedWait(Cvda.POST, reqid, moment, task.userid)
+        starts.add_timed(TimedWait(Cvda.POST, reqid, moment, task.userid), expire)
         task.eib.eibreqid = reqid
     task.eib.last = completion("POST")
 

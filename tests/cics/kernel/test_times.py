@@ -89,6 +89,29 @@ def test_cancel_ends_the_delay_that_has_the_name_and_no_other(region: Region) ->
     assert other.done
 
 
+def test_cancel_ends_one_delay_of_a_name_at_a_time_the_one_that_expires_first(region: Region) -> None:
+    hours = (2, 1, 3)
+    sleepers = [region.start(lambda task, long=long: task.delay(hours=long, reqid="WAKE")) for long in hours]
+    region.asktime()
+    for left in ([2, 3], [3], []):
+        region.cancel("WAKE")
+        region.asktime()
+        assert [long for long, sleeper in zip(hours, sleepers, strict=True) if not sleeper.done] == left
+    with pytest.raises(Condition, match="no request WAKE is waiting"):
+        region.cancel("WAKE")
+
+
+def test_a_delay_can_be_cancelled_after_another_of_its_name_is_over(region: Region) -> None:
+    long = region.start(lambda task: task.delay(hours=2, reqid="WAKE"))
+    short = region.start(lambda task: task.delay(hours=1, reqid="WAKE"))
+    region.asktime()
+    later(region, 3600)
+    assert (long.done, short.done) == (False, True)
+    region.cancel("WAKE")
+    region.asktime()
+    assert long.done
+
+
 @pytest.mark.parametrize("options", [{"transid": "LATE"}, {"sysid": "TDQ1"}, {}], ids=str)
 def test_cancel_takes_back_a_start_of_this_region(region: Region, options: dict[str, str]) -> None:
     ran: list[int] = []

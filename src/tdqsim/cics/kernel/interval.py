@@ -178,8 +178,8 @@ def start(
 
 def supersede_post(task: TaskBase) -> None:
     """Take back the POST of a task, as its next POST, DELAY or START in this region does."""
-    waits = task._region.starts.waits
-    take_back = waits.pop(task, None) if waits else None
+    posts = task._region.starts.posts
+    take_back = posts.pop(task, None) if posts else None
     if take_back is not None:
         take_back()
 
@@ -370,7 +370,8 @@ def cancel(
     """Cancel a START that has not expired, or make a DELAY or POST expire.
 
     Args:
-        reqid: its name; without one the POST of the task is cancelled.
+        reqid: its name; without one the POST of the task is cancelled. Of several DELAYs and POSTs with this name, the
+            one that expires first is ended.
         transid: the transaction of the START; the request is cancelled in the system that its definition names.
         sysid: the system in which the START is.
         nohandle: raise nothing; the response is in the EIB.
@@ -385,10 +386,11 @@ def cancel(
         if system:
             task._region.link(system).ship(task, "CANCEL", reqid)
             return
-    end = task._region.starts.waits.get(reqid or task)
-    if end is not None and end():
+    starts = task._region.starts
+    take_back = None if reqid else starts.posts.get(task)
+    if starts.end_timed(reqid) if reqid else take_back is not None and take_back():
         return
-    requests = task._region.starts.requests
+    requests = starts.requests
     request = requests.get(reqid)
     if request is None:
         raise Condition(Resp.NOTFND, detail=f"no request {reqid} is waiting" if reqid else "the task has no POST")
@@ -396,7 +398,7 @@ def cancel(
         detail = f"START request {reqid} (PROTECT) is not committed yet"
         raise Condition(Resp.NOTFND, detail=detail, rule="IC-CANCEL-PROTECT")
     check_resource(task, XPCT, request.transid, Access.READ)
-    task._region.starts.cancel(request)
+    starts.cancel(request)
 
 
 @command("DELAY", "EXPIRED INVREQ")
@@ -449,22 +451,20 @@ def delay(
 def _wait(task: TaskBase, pause: int, reqid: str) -> None:
     """Wait until the time has passed or a CANCEL names this request id."""
     region = task._region
-    queue, over, waits, timed = WaitQueue("DELAY"), False, region.starts.waits, region.starts.timed
+    queue, over = WaitQueue("DELAY"), False
 
     def end() -> bool:
         nonlocal over
         waited = len(queue) > 0
         over = True
         queue.wake_all()
-        if waits.get(reqid) is end:
-            del waits[reqid]
-            timed.pop(reqid, None)
+        region.starts.drop_timed(reqid, end)
         return waited
 
     try:
         if reqid:
-            waits[reqid] = end
-            timed[reqid] = TimedWait(Cvda.DELAY, reqid, region.clock.time_ns() + pause, task.userid)
+            deadline = region.clock.time_ns() + pause
+            region.starts.add_timed(TimedWait(Cvda.DELAY, reqid, deadline, task.userid), end)
         park(task, lambda: None if over else WAIT, queue, _ICWAIT, "", pause)
     except TimedOut:
         return

@@ -94,8 +94,10 @@ class Starts:
         requests: the requests that have not expired, by name (REQID).
         lines: expired requests with data for a terminal, by transaction and terminal, in the order of expiry.
         waiting: the tasks that wait in RETRIEVE WAIT.
-        waits: functions by which CANCEL ends a DELAY or POST, by request name, and the POST of a task by the task. Each
-            returns whether there was something to end, and removes itself.
+        posts: the functions by which CANCEL takes back the POST of a task, by task. Each returns whether there was
+            something to end, and removes itself.
+        timed: the DELAYs and POSTs with a REQID that wait, by REQID and by the function with which CANCEL ends each, as
+            above. Several may have the same REQID.
         quiesced: whether the region is ending: no further request expires, and no task waits for one.
     """
 
@@ -104,8 +106,8 @@ class Starts:
         self.requests: dict[str, StartRequest] = {}
         self.lines: dict[tuple[str, str], OrderedDict[StartRequest, None]] = {}
         self.waiting = WaitQueue("data of a further START")
-        self.waits: dict[str | TaskData, Callable[[], bool]] = {}
-        self.timed: dict[str, TimedWait] = {}
+        self.posts: dict[TaskData, Callable[[], bool]] = {}
+        self.timed: dict[str, dict[Callable[[], bool], TimedWait]] = {}
         self.quiesced = False
         self._names = 0
         self._keys = 0
@@ -118,8 +120,24 @@ class Starts:
         while True:
             self._names = (self._names + 1) % _REQIDS
             name = f"DF{self._names:06X}"
-            if name not in self.requests and name not in self.waits:
+            if name not in self.requests and name not in self.timed:
                 return name
+
+    def add_timed(self, wait: TimedWait, end: Callable[[], bool]) -> None:
+        """Add a DELAY or POST that CANCEL can end."""
+        self.timed.setdefault(wait.reqid, {})[end] = wait
+
+    def drop_timed(self, reqid: str, end: Callable[[], bool]) -> None:
+        """Remove a DELAY or POST; without effect if it is not there."""
+        same = self.timed.get(reqid, {})
+        same.pop(end, None)
+        if not same:
+            self.timed.pop(reqid, None)
+
+    def end_timed(self, reqid: str) -> bool:
+        """End the DELAY or POST of this REQID that expires first; returns whether there was one."""
+        same = self.timed.get(reqid, {})
+        return any(end() for end in sorted(same, key=lambda end: same[end].deadline_ns))
 
     # -- from the command to the deadline -----------------------------------------------------------------------------
 

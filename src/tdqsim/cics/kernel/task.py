@@ -176,8 +176,8 @@ class TaskBase(TaskData):
                 region.ati.emptied(queue, cycle)
         if region.enqueued:
             release_all(region, self)
-        if region.starts.waits:
-            region.starts.waits.pop(self, None)
+        if region.starts.posts:
+            region.starts.posts.pop(self, None)
         facility = self._facility
         if facility is not None and facility.task is self:
             facility.task = None

@@ -34,7 +34,7 @@ def _waiting(region: RegionData) -> list[Request]:
     """The requests whose time has not come, in the order of expiry."""
     now, starts = region.clock.time_ns(), region.starts
     listed: list[Request] = [each for each in starts.requests.values() if each.committed]
-    listed += starts.timed.values()
+    listed += (each for same in starts.timed.values() for each in same.values())
     return sorted((each for each in listed if each.deadline_ns > now), key=attrgetter("deadline_ns"))
 
 
