@@ -25,7 +25,6 @@ from tdqsim.errors import TdqError
 __all__ = ["ServerFailed", "ServerProcess", "region_directory", "serving"]
 
 _APPLID: Final = "TDQREGN"
-_GROUP: Final = "TDQTEST"
 _COMMAND: Final = "import sys; from tdqsim.cli import main; sys.exit(main())"
 _START_SECONDS: Final = 300.0
 _END_SECONDS: Final = 120.0
@@ -68,13 +67,12 @@ def region_directory(definitions: Definitions, folder: Path, *, handlers: bool =
         handlers: whether the server imports the handlers that transactions name.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    resources = [entry.resource for entry in definitions.entries]
-    changes: dict[str, str] = {} if handlers else {"handler": ""}
-    grouped = Definitions.of(  # a definition file consists of groups
-        each.model_copy(update={"group": each.group or _GROUP} | (changes if isinstance(each, Transaction) else {}))
-        for each in resources
-    )
-    (folder / "definitions.yaml").write_text(dump_definitions(grouped), "utf-8")
+    if not handlers:
+        resources = [entry.resource for entry in definitions.entries]
+        definitions = Definitions.of(
+            each.model_copy(update={"handler": ""}) if isinstance(each, Transaction) else each for each in resources
+        )
+    (folder / "definitions.yaml").write_text(dump_definitions(definitions), "utf-8")
     (folder / "region.yaml").write_text(f"applid: {_APPLID}\ndefinitions: [definitions.yaml]\n", "utf-8")
     return folder
 
