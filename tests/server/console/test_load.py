@@ -48,7 +48,7 @@ CLICK = """async () => {
     return performance.now() - began;
 }"""
 
-DRAWN = "() => document.querySelector('.tdq-diagram svg').textContent"
+DRAWN = "() => [...document.querySelectorAll('.tdq-diagram svg [data-k]')].map(each => each.textContent).join()"
 
 
 def name_of(number: int) -> str:
