@@ -48,7 +48,7 @@ CLICK = """async () => {
     return performance.now() - began;
 }"""
 
-DRAWN = "() => [...document.querySelectorAll('.tdq-diagram svg [data-k]')].map(each => each.textContent).join()"
+DRAWN = "() => [...document.querySelectorAll('.tdq-diagram .sheet svg [data-k]')].map(each => each.textContent).join()"
 
 
 def name_of(number: int) -> str:
@@ -98,7 +98,7 @@ def test_an_action_is_answered_within_300_ms(person, busy):
     looking.page.get_by_role("button", name="Depth").click()
     pictures = [person(served=busy).open(path, "Flows") for path in ("flows", "regions/BUSYREGN/flows")]
     for picture in pictures:
-        picture.locator(".tdq-diagram svg").get_by_text("5,000 queues", exact=True).wait_for()
+        picture.locator(".tdq-diagram .sheet svg").get_by_text("5,000 queues", exact=True).wait_for()
     page = acting.open("regions/BUSYREGN/queues/Q000", "Queue Q000")
     page.get_by_label("Record", exact=True).fill("acted")
     drawn = [picture.evaluate(DRAWN) for picture in pictures]

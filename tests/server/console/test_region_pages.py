@@ -56,7 +56,7 @@ def test_who_waits_for_whom_is_shown_and_ended_by_a_purge(browser, server):
         row.wait_for()
         holder = row.get_by_role("cell").nth(2).inner_text()
         page.get_by_text(f"waits for what is not committed to LOGQ, which {holder} has.").wait_for()
-        page.locator(".tdq-diagram svg").wait_for()
+        page.locator(".tdq-diagram .sheet svg").wait_for()
         waiter = rows(page, "Tasks").filter(has_text="TD_READ LOGQ")
         waiter.get_by_role("button", name=re.compile("^Purge task")).click()
         page.get_by_role("dialog").get_by_role("button", name="PURGE").click()
