@@ -76,6 +76,13 @@ def test_duplicates_are_counted_exactly() -> None:
     assert kinds([b"A1x", b"A1y"], [b"A1x", b"A1y", b"A1y"], KEYED) == [("extra", 3)]
 
 
+def test_the_last_record_of_a_key_is_missing_or_extra_wherever_one_was_lost() -> None:
+    expected = [b"%02dx" % (number % 70) for number in range(100)]
+    actual = [*expected[:5], *expected[6:50], b"50y", *expected[51:]]
+    assert kinds(expected, actual, KEYED) == [("missing", 76), ("changed", 51)]
+    assert kinds(actual, expected, KEYED) == [("extra", 76), ("changed", 50)]
+
+
 def test_by_position_without_a_key() -> None:
     assert kinds([b"a", b"b", b"c"], [b"a", b"X"], Match()) == [("missing", 3), ("changed", 2)]
 

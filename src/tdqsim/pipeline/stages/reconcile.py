@@ -4,8 +4,10 @@ Both sides are in the same buckets, so each task compares only its own regions, 
 a (region, queue) are first compared place by place, as bytes. As long as both sides have the same key at each place,
 the pairs are the records at the same place: the nth record of a key with the nth. This holds for all records except
 lost, added or moved ones. It is done some megabytes at a time, without holding records in memory. From the first place
-with different keys on, records are paired by sorting the keys of both sides together. Without a key, records are always
-paired by place. No hashes are used: bytes are compared with bytes.
+with different keys on, records are held. Where only a few were lost or added, both sides soon have the same keys in the
+same order again: such stretches are paired as they are. Records outside them, and all others with one of their keys,
+are paired by sorting the keys of both sides together. Without a key, records are always paired by place. No hash stands
+for a record or a key: bytes are compared with bytes.
 
 A record without a partner is ``missing`` or ``extra``. A pair with different bytes is ``changed``, and its fields are
 named through the layout. A pair is ``order`` if it stands in another order than expected, among the records that must
@@ -48,6 +50,7 @@ from tdqsim.pipeline.stages.reconcile_columns import (
     matrices,
     one,
     ranked,
+    rows,
     unequal,
 )
 
@@ -251,9 +254,10 @@ def _settled(left: RecordColumn, right: RecordColumn, differ: Ints, key: slice |
     rest.
     """
     if key is not None and len(differ):
-        moved = pc.index(pc.not_equal(left.part(key, differ), right.part(key, differ)), True).as_py()
-        if moved >= 0:
-            return int(differ[moved])
+        for some in differ[:1], differ:  # after a lost record all others differ: the first one decides most often
+            moved = pc.index(pc.not_equal(left.part(key, some), right.part(key, some)), True).as_py()
+            if moved >= 0:
+                return int(some[moved])
     return min(left.count, right.count)
 
 
@@ -264,26 +268,69 @@ class _Pairs:
     Attributes:
         mine, theirs: places of the pairs, in expected order.
         missing, extra: places without a partner, in order.
+        doubtful: the numbers of the pairs that may have different bytes; all others are equal.
     """
 
     mine: Ints
     theirs: Ints
     missing: Ints
     extra: Ints
+    doubtful: Ints
 
     def unequal(self, left: RecordColumn, right: RecordColumn) -> tuple[Ints, Ints]:
         """The places of pairs with different bytes, in expected order."""
-        differ = unequal(left, right, (self.mine, self.theirs))
-        return self.mine[differ], self.theirs[differ]
+        mine, theirs = self.mine[self.doubtful], self.theirs[self.doubtful]
+        differ = unequal(left, right, (mine, theirs))
+        return mine[differ], theirs[differ]
 
 
 def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pairs:
     """Pair records whose places do not match: the nth of a key with the nth; without a key there are no pairs."""
-    mine, theirs, none = np.arange(left.count), np.arange(right.count), np.empty(0, np.int64)
-    if key is None or not len(mine) or not len(theirs):
-        return _Pairs(none, none, mine, theirs)
-    order, groups = ranked(pa.concat_arrays([left.part(key), right.part(key)]))
-    ours = order < len(mine)  # in each group the records of the left side come first
+    partners, equal, lonely = np.full(left.count, -1), np.zeros(left.count, np.bool_), np.ones(right.count, np.bool_)
+    if key is not None and left.count and right.count:
+        ours, other = left.part(key), right.part(key)
+        for at, there, size in _stretches(rows(ours), rows(other)):
+            partners[at : at + size] = np.arange(there, there + size)
+            lonely[there : there + size] = False
+            equal[at : at + size] = left.values.slice(at, size).equals(right.values.slice(there, size))
+        # A key that is only in stretches is in them equally often on both sides, so its nth records are pairs.
+        keys = pa.concat_arrays([ours.filter(pa.array(partners < 0)), other.filter(pa.array(lonely))])
+        few = 4 * len(keys) < len(ours)  # otherwise it takes less time to pair all records by key
+        mine = np.flatnonzero(pc.is_in(ours, keys).to_numpy(zero_copy_only=False)) if few else np.arange(len(ours))
+        lonely[partners[mine[partners[mine] >= 0]]] = True
+        partners[mine], equal[mine], theirs = -1, False, np.flatnonzero(lonely)
+        first, second = _paired_by_key(ours.take(pa.array(mine)), other.take(pa.array(theirs)))
+        partners[mine[first]], lonely[theirs[second]] = theirs[second], False
+    pairs, missing = np.flatnonzero(partners >= 0), np.flatnonzero(partners < 0)
+    return _Pairs(pairs, partners[pairs], missing, np.flatnonzero(lonely), np.flatnonzero(~equal[pairs]))
+
+
+_AT_ONCE, _NEAR, _SHORT = 1024, 16, 200
+"""Keys compared at once; keys searched for the next stretch; records that are paired by key in the time of a search."""
+
+
+def _stretches(ours: Bytes, other: Bytes) -> Iterator[tuple[int, int, int]]:
+    """The stretches with the same keys on both sides: left place, right place, length; ends when most are short."""
+    at = there = gaps = 0
+    while (size := min(_AT_ONCE, len(ours) - at, len(other) - there)) and at >= (gaps - 4) * _SHORT:
+        differ = np.flatnonzero(ours[at : at + size] != other[there : there + size])
+        same = int(differ[0]) if len(differ) else size
+        yield at, there, same
+        at, there = at + same, there + same
+        if same < size:
+            mine, theirs = np.nonzero(ours[at : at + _NEAR, None] == other[None, there : there + _NEAR])
+            if not len(mine):
+                return
+            nearest = (mine + theirs).argmin()
+            at, there, gaps = at + int(mine[nearest]), there + int(theirs[nearest]), gaps + 1
+
+
+def _paired_by_key(left: pa.Array, right: pa.Array) -> tuple[Ints, Ints]:
+    """The places of pairs of equal keys: the nth of a key with the nth."""
+    if not len(left) or not len(right):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    order, groups = ranked(pa.concat_arrays([left, right]))
+    ours = order < len(left)  # in each group the records of the left side come first
     size = int(groups[-1]) + 1
     lefts = np.bincount(groups[ours], minlength=size)
     rights = np.bincount(groups[~ours], minlength=size)
@@ -291,12 +338,7 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
     ranks = np.arange(len(order)) - starts[groups]
     at = np.flatnonzero(ours)
     at = at[ranks[at] < rights[groups[at]]]
-    partners = np.full(len(mine), -1)
-    partners[order[at]] = order[at + lefts[groups[at]]] - len(mine)
-    has = partners >= 0
-    lonely = np.ones(len(theirs), np.bool_)
-    lonely[partners[has]] = False
-    return _Pairs(mine[has], partners[has], mine[~has], theirs[lonely])
+    return order[at], order[at + lefts[groups[at]]] - len(left)
 
 
 class _Changes:

@@ -18,7 +18,7 @@ from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.parquet import open_parquet
 from tdqsim.pipeline.stages.events import Slice, in_order, runs
 
-__all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "unequal"]
+__all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "rows", "unequal"]
 
 _BYTES_AT_ONCE = 8 << 20
 
@@ -45,7 +45,7 @@ class RecordColumn:
         """A slice of the records at some places, or of all; short records are padded with X'00'."""
         values = self.values if places is None else self.values.take(pa.array(places))
         slices, width = pc.binary_slice(values, span.start, span.stop), span.stop - span.start
-        if len(slices) and pc.min(pc.binary_length(slices)).as_py() < width:
+        if len(slices) and np.frombuffer(slices.buffers()[1], np.int32)[len(slices)] < width * len(slices):
             return pc.binary_slice(pc.binary_join_element_wise(slices, bytes(width), b""), 0, width)
         return slices
 
@@ -100,6 +100,12 @@ def matrices(left: RecordColumn, right: RecordColumn, mine: Ints, theirs: Ints) 
 def _matrix(values: pa.Array, which: Ints, length: int) -> Bytes:
     data = values.take(pa.array(which)).buffers()[2]
     return np.frombuffer(data, np.uint8)[: len(which) * length].reshape(len(which), length)
+
+
+def rows(keys: pa.Array) -> Bytes:
+    """Keys as :meth:`RecordColumn.part` makes them, for numpy to compare."""
+    width = len(keys[0].as_py())
+    return np.frombuffer(keys.buffers()[2], f"S{width}", len(keys)) if width else np.zeros(len(keys), np.uint8)
 
 
 def ranked(values: pa.Array) -> tuple[Ints, Ints]:
