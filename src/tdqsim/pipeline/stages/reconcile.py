@@ -293,13 +293,16 @@ def _paired(left: RecordColumn, right: RecordColumn, key: slice | None) -> _Pair
             partners[at : at + size] = np.arange(there, there + size)
             lonely[there : there + size] = False
             equal[at : at + size] = left.values.slice(at, size).equals(right.values.slice(there, size))
-        # A key that is only in stretches is in them equally often on both sides, so its nth records are pairs.
-        keys = pa.concat_arrays([ours.filter(pa.array(partners < 0)), other.filter(pa.array(lonely))])
-        few = 4 * len(keys) < len(ours)  # otherwise it takes less time to pair all records by key
-        mine = np.flatnonzero(pc.is_in(ours, keys).to_numpy(zero_copy_only=False)) if few else np.arange(len(ours))
-        lonely[partners[mine[partners[mine] >= 0]]] = True
-        partners[mine], equal[mine], theirs = -1, False, np.flatnonzero(lonely)
-        first, second = _paired_by_key(ours.take(pa.array(mine)), other.take(pa.array(theirs)))
+        mine, theirs = np.arange(left.count), np.arange(right.count)
+        if 4 * (np.count_nonzero(partners < 0) + np.count_nonzero(lonely)) < left.count:  # else all are paired by key
+            # A key that is only in stretches is in them equally often on both sides, so its nth records are pairs.
+            keys = pa.concat_arrays([ours.filter(pa.array(partners < 0)), other.filter(pa.array(lonely))])
+            mine = np.flatnonzero(pc.is_in(ours, keys).to_numpy(zero_copy_only=False))
+            lonely[partners[mine[partners[mine] >= 0]]] = True
+            theirs = np.flatnonzero(lonely)
+            ours, other = ours.take(pa.array(mine)), other.take(pa.array(theirs))
+        partners[mine], equal[mine], lonely[theirs] = -1, False, True
+        first, second = _paired_by_key(ours, other)
         partners[mine[first]], lonely[theirs[second]] = theirs[second], False
     pairs, missing = np.flatnonzero(partners >= 0), np.flatnonzero(partners < 0)
     return _Pairs(pairs, partners[pairs], missing, np.flatnonzero(lonely), np.flatnonzero(~equal[pairs]))
