@@ -365,6 +365,8 @@ class _Changes:
 
     def named(self, most: int) -> Iterator[tuple[int, bytes, str, str, str]]:
         """The place, the expected record, field, expected and actual of each difference in the first ``most`` pairs."""
+        if not self.count:
+            return
         which = np.flatnonzero(self._each)[:most]
         places = [side[which] for side in self._pairs]
         records = (side.records(at) for side, at in zip(self._sides, places, strict=True))
