@@ -159,21 +159,21 @@ def start(
     data = from_ if length is None else _first(from_ or b"", length)
     given = passed(task, channel)
     reqid = new_name("START", "REQID", reqid, _LONGEST_NAME)
-    request = StartRequest(
-        transid.rstrip(" "), data=data, userid=userid.rstrip(" "), termid=termid.rstrip(" "), reqid=reqid
-    )
-    request.channel = None if given is None else given.copy()
-    names = {"RTRANSID": rtransid, "RTERMID": rtermid, "QUEUE": queue}
-    request.more = {
-        word: new_name("START", word, value, _NAMES[word].length) for word, value in names.items() if value is not None
-    }
+    more = _names_for_retrieve(RTRANSID=rtransid, RTERMID=rtermid, QUEUE=queue)
+    system, transid = _where(task._region, transid.rstrip(" "), sysid)
+    request = StartRequest(transid, data=data, userid=userid.rstrip(" "), termid=termid.rstrip(" "), reqid=reqid)
+    request.channel, request.more = None if given is None else given.copy(), more
     of_day = time is not None or at
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
-    system, request.transid = _where(task._region, request.transid, sysid)
     order = StartOrder(request, when, protect=protect)
-    name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
-    task.eib.eibreqid = name
+    task.eib.eibreqid = name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
     return name
+
+
+def _names_for_retrieve(**names: str | None) -> dict[str, str]:
+    """The names that START passes to RETRIEVE, by option, without padding; those not given are left out."""
+    given = {word: value for word, value in names.items() if value is not None}
+    return {word: new_name("START", word, value, _NAMES[word].length) for word, value in given.items()}
 
 
 def supersede_post(task: TaskBase) -> None:
