@@ -38,12 +38,33 @@ STORE_HELP: Final = "`tdq store check` lists the damage, `tdq store salvage` sav
 """What to do about a :class:`StoreDamaged`."""
 
 
+_MESSAGE_BYTES: Final = 4096
 _PART_BYTES: Final = 1000
 _ROOM_FOR_MORE: Final = 40
 
 
+def bounded(text: str, most: int = _MESSAGE_BYTES) -> str:
+    """A message, or a part of one, cut to ``most`` bytes of UTF-8: what it quotes may be as long as a file.
+
+    Of a message of several lines, as many whole lines are kept as fit, and the others are counted.
+    """
+    if len(text) * 4 <= most:
+        return text
+    data = text.encode("utf-8", "backslashreplace")
+    if len(data) <= most:
+        return text
+    kept = data[: most - _ROOM_FOR_MORE].decode("utf-8", "ignore")
+    lines, _, _ = kept.rpartition("\n")
+    if lines:
+        return f"{lines}\n... and {text.count(chr(10)) - lines.count(chr(10)):,} more lines"
+    return f"{kept} ... ({len(text):,} characters)"
+
+
 class TdqError(Exception):
-    """Root of every error that tdqsim raises on purpose."""
+    """Root of every error that tdqsim raises on purpose; its text has at most 4 kB."""
+
+    def __str__(self) -> str:
+        return bounded(super().__str__())
 
 
 class UsageError(TdqError):
@@ -90,19 +111,12 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         """The problem on one line of at most 4 kB, with the place first, as in a compiler's messages."""
-        place = f"{self.file}:{self.line}" if self.line else self.file
-        subject = _shortened(" ".join(part for part in (self.resource, self.attribute) if part))
-        shown = f" = {_shortened(repr(self.value))}" if self.value else ""
-        message = _shortened(self.message)
+        file = bounded(self.file, _PART_BYTES)
+        place = f"{file}:{self.line}" if self.line else file
+        subject = bounded(" ".join(part for part in (self.resource, self.attribute) if part), _PART_BYTES)
+        shown = f" = {bounded(repr(self.value), _PART_BYTES)}" if self.value else ""
+        message = bounded(self.message, _PART_BYTES)
         return f"{place}: {subject}{shown}: {message}" if subject else f"{place}: {message}"
-
-
-def _shortened(text: str) -> str:
-    """A part of a message, cut to 1,000 bytes of UTF-8, because a quoted value may be as long as a file."""
-    data = text.encode("utf-8", "backslashreplace")
-    if len(data) <= _PART_BYTES:
-        return text
-    return f"{data[: _PART_BYTES - _ROOM_FOR_MORE].decode('utf-8', 'ignore')} ... ({len(text):,} characters)"
 
 
 class DefinitionError(TdqError):

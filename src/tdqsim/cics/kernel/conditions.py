@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from tdqsim import facts
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import TdqError, UsageError, bounded
 from tdqsim.facts import ABEND_CODES, Resp
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Condition(TdqError):
     def __str__(self) -> str:
         where = f"{self.command}{f' {self.resource}' if self.resource else ''}: " if self.command else ""
         reason = f" RESP2 {self.resp2}" if self.resp2 else ""
-        return f"{where}{self.name} (RESP {int(self.resp)}{reason}){f': {self.detail}' if self.detail else ''}"
+        return bounded(f"{where}{self.name} (RESP {int(self.resp)}{reason}){f': {self.detail}' if self.detail else ''}")
 
 
 class Abend(TdqError):
@@ -129,7 +129,7 @@ class Abend(TdqError):
 
     def __str__(self) -> str:
         why = self.detail or (f"{type(self.cause).__name__}: {self.cause}" if self.cause is not None else "")
-        return f"abend {self.code}{f': {why}' if why else ''}"
+        return bounded(f"abend {self.code}{f': {why}' if why else ''}")
 
 
 def calls_exits(error: BaseException) -> TypeGuard[Exception]:
