@@ -16,8 +16,6 @@ from pathlib import Path
 from tdqsim import Condition, Cvda, Region, Resp, TdqError
 from tdqsim.cics import TdqueueInfo
 
-__all__ = ["browse", "copy_records", "main"]
-
 
 def browse(region: Region) -> Iterator[TdqueueInfo]:
     """Each queue once, with its type, state and number of records."""

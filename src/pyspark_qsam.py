@@ -2,8 +2,6 @@
 
 from tdqsim.pipeline.discovery import Found
 
-__all__ = ["DefaultSource"]
-
 
 class DefaultSource(Found):
     """``format("qsam")``."""

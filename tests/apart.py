@@ -25,8 +25,6 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-__all__ = ["Process", "run"]
-
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTED = [
     "execnet", "freezegun", "pdb", "tdqsim.cics.queues.datasets", "tdqsim.cobol.pytest_plugin", "tdqsim.ibmi",

@@ -61,7 +61,7 @@ if "TMPDIR" not in os.environ and in_memory(MEMORY, 4 << 30):
 
 def missing_cobol() -> str:
     """What is missing to compile a COBOL program; empty when nothing is."""
-    from tdqsim.cobol.compiler import CobolMissing, compiler_path
+    from tdqsim.cobol.toolchain import CobolMissing, compiler_path
 
     try:
         compiler_path()

@@ -14,8 +14,6 @@ from typing import Any, Self
 
 from tdqsim.testing import evidence
 
-__all__ = ["RaiseAt"]
-
 _RECORDER = evidence.__file__
 """What ``--tdq-evidence`` puts around commands is no part of them, and is not interrupted."""
 

@@ -14,8 +14,6 @@ from typing import Any
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.facts import Resp, Rule, rules
 
-__all__ = ["expect_rule", "rule"]
-
 
 def rule(rule_id: str) -> Rule:
     """The row with this id; KeyError names an id that no table holds."""

@@ -26,7 +26,7 @@ from tdqsim.cli.chapters import CHAPTERS, chapter_text
 from tdqsim.cli.examples import folder
 from tdqsim.cli.rule_pages import PAGES as PAGES_MADE
 from tdqsim.cobol import CobolMissing
-from tdqsim.cobol.compiler import compiler_path
+from tdqsim.cobol.toolchain import compiler_path
 from tests import apart
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -15,8 +15,6 @@ from card_records import ACCOUNT_LENGTH, CODE_PAGE, TRANSACTION_LENGTH, XREF_LEN
 
 from tdqsim.errors import DatasetError
 
-__all__ = ["generate"]
-
 _MERCHANTS: Final = 500
 _RECORDS_PER_ACCOUNT: Final = 6
 _FEWEST_ACCOUNTS: Final = 50

@@ -27,8 +27,6 @@ from card_records import (
 from tdqsim.errors import DatasetError
 from tdqsim.job import Check, JobRequest, JobResult
 
-__all__ = ["CardPosting"]
-
 _INPUTS: Final = {"DALYTRAN": TRANSACTION_LENGTH, "CARDXREF": XREF_LENGTH, "ACCTDATA": ACCOUNT_LENGTH}
 _OUTPUTS: Final = ("POSTED", "DALYREJS", "ACCTOUT")
 _RECORDS: Final = 10_000  # the default number of generated records

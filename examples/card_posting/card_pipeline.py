@@ -29,8 +29,6 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.stages.events import event_table
 from tdqsim.pipeline.stages.jobs import Output, Router, SpreadRequest
 
-__all__ = ["SpreadPosting"]
-
 PAGE: Final = "cp037"
 TRANSACTION: Final = """
  01 TRAN. 05 TRAN-ID PIC X(16). 05 TRAN-TYPE PIC XX. 05 CATEGORY PIC 9(4). 05 SOURCE PIC X(10).

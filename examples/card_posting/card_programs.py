@@ -30,8 +30,6 @@ from card_rules import REASON_TEXT, Account, decide
 from tdqsim.cics import Condition, Task
 from tdqsim.facts import Resp
 
-__all__ = ["POSTING_QUEUES", "Tables", "finish", "post", "read_and_route", "tables_of"]
-
 POSTING_QUEUES: Final = ("PST1", "PST2", "PST3", "PST4")
 GIVE_WAY: Final = 200
 """The number of records after which the reader lets the posting tasks run, so that the queues stay short."""

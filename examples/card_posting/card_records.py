@@ -10,11 +10,6 @@ from typing import Final
 
 from tdqsim.errors import DatasetError
 
-__all__ = [
-    "ACCOUNT", "ACCOUNT_LENGTH", "CODE_PAGE", "REJECT_LENGTH", "TRANSACTION", "TRANSACTION_LENGTH", "XREF",
-    "XREF_LENGTH", "RecordError", "cents_text", "encode_zoned", "zoned",
-]  # fmt: skip
-
 CODE_PAGE: Final = "cp037"
 TRANSACTION_LENGTH: Final = 350
 XREF_LENGTH: Final = 50

@@ -11,8 +11,6 @@ from typing import Final
 
 from card_records import ACCOUNT, encode_zoned, zoned
 
-__all__ = ["ACCOUNT_MISSING", "CARD_MISSING", "EXPIRED", "OVERLIMIT", "REASON_TEXT", "Account", "decide"]
-
 CARD_MISSING: Final = 100
 ACCOUNT_MISSING: Final = 101
 OVERLIMIT: Final = 102

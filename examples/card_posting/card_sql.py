@@ -16,8 +16,6 @@ from card_pipeline import ACCOUNT, PAGE, TEXTS, TRANSACTION, XREF
 
 from tdqsim.pipeline.data_sets import read_data_set
 
-__all__ = ["expected"]
-
 
 def expected(spark: Any, files: Mapping[str, Path], regions: int) -> Any:
     """A DataFrame of the records that must come out: region, queue, seq, key, data."""

@@ -17,8 +17,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-__all__ = ["load_late", "load_modules"]
-
 
 def load_late(
     package: str, modules: Mapping[str, Iterable[str]]

@@ -34,9 +34,7 @@ if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
     from tdqsim.cics import Recorder
-    from tdqsim.core.dispatch import Strand
-
-__all__ = ["Tracing", "trace"]
+    from tdqsim.core.strand import Strand
 
 _RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
 """The parameters that may name the resource of a command."""

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from statistics import median
 from time import perf_counter_ns, process_time_ns
 
-__all__ = ["Cost", "compare", "empty_call", "report"]
-
 Batch = Callable[[int], object]
 """Does its work ``n`` times: the loop is inside, so that no call of ours is timed with each turn."""
 

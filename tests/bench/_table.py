@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["hold", "lines", "reach"]
-
 
 class _Row(NamedTuple):
     what: str

@@ -8,8 +8,6 @@ import textwrap
 
 from tests import apart
 
-__all__ = ["forked", "run", "start"]
-
 _HEAD = (
     "import os, signal, sys\nfrom pathlib import Path\nfrom tdqsim.core.store import *\nfrom tdqsim.errors import *\n"
 )

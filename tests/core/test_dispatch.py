@@ -11,7 +11,8 @@ from greenlet import greenlet
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever, WrongThread
 
 SECOND = 1_000_000_000

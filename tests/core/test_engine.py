@@ -14,8 +14,9 @@ import pytest
 
 from tdqsim.cics import Condition, Region
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.engine import CallCancelled, Engine, EngineFault, EngineStopped, Stopped
+from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import RegionClosed, WrongThread
 

@@ -15,13 +15,14 @@ from typing import Any, Self
 import pytest
 from freezegun import freeze_time
 
-from tdqsim.core import _strand as strand_module
 from tdqsim.core import _turns as turns_module
 from tdqsim.core import clock as clock_module
 from tdqsim.core import deadlines as deadlines_module
 from tdqsim.core import dispatch as dispatch_module
+from tdqsim.core import strand as strand_module
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
 from tdqsim.errors import RegionClosed, WouldWaitForever
 
 SECOND = 1_000_000_000

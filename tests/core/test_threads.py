@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, Strand, TimedOut, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
 
 

@@ -21,7 +21,8 @@ from tdqsim.cics.files import DataFile
 from tdqsim.cics.kernel.control import ASSIGN_OPTIONS, AssignOption
 from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.rows import FileOption
-from tdqsim.client import RemoteRegion, _tdqueue_info
+from tdqsim.client import RemoteRegion
+from tdqsim.client.answers import tdqueue
 from tdqsim.definitions import _attributes
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, INQUIRE_TDQUEUE_OPTIONS
@@ -244,7 +245,7 @@ def test_the_attributes_written_out_are_those_of_the_classes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "source"), [(rows, row_types_source), (_tdqueue_info, option_words_source)], ids=["rows", "client"]
+    ("module", "source"), [(rows, row_types_source), (tdqueue, option_words_source)], ids=["rows", "client"]
 )
 def test_the_rows_written_out_are_those_of_the_table(module: ModuleType, source: Callable[[], str]) -> None:
     written = Path(str(module.__file__)).read_text("utf-8")

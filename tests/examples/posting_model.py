@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
-__all__ = ["Outcome", "post_all", "signed"]
-
 SIGNS = {letter: ("", str(digit)) for digit, letter in enumerate("{ABCDEFGHI")}
 SIGNS |= {letter: ("-", str(digit)) for digit, letter in enumerate("}JKLMNOPQR")}
 SIGNS |= {str(digit): ("", str(digit)) for digit in range(10)}

@@ -17,7 +17,7 @@ import atheris
 sys.path[:0] = [str(Path(__file__).resolve().parents[2] / part) for part in ("src", ".")]
 
 with atheris.instrument_imports(
-    include=["tdqsim.core.messages", "tdqsim.core.transport", "tdqsim.cics.ship", "tdqsim.ibmi._ddm"]
+    include=["tdqsim.core.messages", "tdqsim.core.transport", "tdqsim.cics.ship", "tdqsim.ibmi.ddm"]
 ):
     from tests.server.links.frames_check import check
 

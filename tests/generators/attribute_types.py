@@ -19,8 +19,6 @@ from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES, Tdqueue
 
-__all__ = ["attribute_types_source"]
-
 _FILE: Final = Path(definitions.__file__).with_name("_attributes.py")
 _HEAD: Final = '''\
 """The attributes of each kind of definition for type checkers: ``python -m tests.generators.attribute_types``."""
@@ -63,9 +61,7 @@ def attribute_types_source() -> str:
             lines += _class(_KEYWORDS, above, f"{title} without its name", keywords)
             above, attributes = _KEYWORDS, [each for each in attributes if each.startswith(_NAME)]
         lines += _class(name, above, title, attributes)
-    names = sorted(each.split()[1].partition("(")[0] for each in lines if each.startswith("class "))
-    listed = ", ".join(f'"{name}"' for name in names)
-    return _HEAD + "\n".join([f"__all__ = [{listed}]", *lines]) + "\n"
+    return _HEAD + "\n".join(lines) + "\n"
 
 
 class _Base(NamedTuple):

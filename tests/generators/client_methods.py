@@ -26,8 +26,6 @@ from tdqsim.client import answers
 from tdqsim.server.http.access import PREFIX
 from tdqsim.server.http.api import MODULES
 
-__all__ = ["client_source"]
-
 _FILE: Final = Path(answers.__file__).parents[1] / "_operations.py"
 _WAITING: Final = ("waitForState", "receiveEntry")
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
@@ -49,8 +47,6 @@ from tdqsim.client._http import ServerConnection, part
 '''
 _CLASS: Final = '''
 
-__all__ = ["Body", "Operations"]
-
 Body = Mapping[str, object] | Sequence[Mapping[str, object]]
 
 
@@ -66,7 +62,12 @@ def client_source() -> str:
     used = set(findall(r"\w+", "\n".join(methods)))
     imports = ["if TYPE_CHECKING:"]
     for module in iter_modules(answers.__path__):
-        names = [each for each in import_module(f"{answers.__name__}.{module.name}").__all__ if each in used]
+        defined = import_module(f"{answers.__name__}.{module.name}")
+        names = [
+            name
+            for name, each in vars(defined).items()
+            if getattr(each, "__module__", "") == defined.__name__ and name in used
+        ]
         if names:
             listed = ", ".join(sorted(names, key=str.lower))
             imports.append(

@@ -10,8 +10,6 @@ import tdqsim
 from tdqsim.facts import table
 from tdqsim.pipeline.option_table import reference_table
 
-__all__ = ["PAGES", "with_tables"]
-
 _GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
 _TABLE: Final = re.compile(r"(?<=\n)\| option (?:group )?\|.*\n(?:\|.*\n)+")
 _QSAM: Final = {

@@ -7,7 +7,7 @@ from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi.remote import DdmLink, InProcessLink
+from tdqsim.ibmi.ddm import DdmLink, InProcessLink
 from tests.rules import expect_rule
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-__all__ = ["copybooks", "pictures"]
-
 EDITED = ["ZZ9", "Z(3)", "ZZ9.99", "Z(4).ZZ", "+9(4)", "-ZZ9.9", "9(5)-", "9(3),99", "S9(3).99", "Z(12)9.99", "$$9.99"]
 
 digits = st.integers(1, 18)

@@ -9,7 +9,8 @@ import numpy as np
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import opening, splits
-from tdqsim.pipeline.frames import FramingError, walk_for
+from tdqsim.pipeline.descriptor_words import FramingError
+from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.splits import plan, records_before, walk_part
 

@@ -20,7 +20,8 @@ from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline import boundaries
 from tdqsim.pipeline.boundaries import boundary
-from tdqsim.pipeline.frames import FramingError, walk_for
+from tdqsim.pipeline.descriptor_words import FramingError
+from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan

@@ -25,8 +25,6 @@ from tdqsim.cics.ts import storage
 from tdqsim.definitions.machine import MachineAnswer
 from tdqsim.facts import Resp
 
-__all__ = ["ALTERATIONS", "Alteration"]
-
 Patch = pytest.MonkeyPatch
 
 

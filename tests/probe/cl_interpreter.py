@@ -13,8 +13,6 @@ from typing import Any
 from tdqsim.ibmi import EscapeMessage, Job
 from tdqsim.ibmi.layouts import pack_decimal
 
-__all__ = ["run_cl"]
-
 LATIN = "cp037"
 TOKEN = re.compile(r"X'[0-9A-F]*'|'(?:[^']|'')*'|%[A-Z]+|&[A-Z0-9]+|\*[A-Z]+|[0-9]+|[-+*/()]|[A-Z0-9$/#@.]+")
 STATEMENT = re.compile(r"(?:(?P<label>[A-Z0-9]+): +)?(?P<name>[A-Z]+) *(?P<rest>.*)")

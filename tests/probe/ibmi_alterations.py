@@ -14,12 +14,12 @@ import pytest
 from tdqsim.core.store import SearchOrder
 from tdqsim.definitions.machine import Machine, MachineAnswer
 from tdqsim.ibmi import EscapeMessage, _byte_call, _cl_authority, _create, _queue, _receive, _retrieve
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._lock_manager import LockManager
 from tdqsim.ibmi._machine import RULES_WITH_MESSAGE
 from tdqsim.ibmi._object_table import ObjectTable
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._waits import Waiters
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.journals import JournalWriter
 from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import message
@@ -27,8 +27,6 @@ from tdqsim.ibmi.records import RDQS0100
 from tdqsim.probe import ibmi_server
 from tdqsim.probe.ibmi_cases import cases
 from tdqsim.server.hostservers import SignOnCode, command, conversation, dataqueue, signon
-
-__all__ = ["ALTERED", "DEPENDENT", "PLANTED", "altered_machine", "plant"]
 
 Patch = pytest.MonkeyPatch
 

@@ -11,16 +11,10 @@ from typing import Any
 
 from tdqsim.cics import Region, Sysplex
 from tdqsim.cics.ship.link import Link
-from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
 from tdqsim.cics.ship.remote import LinkEnd
-from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions, heuristics
+from tdqsim.cics.uow.indoubt import decisions, heuristics
 from tdqsim.definitions import define_connection, define_tdqueue
 from tests.recovery.helpers import queue
-
-__all__ = [
-    "RESYNC_STEPS", "STEPS", "Complex", "HeuristicDamage", "LinkEnd", "decisions", "fan", "heuristics", "pair", "remote",
-    "ring", "row",
-]  # fmt: skip
 
 
 def remote(name: str, sysid: str, remotename: str = "", **attributes: Any) -> Any:

@@ -10,8 +10,6 @@ from tdqsim.cics import Condition, Region, Sysplex, Task
 from tdqsim.definitions import define_connection, define_tdqueue
 from tdqsim.testing import History
 
-__all__ = ["Driver"]
-
 _KINDS = {"LOG": "LOGICAL", "NO": "NO", "PHY": "PHYSICAL"}
 
 

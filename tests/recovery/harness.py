@@ -15,8 +15,6 @@ from tests import apart
 from tests.recovery import victim
 from tests.recovery.model import Ledger
 
-__all__ = ["Harness"]
-
 POINTS = [("durable", point) for point in ("before_commit", "after_commit", "grow")]
 
 

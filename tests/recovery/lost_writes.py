@@ -22,8 +22,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Gap", "gaps", "images", "leave", "record"]
-
 _CALLS = (
     "openat,close,lseek,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,fallocate,rename,renameat,renameat2,unlink,unlinkat,"
     "mkdir,mkdirat,rmdir,stat,newfstatat,statx"

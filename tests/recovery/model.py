@@ -12,8 +12,6 @@ from copy import deepcopy
 from itertools import product
 from typing import Any
 
-__all__ = ["Impossible", "Ledger", "State", "Work"]
-
 
 class Impossible(AssertionError):
     """What was said, or seen, cannot be."""

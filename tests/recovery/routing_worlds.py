@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.core.dispatch import Strand
+from tdqsim.cics.ship.messages import STEPS
+from tdqsim.core.strand import Strand
 from tdqsim.definitions import (
     define_connection,
     define_program,
@@ -29,10 +30,8 @@ from tdqsim.definitions import (
     define_tsmodel,
 )
 from tdqsim.errors import RegionClosed
-from tests.recovery.complexes import STEPS, Complex, remote
+from tests.recovery.complexes import Complex, remote
 from tests.recovery.helpers import queue
-
-__all__ = ["World"]
 
 NAMES: Final = ("TORREG", "AORREG", "QORREG")
 PAIRS: Final = (("TORREG", "AORREG"), ("TORREG", "QORREG"), ("AORREG", "QORREG"))

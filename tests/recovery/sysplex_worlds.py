@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Sysplex, Task
-from tdqsim.core.dispatch import Strand
+from tdqsim.cics.ship.messages import RESYNC_STEPS, STEPS
+from tdqsim.cics.ship.remote import LinkEnd
+from tdqsim.cics.uow.indoubt import decisions, heuristics
+from tdqsim.core.strand import Strand
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
 from tdqsim.errors import RegionClosed, StoreError, StoreFull
 from tdqsim.facts import Resp
-from tests.recovery.complexes import RESYNC_STEPS, STEPS, LinkEnd, decisions, heuristics
 from tests.recovery.helpers import queue
 
 NAMES: Final = "ABCD"

@@ -18,7 +18,7 @@ from freezegun import freeze_time
 
 import tdqsim
 from tdqsim.cics import Region, Task
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.facts import Resp
 from tests.interrupts import RaiseAt

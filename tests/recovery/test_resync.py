@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tdqsim.cics import Condition
+from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_transaction
 from tdqsim.errors import RegionClosed, StoreFull, WouldWaitForever
 from tdqsim.facts import Cvda
-from tests.recovery.complexes import Complex, HeuristicDamage, decisions, fan, pair, remote, ring, row
+from tests.recovery.complexes import Complex, fan, pair, remote, ring, row
 from tests.recovery.helpers import outcome, queue
 from tests.rules import rule
 

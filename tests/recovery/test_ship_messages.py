@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from tdqsim.cics import Region
-from tdqsim.cics.ship.messages import KINDS
+from tdqsim.cics.ship.messages import KINDS, RESYNC_STEPS, STEPS
+from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.core.engine import Engine
 from tdqsim.core.messages import FrameDecoder, MessageFrame, encode
 from tdqsim.core.transport import LinkDown
 from tdqsim.definitions import define_tdqueue
-from tests.recovery.complexes import RESYNC_STEPS, STEPS, Complex, LinkEnd, pair
+from tests.recovery.complexes import Complex, pair
 from tests.recovery.helpers import outcome, queue
 
 LONG = 60.0

@@ -10,8 +10,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
-from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
+from tdqsim.core.strand import WAIT, WaitQueue
 from tdqsim.server.handover import Handover
 
 

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim import Condition, Region, define_tdqueue
-from tdqsim.core.dispatch import TimedOut
+from tdqsim.core.strand import TimedOut
 from tdqsim.errors import TdqError
 from tdqsim.server.host import Host
 

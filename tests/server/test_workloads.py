@@ -25,8 +25,9 @@ from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application, work
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.open_units import OpenUnits
+from tdqsim.testing._workload_targets import ServedTarget
 from tdqsim.testing.relay import Relay
-from tdqsim.testing.workloads import ServedTarget, WorkloadRun, run_workload
+from tdqsim.testing.workloads import WorkloadRun, run_workload
 from tests.testing.workload_cases import LOGICAL, QUEUES, WORKLOADS
 
 

@@ -14,8 +14,6 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.ibmi import Job
 from tdqsim.testing import History, StillClock
 
-__all__ = ["trace"]
-
 DEFINITIONS = [
     define_tdqueue(name="INQ", type="INTRA", recovstatus="LOGICAL", transid="TAKE", triggerlevel=2, atifacility="FILE"),
     define_tdqueue(

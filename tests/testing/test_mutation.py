@@ -11,7 +11,8 @@ import pytest
 
 from tdqsim.cobol.translate import translate
 from tdqsim.errors import UsageError
-from tdqsim.testing.mutation import KINDS, altered, mutants_of, mutate, sources_in
+from tdqsim.testing._mutants import KINDS, altered
+from tdqsim.testing.mutation import mutants_of, mutate, sources_in
 from tests import apart
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

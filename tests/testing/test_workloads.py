@@ -11,10 +11,9 @@ import pytest
 from tdqsim.cics import Region, Sysplex
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import UsageError
+from tdqsim.testing._workload_targets import UNITS, RegionTarget
 from tdqsim.testing.verified import Answer
 from tdqsim.testing.workloads import (
-    UNITS,
-    RegionTarget,
     Workload,
     WorkloadOperation,
     WorkloadRun,

@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.region_core import RegionCore
 
-__all__ = ["Task"]
-
 
 class Task(TaskBase):
     """One task and its EXEC CICS commands: ``with region.task() as task: task.writeq_td("PAYQ", b"...")``.

@@ -17,27 +17,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.core.clock import Clock
-    from tdqsim.core.dispatch import Strand
-
-__all__ = [
-    "check_usable",
-    "clock_of",
-    "core_of",
-    "handles_of",
-    "has_ended",
-    "is_implicit",
-    "is_mirror",
-    "keep_storage",
-    "kept_storage",
-    "level_of",
-    "request_of",
-    "requester_of",
-    "set_handles",
-    "startcode_of",
-    "strand_of",
-    "suspended_of",
-    "unit_of",
-]
+    from tdqsim.core.strand import Strand
 
 
 def check_usable(region: Region, what: str) -> None:

@@ -50,8 +50,9 @@ from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage as find_codepage
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Durability, Store
+from tdqsim.core.strand import Strand
 from tdqsim.errors import RegionClosed, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 
@@ -60,8 +61,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.datasets import DataSetDirectory, JobLog
     from tdqsim.definitions.machine import Machine
-
-__all__ = ["Region", "StartType"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")

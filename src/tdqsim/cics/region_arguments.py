@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.regionfile import RegionFile, Security
 
-__all__ = [
-    "RegionOptions",
-    "as_definitions",
-    "check_arguments",
-    "dfhintra",
-    "from_region_file",
-    "machine_answers",
-    "security_policy",
-    "supplied",
-]
-
 _ALLOWED: Final = {
     "start": ("AUTO", "COLD", "INITIAL"),
     "tdintra": ("NOEMPTY", "EMPTY"),

@@ -21,8 +21,6 @@ from tdqsim.errors import RegionClosed
 if TYPE_CHECKING:
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
 
-__all__ = ["RegionCommands"]
-
 K = TypeVar("K")
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -49,9 +49,10 @@ from tdqsim.cics.uow import restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
+from tdqsim.core.strand import Strand
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -59,8 +60,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.queues.datasets import DataSets
     from tdqsim.cics.region import Region
     from tdqsim.datasets import DataSetDirectory
-
-__all__ = ["RegionCore"]
 
 
 class RegionCore(RegionData):

@@ -14,10 +14,8 @@ from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore
-    from tdqsim.core.dispatch import Strand
+    from tdqsim.core.strand import Strand
     from tdqsim.errors import StoreError
-
-__all__ = ["end", "give_up", "let_go", "store_failed"]
 
 
 def end(region: RegionCore, *, clean: bool) -> tuple[Strand, ...]:

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.region_core import RegionCore
 
-__all__ = ["KEEPER", "StartType", "begin"]
-
 StartType = Literal["AUTO", "COLD", "INITIAL"]
 KEEPER: Final = "a CICS region"
 _IDENTITY: Final = b"region/cold_start"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import UnitOfWork
 
-__all__ = ["Recovery", "Resources"]
-
 
 class Resources:
     """The installed resources of a region other than its queues, by name: ``region.resources``."""

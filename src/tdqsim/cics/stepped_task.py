@@ -9,8 +9,6 @@ from typing import Any, TypeVar
 from tdqsim.cics.commands import Task
 from tdqsim.core.stepping import Stepped
 
-__all__ = ["SteppedTask"]
-
 T = TypeVar("T")
 
 

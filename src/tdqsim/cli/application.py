@@ -14,8 +14,6 @@ from tdqsim.cli import COMMANDS, on_demand
 from tdqsim.cli.failures import guarded
 from tdqsim.core.spelling import did_you_mean
 
-__all__ = ["run"]
-
 _Parser = Any
 """A context, command, parameter or completion of the parser; typer has no public names for their types."""
 _COMPLETE: Final = "_TDQ_COMPLETE"  # set by the scripts of --install-completion

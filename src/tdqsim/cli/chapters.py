@@ -9,8 +9,6 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final, NamedTuple
 
-__all__ = ["CHAPTERS", "GROUPS", "Chapter", "chapter_file", "chapter_text"]
-
 
 class Chapter(NamedTuple):
     """A chapter.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cobol.case_run import CaseResult
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True)
 
 _Sources = Annotated[list[Path], typer.Argument(help="COBOL sources, or folders of them.", show_default=False)]

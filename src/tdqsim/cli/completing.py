@@ -22,17 +22,6 @@ from tdqsim.errors import TdqError
 if TYPE_CHECKING:
     from tdqsim.cli.place import Place
 
-__all__ = [
-    "beginning",
-    "offered_data_queues",
-    "offered_directories",
-    "offered_options",
-    "offered_places",
-    "offered_queues",
-    "offered_transactions",
-    "offering",
-]
-
 Offer = tuple[str, str]
 """A word, and its description."""
 _REGION_FILE: Final = "region.yaml"

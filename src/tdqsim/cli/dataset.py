@@ -16,8 +16,6 @@ from tdqsim.errors import ExtraMissing
 if TYPE_CHECKING:
     from tdqsim.pipeline.probe import Candidate, ProbedFile
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Data sets: find out what a file is.")
 
 _SHOWN = 6

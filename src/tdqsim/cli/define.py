@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from tdqsim.layouts import Layout
     from tdqsim.layouts.layout import LayoutRow
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 imports = typer.Typer(
     rich_markup_mode=None, help="Convert CSD, DCT and CL text to definition files in YAML.", no_args_is_help=True

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     AnyJob = LocalJob | ServedJob
 
-__all__ = ["app", "dtaq_app"]
-
 dtaq_app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries."
 )

@@ -22,8 +22,6 @@ from tdqsim.errors import (
     TdqError,
 )
 
-__all__ = ["CommandFailed", "CommandOutput", "Exit", "InputError", "aside", "command_output", "visible", "warn"]
-
 
 class Exit(IntEnum):
     """The exit codes; see the module's table."""

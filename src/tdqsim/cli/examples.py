@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-__all__ = ["copyable", "example", "examples", "folder"]
-
 _REGION_FILE: Final = "region.yaml"
 _DEFINITIONS: Final = "definitions"  # used by several examples; a folder next to them in a clone
 _PACKAGE: Final = Path(__file__).resolve().parents[1]

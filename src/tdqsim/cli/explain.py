@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.dump import Dump
     from tdqsim.client import RemoteRegion
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 _LAST_EVENTS: Final = 8
@@ -240,7 +238,9 @@ def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanati
     if isinstance(region, on_demand.cics.Region):
         return region.explain(name, size=size)
     explanation = region.explain(name, size=size)
-    commands = {command: on_demand.explain.Prediction(**each) for command, each in explanation["commands"].items()}
+    commands = {
+        command: on_demand.explain_requests.Prediction(**each) for command, each in explanation["commands"].items()
+    }
     statements, history = tuple(explanation["statements"]), tuple(explanation["history"])
     return on_demand.explain.Explanation(
         explanation["queue"], explanation["target"], statements, commands, explanation["starts"], history

@@ -23,8 +23,6 @@ from tdqsim.errors import (
     TdqError,
 )
 
-__all__ = ["guarded"]
-
 _TRACEBACK = "TDQ_TRACEBACK"
 _OWN = str(Path(__file__).resolve().parents[1]) + os.sep
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")

@@ -16,8 +16,6 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_table, on_terminal
 from tdqsim.core.spelling import did_you_mean
 
-__all__ = ["app", "chapter", "sections"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 

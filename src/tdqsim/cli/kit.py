@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.ablation import Verdicts
     from tdqsim.testing.evidence import Evidence
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 _SHOWN = 10

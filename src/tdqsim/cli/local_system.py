@@ -16,8 +16,6 @@ from tdqsim.server.systemfile import load_system_file
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
 
-__all__ = ["LocalJob", "local_job"]
-
 
 class LocalJob:
     """A job in a system that this process has opened; it has the methods of ``ServedJob``."""

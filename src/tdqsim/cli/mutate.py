@@ -18,8 +18,6 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from tdqsim.testing.mutation import MutationReport
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 
@@ -84,7 +82,7 @@ def mutate(
 
 
 def _show(report: MutationReport) -> None:
-    kinds = on_demand.mutation.KINDS
+    kinds = on_demand.mutation.DESCRIPTIONS
     if not report.judgements:
         emit("no mutants: no command was found that can be altered")
         return

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import internals as internals
     from tdqsim.cics import region_arguments as region_arguments
     from tdqsim.cics.look import explain as explain
+    from tdqsim.cics.look import explain_requests as explain_requests
     from tdqsim.cics.model import dump as dump
     from tdqsim.cics.text import ceci as ceci
     from tdqsim.cics.text import cemt as cemt
@@ -79,7 +80,7 @@ if TYPE_CHECKING:
 _MODULES: Final = (
     "rich.console", "rich.markdown", "rich.progress",
     "tdqsim.cics", "tdqsim.facts", "tdqsim.ibmi", "tdqsim.layouts",
-    "tdqsim.cics.look.explain", "tdqsim.cics.internals", "tdqsim.cics.model.dump",
+    "tdqsim.cics.look.explain", "tdqsim.cics.look.explain_requests", "tdqsim.cics.internals", "tdqsim.cics.model.dump",
     "tdqsim.cics.region_arguments",
     "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
     "tdqsim.cics.text.exec_text",

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tdqsim.client import RemoteRegion
     from tdqsim.datasets.jobs import SubmittedJob
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 _Row = dict[str, Any]

@@ -23,8 +23,6 @@ from tdqsim.cli.errors import command_output, visible
 if TYPE_CHECKING:
     from tdqsim.core.codepage import CodePage
 
-__all__ = ["cell_text", "emit", "emit_json", "emit_table", "on_terminal", "record_value", "shown_record"]
-
 _GAP: Final = "  "
 _NARROWEST_FOLD: Final = 16
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"

@@ -24,8 +24,6 @@ from tdqsim.pipeline.limits import BOUNDS
 if TYPE_CHECKING:
     from tdqsim.pipeline.stages.run import RunResult
 
-__all__ = ["app"]
-
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Process large data sets, on Spark or in this process."
 )

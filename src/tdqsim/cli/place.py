@@ -32,26 +32,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
-__all__ = [
-    "NO_PROGRAMS",
-    "DdOption",
-    "DefinitionsOption",
-    "Place",
-    "RegionOption",
-    "ServerOption",
-    "StoreOption",
-    "at_place",
-    "checked_queues",
-    "looking",
-    "looking_here",
-    "options_of",
-    "say_unknown",
-    "store_path",
-    "unknown_outside",
-    "using",
-    "with_region_first",
-]
-
 NO_PROGRAMS: Final[dict[str, Any]] = {"handlers": (), "settings": {}}
 """The arguments of a region that imports no handlers and looks for no COBOL programs."""
 

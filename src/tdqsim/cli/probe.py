@@ -11,8 +11,6 @@ from tdqsim import probe
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit, emit_json
 
-__all__ = ["app"]
-
 app = typer.Typer(no_args_is_help=True)
 
 

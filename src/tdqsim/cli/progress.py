@@ -12,8 +12,6 @@ from tdqsim.cli import on_demand
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-__all__ = ["Bar"]
-
 _EVERY: Final = 0.2  # seconds between two updates of the screen
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.spi.rows import TdqueueInfo
     from tdqsim.client import RemoteRegion, RemoteTdqueueInfo
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]

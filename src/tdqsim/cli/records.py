@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from tdqsim.cics import Condition
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 Queue = Annotated[

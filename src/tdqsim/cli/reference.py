@@ -13,8 +13,6 @@ from enum import Enum
 from types import ModuleType
 from typing import Any, Final
 
-__all__ = ["MODULES", "overview", "page"]
-
 MODULES: Final = (
     "tdqsim",
     "tdqsim.cics",

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions, RegionFile
     from tdqsim.definitions.group import GroupEntry
 
-__all__ = ["indirect_rings", "region_problems", "region_warnings"]
-
 
 def region_problems(file: RegionFile, definitions: Definitions) -> list[Problem]:
     """The problems that prevent the start of a region of this directory."""

@@ -18,15 +18,6 @@ from tdqsim.cli.errors import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
 from tdqsim.client.control import Address, find
 
-__all__ = [
-    "answering",
-    "client_at",
-    "client_elsewhere",
-    "client_here",
-    "elsewhere",
-    "served_here",
-]
-
 
 @contextmanager
 def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:

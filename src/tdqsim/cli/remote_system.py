@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
     from tdqsim.ibmi import KeyOrder, SeedEntry
 
-__all__ = ["ServedJob", "served_job"]
-
 
 class ServedJob:
     """Jobs of a system in a server; each method call is a separate job there.

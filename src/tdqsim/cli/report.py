@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.job import Check, JobResult
 
-__all__ = ["Report"]
-
 _Row = dict[str, Any]
 """INQUIRE and statistics of a queue, by name."""
 _COLUMNS: Final = ("TDQUEUE", "TYPE", "STATE", "NUMITEMS", "TRIGGERLEVEL", "DD / TARGET")

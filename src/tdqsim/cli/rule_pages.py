@@ -17,8 +17,6 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.reference import overview
 from tdqsim.facts import CONFIDENCE, Rule, rules, table
 
-__all__ = ["PAGES", "choices", "coverage", "differences", "reference", "sure"]
-
 _CHOICES: Final = """\
 # Design choices
 

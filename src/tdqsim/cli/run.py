@@ -22,11 +22,9 @@ from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.dispatch import Strand
+    from tdqsim.core.strand import Strand
     from tdqsim.definitions.regionfile import RegionFile
     from tdqsim.job import JobClass
-
-__all__ = ["app"]
 
 app = typer.Typer(rich_markup_mode=None)
 

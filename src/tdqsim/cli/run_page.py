@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
-__all__ = ["RunPage", "check_page", "owner_of"]
-
 
 class RunPage:
     """Follows a run and writes its page.

@@ -17,8 +17,6 @@ from tdqsim.cli.examples import copyable
 from tdqsim.cli.output import emit
 from tdqsim.core.spelling import did_you_mean
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 _REGION: Final = """\

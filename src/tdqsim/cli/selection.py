@@ -10,8 +10,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.client import RemoteRegion
 
-__all__ = ["is_generic", "matching", "supplied"]
-
 
 def is_generic(name: str) -> bool:
     """Whether a name has * (any characters) or + (one character) in it."""

@@ -13,8 +13,6 @@ from tdqsim.cli.place import store_path
 if TYPE_CHECKING:
     from tdqsim.server.serving import Served
 
-__all__ = ["app"]
-
 app = typer.Typer()
 
 DebugPort = Annotated[

@@ -22,8 +22,6 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.reference import MODULES, page
 from tdqsim.errors import ExtraMissing
 
-__all__ = ["write_site"]
-
 _FENCE: Final = re.compile(r"^```(\w+)([^\n]*)$", re.MULTILINE)
 _FILE: Final = re.compile(r"\bfile=(\S+)")
 _MODULE_HEADING: Final = re.compile(r"^## (tdqsim[\w.]*)$", re.MULTILINE)

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
-__all__ = ["read", "write"]
-
 _NAME: Final = "statistics.json"
 
 

@@ -14,8 +14,6 @@ from tdqsim.cli.output import emit, emit_json, emit_table
 if TYPE_CHECKING:
     from tdqsim.core.store.check import StoreReport
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 store = typer.Typer(
     rich_markup_mode=None, help="Check, salvage, upgrade, compact and back up stores.", no_args_is_help=True

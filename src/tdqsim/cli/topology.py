@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Resource
     from tdqsim.report.topology import Site
 
-__all__ = ["app"]
-
 app = typer.Typer(rich_markup_mode=None)
 
 

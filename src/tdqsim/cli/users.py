@@ -16,8 +16,6 @@ from tdqsim.core.capitals import capitals
 if TYPE_CHECKING:
     from tdqsim.server.users import Users
 
-__all__ = ["app"]
-
 app = typer.Typer(help="Manage the users of a server: users.yaml, for all its faces.", no_args_is_help=True)
 
 

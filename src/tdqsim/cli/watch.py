@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.client import RemoteRegion
 
-__all__ = ["Behind", "behind"]
-
 
 class Behind:
     """Failures of tasks that a command started; a trigger without a program is only reported."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tdqsim.client._info import RemoteCvda
     from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
     from tdqsim.client._system import RemoteEntry, RemoteSystem
-    from tdqsim.client._tdqueue_info import RemoteTdqueueInfo
+    from tdqsim.client.answers.tdqueue import RemoteTdqueueInfo
 
 
 __all__ = [
@@ -48,6 +48,6 @@ __getattr__, __dir__ = load_late(
         "._info": ("RemoteCvda",),
         "._region": ("RemoteRegion", "RemoteUnitOfWork"),
         "._system": ("RemoteEntry", "RemoteSystem"),
-        "._tdqueue_info": ("RemoteTdqueueInfo",),
+        ".answers.tdqueue": ("RemoteTdqueueInfo",),
     },
 )

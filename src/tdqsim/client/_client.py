@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tdqsim.client.answers.process import ClockState, SessionToken
     from tdqsim.client.answers.regions import RegionSummary
 
-__all__ = ["Client"]
-
 
 class Client(Operations):
     """One connection to a server, which is opened again if it is lost; requests that change something are not repeated.

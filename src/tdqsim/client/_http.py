@@ -22,8 +22,6 @@ from urllib.parse import quote, urlencode, urlsplit
 
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["TIMEOUT", "LostConnection", "RemoteError", "ServerConnection", "part"]
-
 T = TypeVar("T")
 
 TIMEOUT: Final = 60.0

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
-    from tdqsim.client._tdqueue_info import CvdaValue, TdqueueState
-
-__all__ = ["RemoteCvda", "RemoteInfo", "info_values"]
+    from tdqsim.client.answers.tdqueue import CvdaValue, TdqueueState
 
 
 class RemoteCvda(int):

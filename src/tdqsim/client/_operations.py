@@ -47,9 +47,9 @@ if TYPE_CHECKING:
         RestoreResult,
         SeedResult,
         Snapshot,
-        TdqueueState,
         WriteResult,
     )
+    from tdqsim.client.answers.tdqueue import TdqueueState
     from tdqsim.client.answers.work import (
         CeciAnswer,
         CemtAnswer,
@@ -64,8 +64,6 @@ if TYPE_CHECKING:
         UnitOfWorkState,
         WaitResult,
     )
-
-__all__ = ["Body", "Operations"]
 
 Body = Mapping[str, object] | Sequence[Mapping[str, object]]
 

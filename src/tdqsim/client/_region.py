@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast
 from tdqsim.client._http import LostConnection, RemoteError
 from tdqsim.client._info import info_values
 from tdqsim.client._operations import Operations
-from tdqsim.client._tdqueue_info import RemoteTdqueueInfo, SetTdqueueOptions, TdqueueOption
+from tdqsim.client.answers.tdqueue import RemoteTdqueueInfo, SetTdqueueOptions, TdqueueOption
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
@@ -27,14 +27,8 @@ if TYPE_CHECKING:
         SubmittedJobInfo,
         SysoutDatasetInfo,
     )
-    from tdqsim.client.answers.regions import (
-        BytesValue,
-        DecodedRecord,
-        QueueExplanation,
-        RegionSummary,
-        Snapshot,
-        TdqueueState,
-    )
+    from tdqsim.client.answers.regions import BytesValue, DecodedRecord, QueueExplanation, RegionSummary, Snapshot
+    from tdqsim.client.answers.tdqueue import TdqueueState
     from tdqsim.client.answers.work import (
         CeciAnswer,
         CemtAnswer,
@@ -46,8 +40,6 @@ if TYPE_CHECKING:
         TaskExplanation,
         UnitOfWorkState,
     )
-
-__all__ = ["RemoteRegion", "RemoteUnitOfWork"]
 
 PAGE: Final = 1000
 """The maximum number of records or queues in a request or an answer."""

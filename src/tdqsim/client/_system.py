@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     )
     from tdqsim.client.answers.work import RefusedState
 
-__all__ = ["RemoteEntry", "RemoteSystem"]
-
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str
 KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]

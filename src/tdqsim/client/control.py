@@ -20,8 +20,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.errors import UsageError
 
-__all__ = ["Address", "announce", "control_folder", "find", "withdraw"]
-
 _MOST: Final = 65536
 _PATIENCE: Final = 5.0
 

@@ -15,13 +15,14 @@ from tdqsim.late import load_late
 if TYPE_CHECKING:
     from tdqsim.cobol.area_warnings import CobolWarning
     from tdqsim.cobol.code_pages import Conversion
-    from tdqsim.cobol.compiler import CobolMissing, Module, Options, compile_program
+    from tdqsim.cobol.compiler import Module, Options, compile_program
     from tdqsim.cobol.external_calls import CallAnswer, CallStub
     from tdqsim.cobol.paragraphs import ParagraphResult
     from tdqsim.cobol.programs import CobolPrograms
     from tdqsim.cobol.sql_answers import SqlAnswer, SqlCall, SqlStub
     from tdqsim.cobol.storage import storage_of
     from tdqsim.cobol.stubs import Stub, StubAnswer
+    from tdqsim.cobol.toolchain import CobolMissing
     from tdqsim.cobol.trace import Trace
     from tdqsim.cobol.translate import CobolError
 
@@ -50,7 +51,7 @@ __all__ = [
 __getattr__, __dir__ = load_late(
     __name__,
     {
-        ".compiler": ("CobolMissing", "Module", "Options", "compile_program"),
+        ".compiler": ("Module", "Options", "compile_program"),
         ".area_warnings": ("CobolWarning",),
         ".code_pages": ("Conversion",),
         ".external_calls": ("CallAnswer", "CallStub"),
@@ -59,6 +60,7 @@ __getattr__, __dir__ = load_late(
         ".sql_answers": ("SqlAnswer", "SqlCall", "SqlStub"),
         ".storage": ("storage_of",),
         ".stubs": ("StubAnswer", "Stub"),
+        ".toolchain": ("CobolMissing",),
         ".trace": ("Trace",),
         ".translate": ("CobolError",),
     },

@@ -9,9 +9,6 @@ from typing import Final
 
 from tdqsim.cobol._tokens import Word
 
-__all__ = ["Divisions", "options_of_command", "parameters_of", "programs_of", "tables_of"]
-
-
 _IN_PROCEDURE: Final = ("PROGRAM-ID", "PROCEDURE", "END")
 """The only words that matter after PROCEDURE DIVISION: they begin a program or its body, or end DECLARATIVES."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COMMAREA", "CONTROL", "DIB", "EIB", "FIGURATIVE"]
-
 EIB: Final = """ 01 DFHEIBLK GLOBAL.
  02 EIBTIME PIC S9(7) COMP-3.
  02 EIBDATE PIC S9(7) COMP-3.

@@ -25,21 +25,6 @@ from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, p
 from tdqsim.core.codepage import codepage
 from tdqsim.core.process import run_program
 
-__all__ = [
-    "CRASHED",
-    "DONE",
-    "FAILED",
-    "HEADING",
-    "INTERRUPTED",
-    "LEFT",
-    "RUNAWAY",
-    "STAND_INS",
-    "STOPPED",
-    "Callbacks",
-    "Libcob",
-    "libcob",
-]
-
 DONE: Final = 0
 LEFT: Final = 1
 FAILED: Final = 2

@@ -19,8 +19,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.cobol._tokens import Word
 
-__all__ = ["ENTER", "GO_BACK", "LEAVE", "PARAGRAPH", "ProgramPart", "ask_text", "entry_text", "parts_of", "ranges_of"]
-
 PARAGRAPH: Final = "PARAGRAPH"
 """The verb of the commands that these texts CALL."""
 ENTER: Final = f"{PARAGRAPH} ENTER"

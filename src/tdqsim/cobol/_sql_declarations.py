@@ -13,8 +13,6 @@ from tdqsim.cobol._divisions import tables_of
 from tdqsim.cobol._tokens import Word
 from tdqsim.cobol.sql_statements import COMMA, SqlStatement, statement_of
 
-__all__ = ["MOST_VARIABLES", "SqlDeclarations", "host_variables"]
-
 MOST_VARIABLES: Final = 60
 """The greatest number of host variables of a statement: the run-time's table has room for 63 arguments."""
 _DECLARATIONS: Final = ("DECLARE", "WHENEVER", "BEGIN", "END")

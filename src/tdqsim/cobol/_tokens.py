@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-__all__ = ["Word", "WordPlace", "readable", "words"]
-
 _TOKEN: Final = re.compile(
     r"""
     (?P<mark>^\#line[^\n]*$) | (?P<line>\n) | (?P<blank>[^\S\n]+|[,;](?=\s))

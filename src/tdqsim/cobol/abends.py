@@ -5,8 +5,6 @@ from __future__ import annotations
 from tdqsim.cics import Abend
 from tdqsim.errors import TdqError
 
-__all__ = ["AbendLabel", "CobolFailure"]
-
 
 class CobolFailure(TdqError):
     """libcob has detected an error in a program, such as bad packed digits or a missing program.

@@ -17,8 +17,6 @@ from tdqsim.cobol.translate import ExecCommand
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["CobolWarning", "over", "unconverted", "unfit"]
-
 _BINARY: Final = {"halfword": (2, "a halfword, PIC S9(4) COMP"), "fullword": (4, "a fullword, PIC S9(8) COMP")}
 _ABSTIME: Final = 8
 _POINTER: Final = 8

@@ -49,8 +49,6 @@ from tdqsim.facts import EIBFN
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["Plan", "plans_of", "unserved"]
-
 _SIZES: Final = {"halfword": 2, "fullword": 4, "cvda": 4}
 _LENGTHS: Final = ("length", "fromlength", "short")
 _RECORDS: Final = ("FROM", "INTO", "SET", "RIDFLD")

@@ -19,8 +19,6 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import UsageError
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
 
-__all__ = ["LATIN", "CaseDifference", "CaseRecords", "NumberBytes"]
-
 LATIN: Final = codepage(819)
 """The code page of programs."""
 _NUMBERS: Final = (int, float, Decimal)

@@ -42,25 +42,6 @@ from tdqsim.definitions.schema import described_schema
 from tdqsim.definitions.yamltext import MapNode, ScalarNode, node_at, plain_value, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = [
-    "SUFFIX",
-    "Case",
-    "CaseCall",
-    "CaseData",
-    "CaseFile",
-    "CaseGiven",
-    "CaseInput",
-    "CaseRecord",
-    "CaseRow",
-    "CaseSql",
-    "CaseStart",
-    "CaseStub",
-    "CaseThen",
-    "case_files",
-    "case_json_schema",
-    "load_case_file",
-]
-
 SUFFIX = ".case.yaml"
 _Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
 

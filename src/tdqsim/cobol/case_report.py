@@ -16,8 +16,6 @@ from tdqsim.cobol.case_run import CaseResult
 from tdqsim.definitions.group import read_text
 from tdqsim.definitions.yamltext import ListNode, MapNode, ScalarNode, read_yaml
 
-__all__ = ["junit_xml", "update_case_file"]
-
 _WIDTH = 120
 
 

@@ -31,8 +31,6 @@ from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.testing.clock import StillClock
 
-__all__ = ["CaseResult", "covered", "run_case", "run_cases"]
-
 _CHANNEL: Final = "CASE"
 
 

@@ -14,8 +14,6 @@ from tdqsim.cobol.sql_values import ArgumentValue
 from tdqsim.cobol.stubs import AnyStub, Options, Stub, StubAnswer
 from tdqsim.errors import UsageError
 
-__all__ = ["CaseWatch", "stubs_of", "value_of"]
-
 _Encode = Callable[[CaseData], bytes]
 _SQL: Final = "SQL"
 _CALL: Final = "CALL"

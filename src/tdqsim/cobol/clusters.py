@@ -13,8 +13,6 @@ from typing import Any, Final
 from tdqsim.definitions import Definitions
 from tdqsim.definitions.file import File
 
-__all__ = ["SUFFIXES", "clusters_in", "with_clusters"]
-
 SUFFIXES: Final = (".jcl", ".idcams", ".ctl", ".prc")
 """The suffixes of members that may contain IDCAMS statements."""
 _TEXT: Final = 72

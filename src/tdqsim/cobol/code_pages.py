@@ -17,8 +17,6 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
 from tdqsim.layouts import Field, FieldType, Layout
 
-__all__ = ["NO_CODE_PAGES", "CodePages", "Conversion", "converted"]
-
 _LATIN: Final = "latin-1"
 _CHARACTERS: Final = (FieldType.TEXT, FieldType.EDITED, FieldType.ZONED)
 

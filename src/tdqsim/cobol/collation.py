@@ -17,8 +17,6 @@ from typing import Final
 
 from tdqsim.cobol._tokens import Word, words
 
-__all__ = ["EBCDIC_WORD", "SEQUENCES", "in_ebcdic_order", "with_ebcdic_word"]
-
 EBCDIC_WORD: Final = "-freserved=TDQ-CODE:EBCDIC"
 """The option of ``cobc`` for a second name of the alphabet, since programs may have items that are called EBCDIC."""
 SEQUENCES: Final = ("ascii", "ebcdic")

@@ -27,21 +27,11 @@ from tdqsim.cobol.margins import is_free, without_margins
 from tdqsim.cobol.outcomes import with_outcomes
 from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
-from tdqsim.cobol.toolchain import CobolMissing, compiler_path, compiler_release
+from tdqsim.cobol.toolchain import compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, ProgramCall, Translation, translate
 from tdqsim.core.process import run_program
 from tdqsim.definitions.bms import parse_bms, symbolic_map
 from tdqsim.facts import table
-
-__all__ = [
-    "CobolMissing",
-    "Module",
-    "Options",
-    "compile_program",
-    "compiler_path",
-    "entry_symbol",
-    "expand",
-]
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "30"

@@ -18,8 +18,6 @@ from typing import Final
 from tdqsim.cobol.compiler import Module, entry_symbol
 from tdqsim.cobol.outcomes import OUTCOMES
 
-__all__ = ["Copies", "copies_of", "loaded_modules"]
-
 
 class Copies:
     """The loaded copies of one module; a copy that no level uses is reused."""

@@ -20,8 +20,6 @@ from tdqsim.cobol._paragraph_entries import GO_BACK, PARAGRAPH
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.level import begin_coverage, reached_statements
 
-__all__ = ["Coverage", "SourceCoverage", "begin", "collected", "leave_part", "merged", "write"]
-
 _LINE_BITS: Final = 20
 _LINE: Final = (1 << _LINE_BITS) - 1
 _PART: Final = "part-*.json"

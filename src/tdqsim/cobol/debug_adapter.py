@@ -30,8 +30,6 @@ from tdqsim.cobol.debug_variables import EIB, StorageItem, named, roots
 from tdqsim.cobol.level import watch_statements
 from tdqsim.errors import TdqError
 
-__all__ = ["DebugServer", "debugging"]
-
 LOOPBACK: Final = "127.0.0.1"
 _ABENDS: Final = ("abend", "handled")
 _SECTIONS: Final = ("WORKING-STORAGE", "LOCAL-STORAGE", "LINKAGE", EIB)

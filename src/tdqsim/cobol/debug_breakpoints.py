@@ -23,8 +23,6 @@ from typing import Final
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.debug_frames import absolute, place_of, split_place
 
-__all__ = ["Breakpoints", "FunctionBreakpoint", "LineBreakpoint"]
-
 _OPTION: Final = re.compile(r"[^\s()]+(?:\s*\((?:[^()]|\([^()]*\))*\))?")
 _COMMAND: Final = ("EXEC ", "EXECUTE ")
 

@@ -22,18 +22,6 @@ from tdqsim.cobol.storage import storage_of
 if TYPE_CHECKING:
     from tdqsim.cics import Task
 
-__all__ = [
-    "Depth",
-    "ProgramFrame",
-    "absolute",
-    "depth_of",
-    "frames_of",
-    "levels_of",
-    "paragraph_at",
-    "place_of",
-    "split_place",
-]
-
 _LINE_BITS: Final = 20
 """A statement's mark has the line in the low bits, as many as this, and the file's number above them."""
 _LINE: Final = (1 << _LINE_BITS) - 1

@@ -15,8 +15,6 @@ from typing import Any, BinaryIO, Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["BadMessage", "BadRequest", "DebugArguments", "DebugRequest", "DebugStream"]
-
 _LENGTH: Final = re.compile(rb"Content-Length: *([0-9]{1,8})\r\n", re.IGNORECASE)
 _HEADER: Final = 1000
 """The maximum length of a line of the header in bytes, and the maximum number of lines times 100."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cobol.level import Level
 
-__all__ = ["DebugSession", "DebugStop", "NotStopped"]
-
 T = TypeVar("T")
 _PROGRAM_CHECK: Final = "ASRA"
 _IN: Final = "stepIn"

@@ -18,8 +18,6 @@ from tdqsim.cobol.program_storage import ProgramStorage, decoded, encoded
 from tdqsim.cobol.symbols import Item
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["EIB", "StorageItem", "flattened", "named", "roots", "shown_bytes"]
-
 EIB: Final = "DFHEIBLK"
 _MEMORY: Final = "/proc/self/mem"
 _SHOWN: Final = 200

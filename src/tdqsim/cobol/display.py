@@ -19,8 +19,6 @@ from tdqsim.cics import Task
 from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
 
-__all__ = ["DisplayLines", "current_date"]
-
 _QUEUE: Final = "CESE"
 _WIDTH: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "display_line")
 _LATIN: Final = "latin-1"

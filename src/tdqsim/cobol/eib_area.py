@@ -16,8 +16,6 @@ from typing import Final
 from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.eib import EIB_LENGTH, NO_COMMAND, Completion, Eib
 
-__all__ = ["EibArea"]
-
 _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096
 _TEXT_PAGE: Final = "latin-1"

@@ -31,13 +31,11 @@ from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.core.dispatch import WAIT, WaitMark
+from tdqsim.core.strand import WAIT, WaitMark
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
-
-__all__ = ["EVENTS", "quiet"]
 
 _POSTED: Final = bytes.fromhex("40008000")
 _COMPLETE: Final = 0x40

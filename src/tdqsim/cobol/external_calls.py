@@ -23,8 +23,6 @@ from tdqsim.cobol.stubs import Answered, AnyStub, Unserved, first_answer
 from tdqsim.cobol.translate import ProgramCall
 from tdqsim.errors import UsageError
 
-__all__ = ["CallAnswer", "CallStub", "ExternalCall", "answer_call", "stand_in"]
-
 _NUMBERS: Final[dict[str, int]] = {}
 """The number of the function that stands in for each program. The functions belong to the process."""
 _SIZE: Final = 8

@@ -16,8 +16,6 @@ from tdqsim.cics import Abend
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.facts import table
 
-__all__ = ["FLOOR", "NO_VALUE", "Area", "Areas"]
-
 FLOOR: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "area_floor")
 """The lowest address that can be storage of a program."""
 _NUMERIC: Final = range(0x10, 0x20)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["COPYBOOKS", "MAPS", "PROGRAMS"]
-
 PROGRAMS: Final = (".cbl", ".cob", ".cobol", ".ccp")
 """The suffixes of programs, in the order in which they are searched, in any case."""
 COPYBOOKS: Final = ("", ".cpy", ".copy", ".inc", ".dcl")

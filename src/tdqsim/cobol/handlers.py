@@ -28,8 +28,6 @@ from tdqsim.definitions.bms import Mapset, parse_bms
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.layouts import load_copybook
 
-__all__ = ["COBOL", "CobolResolver"]
-
 _MAPSETS_KEPT: Final = 256
 
 

@@ -30,9 +30,8 @@ from typing import Any, Final
 from tdqsim.cics import Abend, Condition, Task
 from tdqsim.cics.internals import handles_of, level_of, set_handles
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code, calls_exits
-from tdqsim.cics.kernel.handling import NO_HANDLES, Handles
 from tdqsim.cics.kernel.task import to_abend
-from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
 from tdqsim.cobol import watching
 from tdqsim.cobol._libcob import DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.abends import AbendLabel, CobolFailure
@@ -47,8 +46,6 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
-
-__all__ = ["Level", "begin_coverage", "reached_statements", "watch_statements"]
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """The prefix of libcob's messages. It is removed because its line is not always that of the statement."""

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-__all__ = ["RIGHT", "cut_off", "is_free", "without_margins"]
-
 RIGHT: Final = 72
 _IDENTIFICATION: Final = 8
 """Columns 73 to 80, which a shop may use for its own names and numbers."""

@@ -31,8 +31,6 @@ from tdqsim.definitions import (
 from tdqsim.errors import DefinitionError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES
 
-__all__ = ["MadeRegion", "make_region"]
-
 _PROGRAM_ID: Final = re.compile(rb"\bPROGRAM-ID\b", re.IGNORECASE)
 _GROUP: Final = "COBOL"
 _TERMINAL: Final = "T001"

@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["OUTCOMES", "with_outcomes"]
-
 OUTCOMES: Final = "dfh_outcomes"
 _NAME: Final = re.compile(r'\b(st_\d+)\b[^;=]*=\s*"(IF|WHEN|PERFORM)"\s*;')
 _MARK: Final = re.compile(r"\s*module->module_stmt = 0x([0-9A-F]+);")

@@ -18,8 +18,6 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from tdqsim.cobol.stubs import Answered
 
-__all__ = ["ParagraphResult", "ParagraphRun", "keep_storage_at_end", "paragraph_step"]
-
 ParagraphStub = Mapping[str, Any] | Callable[[ProgramStorage], object]
 """What replaces a paragraph: values of items, or a function that gets the program's items."""
 

@@ -16,8 +16,6 @@ from typing import Final
 
 from tdqsim.cobol._tokens import Word, WordPlace, words
 
-__all__ = ["PortabilityDifference", "differences"]
-
 _ORDER: Final = ("<", ">", "GREATER", "LESS")
 _BETWEEN: Final = ("THAN", "OR", "EQUAL", "TO", "IS", "NOT", "ALL")
 """Words between an operator of a comparison and its operands."""

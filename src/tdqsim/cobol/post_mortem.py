@@ -18,8 +18,6 @@ from tdqsim.cobol.trace import Trace
 from tdqsim.cobol.watching import own_watcher
 from tdqsim.errors import RegionClosed
 
-__all__ = ["note_state"]
-
 _ITEMS: Final = 500
 """The number of items in a dump."""
 

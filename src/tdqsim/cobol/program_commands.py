@@ -24,17 +24,6 @@ from tdqsim.facts import Resp, table
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = [
-    "PROGRAM_COMMANDS",
-    "ProgramCommand",
-    "Refusal",
-    "options_of",
-    "program_command",
-    "program_command_name",
-    "refusal_of",
-    "refused",
-]
-
 _UNSET: Final = b"\x9f"
 """The byte that fills storage without INITIMG."""
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")

@@ -25,8 +25,6 @@ from tdqsim.cobol.symbols import Item, Symbols, Variable
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["ProgramStorage", "StorageSnapshot", "decoded", "encoded"]
-
 _REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)
 _REDEFINES: Final = re.compile(r"REDEFINES (\S+)")

@@ -23,8 +23,6 @@ from tdqsim.cobol.translate import CobolError
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["CobolPrograms", "NewVersions", "Program"]
-
 Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""
 

@@ -17,8 +17,6 @@ import pytest
 if TYPE_CHECKING:
     from tdqsim.cobol.case_run import CaseResult
 
-__all__: list[str] = []
-
 _OPTION = "--tdq-cobol-coverage"
 _DEBUG = "--tdq-debug"
 _SUFFIX = ".case.yaml"

@@ -15,13 +15,11 @@ from tdqsim.cobol.fields import Area
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.stubs import AnyStub
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
-
-__all__ = ["POLICIES", "Settings", "Verb", "Watcher", "issue_warning", "policies"]
 
 POLICIES: Final = ("off", "warn", "abend")
 """The actions when a check fails, by their numbers in the shim."""

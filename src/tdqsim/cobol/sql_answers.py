@@ -31,8 +31,6 @@ from tdqsim.cobol.translate import ExecCommand
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
-__all__ = ["SqlAnswer", "SqlCall", "SqlStub", "answer_sql", "end_cursors", "unanswered"]
-
 SqlRow = Mapping[str, ArgumentValue] | Sequence[ArgumentValue]
 """A row: its values by the names of the host variables, or all of them in their order."""
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, NamedTuple
 
-__all__ = ["COMMA", "HostVariable", "SqlStatement", "statement_of"]
-
 COMMA: Final = "%"
 """The mark that replaces a comma while the preprocessor expands a program; Db2 has no operator of that name."""
 _MARK: Final = re.compile(r"^#line[^\n]*$", re.MULTILINE)

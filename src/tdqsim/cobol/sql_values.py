@@ -18,8 +18,6 @@ from tdqsim.cobol.stubs import put
 from tdqsim.cobol.symbols import Item
 from tdqsim.errors import TdqError, UsageError
 
-__all__ = ["ArgumentValue", "CobolArgument", "argument", "is_value"]
-
 ArgumentValue = str | int | float | Decimal | bytes | Mapping[str, Any] | Sequence[Any] | None
 """A value for an argument; None is SQL's null value."""
 _VARCHAR: Final = 49

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cobol.display import DisplayLines
-    from tdqsim.core.dispatch import Timer
+    from tdqsim.core.strand import Timer
 
     Buffer = ctypes.Array[ctypes.c_char]
-
-__all__ = ["Cursor", "TaskStorage", "loaded_by", "storage_of"]
 
 
 class RunningLevel(Protocol):

@@ -36,8 +36,6 @@ from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import EIBFN, Resp, table
 
-__all__ = ["Answered", "AnyStub", "Options", "Stub", "StubAnswer", "Unserved", "Value", "first_answer", "give", "put"]
-
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
 Options = Mapping[str, Area | None]

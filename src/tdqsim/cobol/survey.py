@@ -21,8 +21,6 @@ from tdqsim.cobol.compiler import Options, compile_program, expand
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.translate import CobolError, translate
 
-__all__ = ["Surveyed", "sources_in", "survey"]
-
 _LIBRARY: Final = frozenset([*COPYBOOKS, *PROGRAMS, MAPS]) - {""}
 _COMMAND: Final = re.compile(rb"\bEXEC(?:UTE)?\s+CICS\b", re.IGNORECASE)
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")

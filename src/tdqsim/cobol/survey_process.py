@@ -27,8 +27,6 @@ from tdqsim.definitions import define_tdqueue, define_terminal
 from tdqsim.definitions.bms import parse_bms
 from tdqsim.errors import TdqError
 
-__all__ = ["main"]
-
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _NAMED: Final = re.compile(r"\bQUEUE\(A(\d+)\)")
 _MISSING: Final = re.compile(r"EXEC (?:CICS|SQL|DLI) .*$")

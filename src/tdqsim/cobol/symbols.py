@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-__all__ = ["LOCAL_SYMBOL", "PERFORM_SYMBOLS", "Item", "Paragraph", "Performs", "Symbols", "Variable", "read_symbols"]
-
 _ROW: Final = re.compile(r"^(?P<size>\d{5,})\s+(?P<kind>\S+)\s+(?P<level>\d\d)\s+(?P<name>\S+)\s*(?P<text>.*)$")
 _SECTION: Final = re.compile(r"^\s+(?P<name>WORKING-STORAGE|LOCAL-STORAGE|LINKAGE|FILE)\s+SECTION\s*$")
 _PROGRAM: Final = re.compile(r"^\s+PROGRAM\s+\S+\s*$")

@@ -16,15 +16,6 @@ from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled
 from tdqsim.facts import table
 
-__all__ = [
-    "CobolMissing",
-    "c_compiler",
-    "compiler_path",
-    "compiler_release",
-    "default_cache",
-    "private_folder",
-]
-
 _RELEASE: Final = re.compile(r"\(GnuCOBOL\) ((\d+)\.(\d+)\S*)")
 _RELEASES: Final = {row["name"]: row["value"] for row in table("cobol") if row["name"].startswith("release_")}
 _PATIENCE: Final = 60

@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
 
-__all__ = ["Trace", "Traced"]
-
 
 @dataclass(frozen=True, slots=True)
 class Traced:

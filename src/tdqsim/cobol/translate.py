@@ -51,8 +51,6 @@ from tdqsim.cobol.sql_statements import statement_of
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = ["CVDAS", "CobolError", "ExecCommand", "ProgramCall", "Translation", "translate"]
-
 
 class CobolError(TdqError):
     """A program cannot be translated or compiled.

@@ -12,8 +12,6 @@ from threading import Lock
 from typing import Any, Final, Protocol
 from weakref import WeakSet
 
-__all__ = ["Debugger", "WatchedPrograms", "attach", "debugged", "detach", "note_abend", "own_watcher", "register"]
-
 
 class WatchedPrograms(Protocol):
     """The part of the settings of a region's programs that a debugger changes.

@@ -15,12 +15,10 @@ from typing import Final
 
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tdqsim.core._strand import Strand
 from tdqsim.core.clock import belongs_here
 from tdqsim.core.deadlines import Agenda
+from tdqsim.core.strand import Strand
 from tdqsim.errors import WrongThread
-
-__all__ = ["Turns"]
 
 _IDLE_WORKERS_KEPT: Final = 64
 _PLACE: Final = attrgetter("place_ns")

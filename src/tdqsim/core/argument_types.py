@@ -19,8 +19,6 @@ from typing import Any, Final, ParamSpec, TypeVar, Union, get_args, get_origin, 
 
 from tdqsim.core.product_faults import was_raised_on_purpose
 
-__all__ = ["BARE", "explains_wrong_types", "raise_wrong_type"]
-
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["capitals"]
-
 
 def capitals(text: str) -> str:
     """Text in upper case; a non-ASCII letter whose upper case is ASCII, such as the sharp s (SS), is left unchanged."""

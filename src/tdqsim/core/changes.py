@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tdqsim.core.store import Work
 
-__all__ = ["KeptChange", "carry_out"]
-
 
 class KeptChange:
     """A change of the installed resources.

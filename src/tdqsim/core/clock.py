@@ -26,8 +26,6 @@ from weakref import WeakSet
 
 from tdqsim.errors import UsageError, WrongThread
 
-__all__ = ["NS_PER_SECOND", "Clock", "belongs_here", "time_zone"]
-
 NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_NAP: Final = 5.0

@@ -36,8 +36,6 @@ from pathlib import Path
 
 from tdqsim.errors import ConversionError
 
-__all__ = ["CodePage", "codepage", "known_codepages"]
-
 _UNDEFINED = "\ufffe"  # means "no character" to charmap_decode
 _SUB, _NEL = "\x1a", "\x85"
 _SOFT_HYPHEN = "\xad"

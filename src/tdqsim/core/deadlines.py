@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from itertools import count
 
-from tdqsim.core._strand import Strand, Timer
 from tdqsim.core.clock import Clock
-
-__all__ = ["Agenda", "Entry", "is_stale"]
+from tdqsim.core.strand import Strand, Timer
 
 Entry = tuple[int, int, Strand | Timer]
 """A moment, a unique number, and the strand or timer that is due then."""

@@ -57,14 +57,12 @@ from functools import partial
 from itertools import count
 from typing import Any, Final, TypeVar
 
-from tdqsim.core._strand import WAIT, Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.core._turns import Turns
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import NS_PER_SECOND, Clock, belongs_here
 from tdqsim.core.deadlines import Agenda
+from tdqsim.core.strand import Strand, TimedOut, Timer, WaitMark, WaitQueue
 from tdqsim.errors import UsageError, WouldWaitForever
-
-__all__ = ["WAIT", "Dispatcher", "Strand", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Strand)

@@ -33,10 +33,9 @@ from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, Strand, WaitMark, WaitQueue
 from tdqsim.errors import TdqError, WrongThread
-
-__all__ = ["CallCancelled", "Engine", "EngineFault", "EngineStopped", "ResultReceiver", "Stopped", "Subscription"]
 
 T = TypeVar("T")
 M = TypeVar("M", bound="_Closable")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from string import hexdigits
 
-__all__ = ["hex_bytes"]
-
 
 def hex_bytes(text: str) -> bytes:
     """Parse pairs of hexadecimal digits; blanks may stand between the pairs.

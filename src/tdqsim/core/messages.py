@@ -23,8 +23,6 @@ from typing import Any, Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["DATA_LIMIT", "VERSION", "FrameDecoder", "Kinds", "MessageError", "MessageFrame", "encode"]
-
 VERSION: Final = 1
 """The version of the byte form, including the fields of each kind."""
 DATA_LIMIT: Final = 1 << 20

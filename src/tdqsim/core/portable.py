@@ -18,8 +18,6 @@ try:
 except ImportError:
     fcntl = None
 
-__all__ = ["OWN_FILE", "FileLock", "alive", "read_at", "write_at"]
-
 OWN_FILE: Final = sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NOFOLLOW", "O_BINARY"))
 """Flags for opening a file of the package: not inherited by children, no symbolic links, no newline conversion."""
 _HELD_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK)

@@ -6,8 +6,6 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-__all__ = ["run_program"]
-
 
 def run_program(
     command: Sequence[str],

@@ -13,8 +13,6 @@ from typing import Final
 
 from tdqsim.errors import TdqError
 
-__all__ = ["product_fault", "was_raised_on_purpose"]
-
 _PACKAGE: Final = __name__.partition(".")[0]
 _CALL: Final = re.compile(r"argument")
 """In the text of the error that Python raises for a call with missing or surplus arguments."""

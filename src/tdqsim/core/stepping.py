@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from typing import Generic
 
-from tdqsim.core._strand import T_co
-from tdqsim.core.dispatch import WAIT, Dispatcher, Strand, WaitMark, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, Strand, T_co, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
-
-__all__ = ["Stepped"]
 
 
 class Stepped(Generic[T_co]):

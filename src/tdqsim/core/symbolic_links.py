@@ -15,8 +15,6 @@ import errno
 from os.path import realpath
 from pathlib import Path
 
-__all__ = ["leads_out", "stays_here"]
-
 
 def leads_out(path: Path, home: Path) -> bool:
     """Whether a symbolic link in the path of a file leads out of a directory; a cycle of links does not."""

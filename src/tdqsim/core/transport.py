@@ -18,8 +18,6 @@ from typing import Any, Protocol
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.errors import TdqError
 
-__all__ = ["LinkDown", "MessageChannel", "Pipe", "PipeEnd", "Transport"]
-
 
 class LinkDown(TdqError):
     """A message could not be sent or answered: the link is gone."""

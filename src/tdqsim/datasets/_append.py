@@ -11,8 +11,6 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb
 from tdqsim.datasets.errors import OpenError
 
-__all__ = ["end_of_data"]
-
 _CHUNK = 16 * limit("read_ahead_minimum")
 
 

@@ -24,8 +24,6 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import BlockFault
 
-__all__ = ["Damage", "Deblocker", "deblocker_for"]
-
 _BIG = Struct(">HH")
 _LITTLE = Struct("<HH")
 _RDW = limit("record_descriptor")

@@ -20,8 +20,6 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
 
-__all__ = ["SAMPLE", "Detection", "detect", "format_by_words", "likely_lengths", "looks_ebcdic"]
-
 SAMPLE = 4 * limit("read_ahead_minimum")
 """The number of bytes at the beginning of a file that are examined."""
 _CANDIDATES = (

@@ -17,8 +17,6 @@ try:
 except ImportError:  # pragma: no cover - a system without POSIX locks
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["NO_SPACE", "Opener", "RawFile", "is_data_set", "lock", "open_file", "open_raw"]
-
 NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _BUSY = frozenset({errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES})
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)  # without it, opening a pipe that has no writer would block

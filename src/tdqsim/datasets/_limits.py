@@ -6,8 +6,6 @@ from typing import Final
 
 from tdqsim.facts import table
 
-__all__ = ["limit"]
-
 _VALUES: Final = {row["name"]: int(row["value"]) for row in table("datasets")}
 
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from tdqsim.datasets.jobs import JobLog
     from tdqsim.datasets.spool import SysoutSpool
 
-__all__ = ["Allocation", "DDCard", "DDTable", "Spooling"]
-
 _DDNAME = re.compile(r"[A-Z@#$][A-Z0-9@#$]{0,7}", re.ASCII)
 _DUMMIES = frozenset({"DUMMY", "NULLFILE"})
 _INTRDR = "INTRDR"

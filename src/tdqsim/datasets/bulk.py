@@ -13,8 +13,6 @@ from tdqsim.datasets.space import Space
 from tdqsim.datasets.writer import open_writer
 from tdqsim.errors import ConversionError
 
-__all__ = ["convert", "convert_records", "read_records", "write_records"]
-
 
 def read_records(
     path: Path | str,

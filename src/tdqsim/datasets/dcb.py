@@ -13,8 +13,6 @@ from typing import NamedTuple
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
 
-__all__ = ["Dcb", "Disposition", "ErrorOption", "PrintControl", "RecordFormat", "parse_dcb"]
-
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")
 LRECL_X = limit("lrecl_x")

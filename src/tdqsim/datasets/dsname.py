@@ -32,8 +32,6 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, parse_dcb
 from tdqsim.datasets.errors import DatasetIOError, DsnameError, OpenError
 
-__all__ = ["DataSetDirectory", "DsName", "parse_dsname"]
-
 _QUALIFIER = r"[A-Z@#$][A-Z0-9@#$-]*"
 _MEMBER = r"[A-Z@#$][A-Z0-9@#$]*"
 _RELATIVE = r"0|[+-][0-9]{1,4}"

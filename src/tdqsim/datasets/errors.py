@@ -7,20 +7,6 @@ from pathlib import Path
 
 from tdqsim.errors import DatasetError
 
-__all__ = [
-    "BlockError",
-    "BlockFault",
-    "DatasetFault",
-    "DatasetIOError",
-    "DatasetInUse",
-    "DatasetNotOpen",
-    "DcbError",
-    "DsnameError",
-    "OpenError",
-    "RecordError",
-    "SpaceExhausted",
-]
-
 
 class DatasetFault(DatasetError):
     """Base class of the errors of ``tdqsim.datasets``.

@@ -27,8 +27,6 @@ from tdqsim.datasets.jobcard import read_card, with_user
 from tdqsim.datasets.jobs import Cards, JobLog, SubmittedJob
 from tdqsim.datasets.writer import DatasetWriter
 
-__all__ = ["InternalReader"]
-
 _LOG = logging.getLogger("tdqsim.datasets")
 _JOB_CARD = re.compile(r"//([A-Z@#$][A-Z0-9@#$]{0,7}) +JOB(?: |$)", re.ASCII)
 _DD_DATA = re.compile(r"//(?:\S*) +DD +(\*|DATA)(?:[ ,]|$)(?:\S*?DLM=('?)([^\s,']{2,18})\2)?", re.ASCII)

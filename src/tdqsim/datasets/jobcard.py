@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["JobCard", "read_card", "user_of", "with_user"]
-
 _LAST_COLUMN: Final = 71
 _FIRST: Final = re.compile(r"//[A-Z@#$][A-Z0-9@#$]{0,7} +JOB(?: +|$)", re.ASCII)
 _CONTINUED: Final = re.compile(r"// +", re.ASCII)

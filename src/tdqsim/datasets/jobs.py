@@ -14,8 +14,6 @@ from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, OpenError
 from tdqsim.datasets.jobcard import user_of
 
-__all__ = ["Cards", "JobLog", "SubmittedJob"]
-
 _FILE = re.compile(r"JOB([0-9]{5,9})", re.ASCII)
 _HEADER = re.compile(rb"([A-Z0-9@#$]{1,8}) ([0-9]{1,20}) (SCAN|RUN) ([0-9]{1,5}) ([^\n]{0,200})")
 _KEPT_AS = Dcb(RecordFormat.RDW)

@@ -13,8 +13,6 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets.dcb import PrintControl
 from tdqsim.facts import table
 
-__all__ = ["render", "render_asa", "render_machine"]
-
 _FORM_FEED: Final = "\f"
 _OVERSTRUCK: Final = frozenset(" _")
 

@@ -27,8 +27,6 @@ from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, RecordFormat
 from tdqsim.datasets.errors import BlockError, BlockFault, DatasetFault, DatasetNotOpen, DcbError, OpenError
 
-__all__ = ["BackwardReader", "ConcatenatedReader", "DatasetReader", "DummyReader", "ForwardReader", "open_reader"]
-
 _BLOCK_SHOWN = limit("block_maximum")
 
 

@@ -9,8 +9,6 @@ from enum import Enum
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.errors import DcbError
 
-__all__ = ["Space", "SpaceUnit", "blocks_per_track", "parse_space"]
-
 
 class SpaceUnit(Enum):
     """The unit of SPACE."""

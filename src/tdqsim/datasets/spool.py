@@ -14,8 +14,6 @@ from tdqsim.datasets.errors import DsnameError, OpenError
 from tdqsim.datasets.reader import DatasetReader, open_reader
 from tdqsim.datasets.writer import DatasetWriter, open_writer
 
-__all__ = ["SysoutDataset", "SysoutSpool"]
-
 _CLASS = re.compile(r"[A-Z0-9]", re.ASCII)
 _DDNAME = re.compile(r"[A-Z@#$][A-Z0-9@#$]{0,7}", re.ASCII)
 _FILE = re.compile(r"([A-Z0-9])\.([0-9]{5,9})\.([A-Z0-9@#$]{1,8})\.(ASA|MACHINE|NONE)", re.ASCII)

@@ -16,8 +16,6 @@ from typing import IO, Final
 from tdqsim.core.symbolic_links import leads_out
 from tdqsim.errors import DatasetError
 
-__all__ = ["output_directory"]
-
 _BASE: Final = "tdq-out"
 _LOCK: Final = ".lock"
 

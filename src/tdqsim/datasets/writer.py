@@ -22,8 +22,6 @@ from tdqsim.datasets.dcb import Dcb, Disposition, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, DatasetNotOpen, DcbError, OpenError, RecordError, SpaceExhausted
 from tdqsim.datasets.space import Space
 
-__all__ = ["DatasetWriter", "DummyWriter", "open_writer"]
-
 _RDW = limit("record_descriptor")
 _BDW = limit("block_descriptor")
 _DESCRIPTOR = Struct(">HH").pack

@@ -5,24 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Literal, Required, TypedDict
 
-__all__ = [
-    "ConnectionAttributes",
-    "DtaqAttributes",
-    "DtaqKeywords",
-    "ExtraQueueAttributes",
-    "FileAttributes",
-    "IndirectQueueAttributes",
-    "IntraQueueAttributes",
-    "ProgramDefinitionAttributes",
-    "RemoteQueueAttributes",
-    "ResourceAttributes",
-    "TdqueueAttributes",
-    "TerminalAttributes",
-    "TranclassAttributes",
-    "TransactionAttributes",
-    "TsmodelAttributes",
-]
-
 
 class TdqueueAttributes(TypedDict, total=False):
     """Attributes of a TDQUEUE of any type."""

@@ -15,8 +15,6 @@ from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import TDQUEUE_ATTRIBUTES, table
 
-__all__ = ["RESOURCE_CLASSES", "ResourceFault", "build", "known_attributes", "resource_types"]
-
 
 class _Classes(Mapping[str, type[Resource]]):
     """Classes by kind, each imported on first use, because few files have definitions of every kind."""

@@ -18,8 +18,6 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from tdqsim.facts import table
 
-__all__ = ["Dtimout", "JsonSchema", "Keyword", "Name", "Number", "Text", "Timestamp", "WaitTime", "refuse", "spoken"]
-
 JsonSchema: TypeAlias = dict[str, Any]
 """A JSON schema, or a part of one."""
 _PLAIN_SCALARS = ["string", "integer", "number", "boolean", "null"]  # the types that an editor gives to 0010, NO, NULL

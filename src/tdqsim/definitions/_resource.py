@@ -15,8 +15,6 @@ from pydantic_core import PydanticCustomError
 from tdqsim.definitions._fields import Keyword, Name, Text, Timestamp
 from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES
 
-__all__ = ["SIGNATURE_ATTRIBUTES", "ChangeAgent", "Conflict", "Resource", "YesNo"]
-
 YesNo = Annotated[Literal["YES", "NO"], Keyword()]
 ChangeAgent = Annotated[
     Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "DREPBATCH", "AUTOINSTALL", "TABLE", "DYNAMIC"],

@@ -16,8 +16,6 @@ from typing import Final
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 
-__all__ = ["BmsField", "BmsMap", "Mapset", "parse_bms", "suffix_of", "symbolic_map"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("bms") if row["value"].isdigit()}
 _SUFFIXES: Final = {
     row["name"].removeprefix("suffix_"): row["value"] for row in table("bms") if row["name"].startswith("suffix_")

@@ -20,8 +20,6 @@ from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import GroupEntry
 from tdqsim.definitions.imports import Imported, Importer
 
-__all__ = ["parse_cl"]
-
 _TOKEN = re.compile(
     r"(?P<comment>/\*)|(?P<quoted>'(?:[^'\n]|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)|(?P<word>(?:[^\s()'/]|/(?!\*))++)"
 )

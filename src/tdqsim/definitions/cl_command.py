@@ -22,19 +22,6 @@ from tdqsim.core.codepage import codepage
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
 from tdqsim.facts import LIMITS, table
 
-__all__ = [
-    "COMMANDS",
-    "Checked",
-    "ClCommand",
-    "ClParameter",
-    "ClWord",
-    "Diagnostic",
-    "check_command",
-    "escape_of",
-    "joined_lines",
-    "read_command",
-]
-
 LONGEST_COMMAND = 32_702
 _TOKEN = re.compile(
     r"(?P<comment>/\*.*?\*/)|(?P<quoted>[Xx]?'(?:[^']|'')*+'?)|(?P<open>\()|(?P<close>\))|(?P<space>\s++)"

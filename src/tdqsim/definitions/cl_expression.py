@@ -15,8 +15,6 @@ from typing_extensions import TypeIs
 
 from tdqsim.core.codepage import codepage
 
-__all__ = ["ClWord", "Diagnostic", "evaluated", "shown"]
-
 _SHOWN = codepage(37)
 _NUMBER = re.compile(r"[+-]?(?=[.,]?[0-9])[0-9]*(?:[.,][0-9]*)?", re.ASCII)
 

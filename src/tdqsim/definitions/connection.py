@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar, Literal
 from tdqsim.definitions._fields import Keyword, Name
 from tdqsim.definitions._resource import Resource, YesNo
 
-__all__ = ["Connection"]
-
 
 class Connection(Resource):
     """A connection to another region; its name is the SYSID that this region uses for the other one.

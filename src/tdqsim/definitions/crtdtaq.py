@@ -8,8 +8,6 @@ from typing import Final
 from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
 
-__all__ = ["export_cl"]
-
 _WIDTH: Final = 76
 _SPECIAL: Final = {-1: "*MAX16MB", -2: "*MAX2GB"}
 _OURS: Final = frozenset({

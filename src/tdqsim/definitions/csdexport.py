@@ -15,8 +15,6 @@ from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
 from tdqsim.definitions.other import OtherResource
 
-__all__ = ["export_csd"]
-
 _WIDTH = 72
 _INDENTS = (7, *range(7), *range(8, 40))
 _NEEDS_QUOTES = re.compile(r"'|\s|.*\s$")

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from tdqsim.definitions.csdup import parse_csd
 from tdqsim.definitions.imports import Imported, Importer, Operand
 
-__all__ = ["parse_csd_listing"]
-
 _DEFINE = re.compile(
     r"^[ \d+-]*+(?:USERDEFINE|DEFINE|DEFIN|DEFI|DEF)\s++[A-Za-z_]\w*+\s*+\(", re.ASCII | re.IGNORECASE | re.MULTILINE
 )

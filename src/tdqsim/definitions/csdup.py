@@ -17,8 +17,6 @@ from typing import NamedTuple
 from tdqsim.definitions.imports import Imported, Importer, Operand, is_attribute
 from tdqsim.facts import table
 
-__all__ = ["parse_csd"]
-
 _CARD = 80
 _TEXT = 72
 _SEQUENCE = re.compile(r"[A-Z0-9 ]*[0-9][A-Z0-9 ]*", re.ASCII)

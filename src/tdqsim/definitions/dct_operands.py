@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-__all__ = ["FORMATS", "READ", "RECOVERY", "WRITTEN"]
-
 _REMOTE: Final = {"SYSIDNT": "remotesystem", "RMTNAME": "remotename", "LENGTH": "remotelength"}
 _REMOTE_READ: Final = {**_REMOTE, "SYSIDENT": "remotesystem"}
 WRITTEN: Final[Mapping[str, Mapping[str, str]]] = {

@@ -13,8 +13,6 @@ from tdqsim.definitions.dct_operands import FORMATS, RECOVERY, WRITTEN
 from tdqsim.definitions.group import Definitions
 from tdqsim.definitions.tdqueue import Tdqueue
 
-__all__ = ["export_dct"]
-
 _LAST: Final = 71  # columns of a statement; column 72 marks a continuation
 _CONTINUE: Final = " " * 15
 

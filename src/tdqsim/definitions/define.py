@@ -36,19 +36,6 @@ if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
 
-__all__ = [
-    "define_connection",
-    "define_dtaq",
-    "define_file",
-    "define_program",
-    "define_tdqueue",
-    "define_terminal",
-    "define_tranclass",
-    "define_transaction",
-    "define_tsmodel",
-    "supplied_definitions",
-]
-
 _SUPPLIED_GROUP = "DFHDCTG"
 
 

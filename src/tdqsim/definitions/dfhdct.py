@@ -15,8 +15,6 @@ from typing import NamedTuple
 from tdqsim.definitions.dct_operands import FORMATS, READ, RECOVERY
 from tdqsim.definitions.imports import Imported, Importer, Operand
 
-__all__ = ["parse_dct"]
-
 _MACROS = ("DFHDCT", "KIKDCT")
 _TEXT = 71  # the last column of a statement; the next one marks a continuation
 _CONTINUE_AT = 15

@@ -18,8 +18,6 @@ from tdqsim.definitions._fields import JsonSchema, Keyword, Name, Number, Text, 
 from tdqsim.definitions._resource import Conflict, Resource
 from tdqsim.facts import LIMITS, table
 
-__all__ = ["Dtaq"]
-
 _OBJECT = LIMITS["object_name_length"]
 _MOST_ENTRIES = 2**31 - 1
 _SIZE_SPECIALS = {"*MAX16MB": -1, "*MAX2GB": -2, "MAX16MB": -1, "MAX2GB": -2}

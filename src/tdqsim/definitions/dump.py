@@ -11,8 +11,6 @@ from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions
 from tdqsim.definitions.other import OtherResource
 
-__all__ = ["dump_definitions"]
-
 _PLAIN = re.compile(r"[A-Za-z$][A-Za-z0-9 _./$@()%+-]*(?<! )|[0-9]{1,9}", re.ASCII)
 # Text that other YAML parsers, or people, would read as a number, a boolean or null.
 _LOOKS_OTHERWISE = re.compile(r"y|n|yes|no|on|off|true|false|null|[0-9].*", re.IGNORECASE)

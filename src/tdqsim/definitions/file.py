@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar, Literal
 from tdqsim.definitions._fields import Keyword, Name, Number
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
-__all__ = ["File"]
-
 
 class File(Resource):
     """A file of file control: its data set, and the operations that are allowed.

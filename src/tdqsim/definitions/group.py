@@ -45,8 +45,6 @@ if TYPE_CHECKING:  # at run time the class of a kind is imported when the first 
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
 
-__all__ = ["Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions", "read_text"]
-
 _YAML_SUFFIXES = (".yaml", ".yml")
 _TOP = "group, groups, description and resource types in lower case such as tdqueue and transaction"
 

@@ -19,8 +19,6 @@ from tdqsim.definitions.group import Definitions, GroupEntry
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["ImportReport", "Imported", "Importer", "Operand", "expand", "is_attribute", "unexpanded"]
-
 _PLACEHOLDER = re.compile(r"&\w+\.?|@\w+@|<[^<>\n]{1,80}>|\{\{[^{}\n]{1,80}\}\}|%\w+%", re.ASCII)
 _ATTRIBUTE_NAME = re.compile(r"[A-Z][A-Z0-9]{0,31}", re.ASCII)
 

@@ -29,8 +29,6 @@ from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, kind_of, read
 from tdqsim.errors import DefinitionError, Problem, UsageError
 from tdqsim.facts import Resp, rules
 
-__all__ = ["MACHINE_PRODUCTS", "Machine", "MachineAnswer", "load_machine", "machine_of"]
-
 MACHINE_PRODUCTS: Final = ("CICS", "IBMI")
 _KEYS: Final[tuple[str, ...]] = ("resp", "resp2", "message", "abend")
 _LARGEST: Final = 2**31 - 1

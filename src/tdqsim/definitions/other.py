@@ -7,8 +7,6 @@ from typing import Annotated
 from tdqsim.definitions._fields import Text
 from tdqsim.definitions._resource import Resource
 
-__all__ = ["OtherResource"]
-
 
 class OtherResource(Resource):
     """A definition that is kept and written out again, but not installed.

@@ -42,8 +42,6 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import table
 
-__all__ = ["Passwords", "PolicyFile", "ResourceProfile", "UserProfile", "load_policy_file"]
-
 _CLASSES = tuple(row["class"] for row in table("security_classes"))
 _Level = Annotated[Literal["NONE", "READ", "UPDATE", "CONTROL", "ALTER"], Keyword()]
 

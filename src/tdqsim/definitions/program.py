@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar, Literal
 from tdqsim.definitions._fields import Keyword, Name
 from tdqsim.definitions._resource import Conflict, Resource
 
-__all__ = ["ProgramDefinition"]
-
 
 class ProgramDefinition(Resource):
     """A program that LINK runs in this region, or in the region that REMOTESYSTEM names.

@@ -42,21 +42,6 @@ from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kin
 from tdqsim.errors import ConversionError, DefinitionError, Problem
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, RELEASES, table
 
-__all__ = [
-    "REGION_FILE_NAME",
-    "Cobol",
-    "DdCard",
-    "Dfhintra",
-    "RecordLayout",
-    "RegionFile",
-    "Security",
-    "Strict",
-    "Who",
-    "line_of",
-    "load_region_file",
-    "located",
-]
-
 REGION_FILE_NAME = "region.yaml"
 _PATH = Text(4096)
 _RECFM = r"(F|FB|FS|FBS|V|VB|VS|VBS|U)[AM]?|RDW|RDWLE|LF|CRLF|NL"

@@ -15,8 +15,6 @@ from tdqsim.definitions.regionfile import Cobol, DdCard, Dfhintra, RecordLayout,
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
-__all__ = ["described_schema", "json_schema", "pipeline_json_schema", "region_json_schema"]
-
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TYPE_TEXT = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
 

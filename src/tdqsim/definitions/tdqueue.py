@@ -13,8 +13,6 @@ from tdqsim.definitions._fields import Keyword, Name, Number
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES
 
-__all__ = ["TDQUEUE_CLASSES", "ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"]
-
 _Sysoutclass = Literal[
     "", "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R", "S", "T", "U", "V",
     "W", "X", "Y", "Z", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*",

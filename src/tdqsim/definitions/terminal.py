@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar
 from tdqsim.definitions._fields import Name, Number
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
-__all__ = ["Terminal"]
-
 
 class Terminal(Resource):
     """A terminal of this region, or of the region that REMOTESYSTEM names; tasks can have it as principal facility.

@@ -8,8 +8,6 @@ from tdqsim.definitions._fields import JsonSchema, Name, Number, refuse
 from tdqsim.definitions._resource import Conflict, Resource
 from tdqsim.facts import LIMITS
 
-__all__ = ["NO_CLASS", "Tranclass"]
-
 NO_CLASS = "DFHTCL00"
 """As TRANCLASS of a transaction: it has no class. No class can have this name."""
 

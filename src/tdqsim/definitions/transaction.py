@@ -7,8 +7,6 @@ from pydantic import AfterValidator
 from tdqsim.definitions._fields import Dtimout, Keyword, Name, Number, Text, WaitTime, refuse
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
-__all__ = ["Transaction", "check_import_path"]
-
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
 
 

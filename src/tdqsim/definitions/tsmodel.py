@@ -7,8 +7,6 @@ from typing import Annotated, ClassVar, Literal
 from tdqsim.definitions._fields import Keyword, Name, Text
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
-__all__ = ["Tsmodel"]
-
 
 class Tsmodel(Resource):
     """The attributes of temporary storage queues whose names have a prefix; the longest matching prefix counts.

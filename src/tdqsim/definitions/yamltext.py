@@ -16,8 +16,6 @@ import yaml
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS
 
-__all__ = ["ListNode", "MapNode", "Node", "ScalarNode", "kind_of", "node_at", "plain_value", "read_yaml"]
-
 _LOADER: type[yaml.CSafeLoader | yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _QUOTE_HINT = "a value that begins with * must be put in quotes"
 

@@ -10,8 +10,6 @@ from enum import IntEnum, auto
 
 from tdqsim.facts._tables import table
 
-__all__ = ["Cvda", "Resp"]
-
 _NUMBERS = {
     "Resp": {row["name"]: int(row["value"]) for row in table("resp")},
     "Cvda": {row["name"]: int(row["value"]) for row in table("cvda")},

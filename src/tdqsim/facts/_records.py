@@ -9,26 +9,6 @@ from typing import NamedTuple
 from tdqsim.facts._codes import Cvda, Resp
 from tdqsim.facts._tables import table
 
-__all__ = [
-    "ABEND_CODES",
-    "ATTRIBUTE_CVDA",
-    "EIBFN",
-    "EIBRCODE",
-    "INQUIRE_OPTIONS",
-    "INQUIRE_TDQUEUE_OPTIONS",
-    "LIMITS",
-    "QUEUE_TYPES",
-    "REGION_DEFAULTS",
-    "RELEASES",
-    "SET_TDQUEUE_OPTIONS",
-    "SUPPLIED_QUEUES",
-    "TDQUEUE_ATTRIBUTES",
-    "InquireOption",
-    "SetOption",
-    "SuppliedQueue",
-    "TdqueueAttribute",
-]
-
 QUEUE_TYPES = ("INTRA", "EXTRA", "INDIRECT", "REMOTE")
 """The four kinds of queue, as INQUIRE TDQUEUE TYPE names them."""
 

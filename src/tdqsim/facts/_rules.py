@@ -13,8 +13,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.facts._tables import table
 
-__all__ = ["CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed"]
-
 CONFIDENCE: Final[Mapping[str, str]] = MappingProxyType(
     {
         "confirmed": "stated on a page of the vendor",

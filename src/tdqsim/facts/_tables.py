@@ -9,8 +9,6 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-__all__ = ["read_rows", "table", "table_names"]
-
 _FOLDER = Path(__file__).parent
 
 

@@ -14,18 +14,6 @@ from typing import Any, Final, Protocol
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import AUTHORITIES
 
-__all__ = [
-    "ALL",
-    "NONE",
-    "SAME",
-    "AuthorizationList",
-    "PasswordKeeper",
-    "Profile",
-    "added",
-    "granted_names",
-    "revoked",
-]
-
 NONE: Final = "*NONE"
 SAME: Final = "*SAME"
 ALL: Final = AUTHORITIES["*ALL"]

@@ -24,16 +24,14 @@ from tdqsim.ibmi._describe import check_description, describe
 from tdqsim.ibmi._error_code import ALWAYS_SIGNALLED, read_provided, report_failure, report_success
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._receive import qclrdtaq, receive_entry, wait_nanoseconds
 from tdqsim.ibmi._retrieve import answer, check_retrieval, open_for_retrieval
 from tdqsim.ibmi._send import check_send_length, qsnddtaq
 from tdqsim.ibmi._time_api import qwccvtdt
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import layout, pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.records import RDQS0100, RDQS0200, KeyOrder
-
-__all__ = ["FORMS", "call", "call_form"]
 
 _COUNT_RULES = {
     "QSNDDTAQ": "DTAQ-SEND-PARAMETER-COUNT", "QMHQRDQD": "DTAQ-DESCRIBE-COUNT", "QMHRDQM": "DTAQ-RETRIEVE-COUNT",

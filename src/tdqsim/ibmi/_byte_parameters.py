@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._declare import ApiParameter, Declaration
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import NAME_LENGTH, NEGATIVE_KEY
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal, qualified_name, unpack_binary, unpack_decimal
-
-__all__ = ["Arguments", "Passed", "Storage", "in_bytes"]
 
 _LENGTH_OF_DATA = 2  # the position of the parameter of QSNDDTAQ
 

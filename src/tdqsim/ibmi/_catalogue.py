@@ -19,8 +19,6 @@ from tdqsim.ibmi._objects import Library, SystemObject
 from tdqsim.ibmi._queue import Attributes, DataQueue
 from tdqsim.ibmi.journals import Journal
 
-__all__ = ["Catalogue"]
-
 _KINDS = frozenset(
     {KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream"}
 )

@@ -8,12 +8,10 @@ from typing import NamedTuple
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import layout
-
-__all__ = ["AUTOMATIC_RECLAIM", "ENFORCE_DATA_QUEUE_LOCKS", "Change", "change", "parse_changes", "qmhqcdq"]
 
 AUTOMATIC_RECLAIM = LIMITS["reclaim_key"]
 ENFORCE_DATA_QUEUE_LOCKS = LIMITS["enforce_key"]

@@ -9,11 +9,9 @@ from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import OPERATIONS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._objects import SystemObject, new_name
-
-__all__ = ["chgusrprf", "crtusrprf", "grtobjaut", "rvkobjaut"]
+from tdqsim.ibmi.job_core import JobCore
 
 _TYPES = ("*DTAQ", "*LIB")
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import object_values, place
 from tdqsim.ibmi._objects import Library, described, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.journals import Journal, JournalEntry
-
-__all__ = ["crtjrn", "crtjrnrcv", "dspjrn", "endjrnobj", "strjrnobj"]
 
 
 @declare("CRTJRNRCV")

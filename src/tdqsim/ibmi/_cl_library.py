@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import object_name, object_values
 from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, SystemObject, described, new_name
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import Message
-
-__all__ = ["addlible", "chgcurlib", "chglibl", "crtlib", "dltlib", "rmvlible"]
 
 _BESIDE = ("*AFTER", "*BEFORE")
 _SHIPPED = "*CHANGE"

@@ -7,15 +7,13 @@ from collections.abc import Callable, Sequence
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS, LOCK_STATES, OPERATIONS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._lock_manager import LockEntry, Request
 from tdqsim.ibmi._locks import HeldLock
 from tdqsim.ibmi._names import object_name, object_values, place, wait_seconds
 from tdqsim.ibmi._objects import Library, new_name
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import DTAQ
-
-__all__ = ["alcobj", "dlcobj", "movobj", "rnmobj", "wrkobjlck"]
 
 _SCOPES = ("*JOB", "*THREAD")
 _Place = Callable[[DataQueue], tuple[str, str]]

@@ -14,7 +14,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.cl_command import ClWord, Diagnostic, check_command, escape_of, joined_lines, read_command
+from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
+from tdqsim.definitions.cl_expression import ClWord, Diagnostic
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._cl_authority import chgusrprf, crtusrprf, grtobjaut, rvkobjaut
 from tdqsim.ibmi._cl_journal import crtjrn, crtjrnrcv, endjrnobj, strjrnobj
@@ -24,8 +25,8 @@ from tdqsim.ibmi._cl_queue import crtdtaq, dltdtaq
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LOCK_STATES
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._joblog import dspjoblog
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.parms import Parm
@@ -33,8 +34,6 @@ from tdqsim.ibmi.parms import Parm
 if TYPE_CHECKING:
     from tdqsim.ibmi.job import Job
     from tdqsim.ibmi.system import System
-
-__all__ = ["command"]
 
 Values = Mapping[str, Any]
 _WHOLE_DIGITS, _FRACTION, _SHORTEST_TEXT = 10, 5, 32  # CALL passes a literal as PACKED(15, 5), or as 32 characters

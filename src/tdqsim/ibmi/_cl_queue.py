@@ -17,16 +17,14 @@ from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._describe import describe
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import object_values, place
 from tdqsim.ibmi._queue import DataQueue
+from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 if TYPE_CHECKING:
     from tdqsim.definitions import DtaqAttributes, DtaqKeywords
-
-__all__ = ["RTVDTAQXCL", "crtdtaq", "dltdtaq", "rtvdtaqinf", "rtvdtaqxcl"]
 
 _SEVERAL = ("*USRLIBL", "*ALL", "*ALLUSR")
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")

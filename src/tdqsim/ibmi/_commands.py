@@ -1,6 +1,6 @@
 """The entry of every call into a job or a system, which checks the thread.
 
-The commands of a job are functions with a :class:`~tdqsim.ibmi._job_core.JobCore` as first parameter;
+The commands of a job are functions with a :class:`~tdqsim.ibmi.job_core.JobCore` as first parameter;
 :func:`job_command` turns them into methods of :class:`~tdqsim.ibmi.Job`. The commands of a system are methods of its
 parts; :func:`system_command` turns them into methods of :class:`~tdqsim.ibmi.System`. Both replace an error that Python
 raises for a wrong argument type by one that names the argument.
@@ -15,10 +15,8 @@ from functools import wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
 from tdqsim.core.argument_types import BARE, raise_wrong_type
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._system_core import SystemBase, SystemCore
-
-__all__ = ["job_command", "system_command"]
+from tdqsim.ibmi.job_core import JobBase, JobCore
 
 P = ParamSpec("P")
 S = TypeVar("S")

@@ -18,8 +18,6 @@ from tdqsim.facts import table
 from tdqsim.ibmi._dts import DTS_LENGTH, datetime_to_dts, dts_to_datetime
 from tdqsim.ibmi._fact_tables import LIMITS
 
-__all__ = ["TIME_FORMATS", "Fail", "TimeFormat", "format_time", "parse_time", "shift_zone"]
-
 Fail = Callable[..., NoReturn]
 _TIME_DIGITS = 6
 _EARLIEST = datetime.fromisoformat(str(LIMITS["dts_earliest"]))

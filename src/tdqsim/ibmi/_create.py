@@ -8,8 +8,6 @@ from tdqsim.ibmi._objects import Library
 from tdqsim.ibmi._queue import Attributes, DataQueue, maximum_entries
 from tdqsim.ibmi._system_core import SystemCore
 
-__all__ = ["attributes_of", "create_queue", "obstacle_to", "public_authority"]
-
 _BUNDLES = ("*CHANGE", "*ALL", "*USE", "*EXCLUDE")
 
 

@@ -1,7 +1,7 @@
 """The data of a system and of a job that all parts use, with the code that keeps it consistent.
 
 Locks, waits, journals and data queues use a job as :class:`JobData` and a system as :class:`SystemData`, which call
-nothing in higher modules. :class:`~tdqsim.ibmi._job_core.JobCore` and :class:`~tdqsim.ibmi._system_core.SystemCore` add
+nothing in higher modules. :class:`~tdqsim.ibmi.job_core.JobCore` and :class:`~tdqsim.ibmi._system_core.SystemCore` add
 the parts, and the public :class:`~tdqsim.ibmi.Job` and :class:`~tdqsim.ibmi.System` each hold a core.
 
 A job caches its look-ups in a dictionary from the name of a data queue to the queue. The system clears all these caches
@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import Store, Work
+from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import JobEnded
@@ -26,8 +27,6 @@ from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
 
 if TYPE_CHECKING:
     from tdqsim.ibmi._objects import SystemObject
-
-__all__ = ["JobData", "SystemData", "job_page"]
 
 
 def job_page(ccsid: int) -> CodePage:

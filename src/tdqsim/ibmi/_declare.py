@@ -14,9 +14,7 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from tdqsim.facts import table
 from tdqsim.ibmi._commands import job_command
-from tdqsim.ibmi._job_core import JobBase, JobCore
-
-__all__ = ["DECLARATIONS", "ApiParameter", "Declaration", "MessageUse", "declare", "declare_hot", "declared_program"]
+from tdqsim.ibmi.job_core import JobBase, JobCore
 
 F = TypeVar("F", bound=Callable[..., object])
 P = ParamSpec("P")

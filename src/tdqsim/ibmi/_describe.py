@@ -6,13 +6,11 @@ from typing import Literal, overload
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue_state import DataQueueState
+from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.layouts import FormatField, layout
 from tdqsim.ibmi.records import RDQD0100, RDQD0200
-
-__all__ = ["check_description", "describe", "qmhqrdqd"]
 
 _RECORDS: dict[str, type[RDQD0100 | RDQD0200]] = {"RDQD0100": RDQD0100, "RDQD0200": RDQD0200}
 

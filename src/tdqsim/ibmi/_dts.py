@@ -12,17 +12,6 @@ from functools import cache
 
 from tdqsim.ibmi._fact_tables import LIMITS
 
-__all__ = [
-    "DTS_LENGTH",
-    "NO_DTS",
-    "datetime_to_dts",
-    "dts_base",
-    "dts_to_datetime",
-    "ns_to_dts",
-    "offset_seconds",
-    "stamper",
-]
-
 DTS_LENGTH = 8
 NO_DTS = bytes(DTS_LENGTH)
 """The *DTS in a description when there was no such moment."""

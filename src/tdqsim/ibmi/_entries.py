@@ -37,8 +37,6 @@ from tdqsim.core.store import (
 )
 from tdqsim.errors import StoreError
 
-__all__ = ["STAMP_BYTES", "Entries", "Journaling", "Receive", "Received", "Send"]
-
 STAMP_BYTES = 8
 _new = tuple.__new__
 """As ``_make`` of a named tuple, but without its check of the length, which is slow for 100,000 entries."""

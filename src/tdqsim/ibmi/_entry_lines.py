@@ -22,8 +22,6 @@ from tdqsim.ibmi._send import check_entry
 from tdqsim.ibmi.job import Job
 from tdqsim.ibmi.records import sender_of
 
-__all__ = ["SeedEntry", "dump_entries", "parse_seed", "seed_entries", "take_entries"]
-
 _LONGEST_LINE = 400_000
 _KNOWN = frozenset({"data", "text", "key", "key_text", "time", "sender"})
 

@@ -14,8 +14,6 @@ from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.layouts import layout, pack_binary, unpack_binary
 from tdqsim.ibmi.messages import Message
 
-__all__ = ["ALWAYS_SIGNALLED", "ErrorCode", "ErrorReport", "read_provided", "report_failure", "report_success"]
-
 ALWAYS_SIGNALLED = frozenset({"CPF3CF1", "CPF9872", "CPF24B4", "CPF3C90"})
 """Messages that are signalled even when there is an error code structure."""
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tdqsim.errors import TdqError
 
-__all__ = ["JobEnded", "ParameterError", "check_flags"]
-
 
 class JobEnded(TdqError):
     """The job has ended: it can issue no more commands, and its wait, if any, has been ended."""

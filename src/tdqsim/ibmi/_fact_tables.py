@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from tdqsim.facts import table
 
-__all__ = ["AUTHORITIES", "LIMITS", "LOCK_STATES", "OPERATIONS", "Operation"]
-
 LIMITS: Mapping[str, int] = MappingProxyType({row["name"]: int(row["value"]) for row in table("ibmi_limits")})
 """Lengths, ranges and the size model (``facts/ibmi_limits.tsv``)."""
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from tdqsim.core.capitals import capitals
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._job_core import JobCore
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import Message
-
-__all__ = ["dspjoblog", "job_of_log"]
 
 
 @declare("DSPJOBLOG")

@@ -19,13 +19,12 @@ from heapq import merge
 from operator import itemgetter
 from typing import NamedTuple, TypeVar
 
-from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitMark, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, TimedOut, WaitMark, WaitQueue
 from tdqsim.ibmi._data import JobData
 from tdqsim.ibmi._fact_tables import LOCK_STATES
 from tdqsim.ibmi._locks import HeldLock
 from tdqsim.ibmi._objects import SystemObject
-
-__all__ = ["LockEntry", "LockManager", "Request"]
 
 
 class Request(NamedTuple):

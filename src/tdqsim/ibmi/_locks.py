@@ -8,8 +8,6 @@ from typing import NamedTuple
 from tdqsim.ibmi._data import JobData
 from tdqsim.ibmi._fact_tables import LOCK_STATES
 
-__all__ = ["HeldLock", "Locks"]
-
 
 class HeldLock(NamedTuple):
     """One lock that a job holds on an object. A job may hold several, which are released individually."""

@@ -19,8 +19,6 @@ from tdqsim.ibmi.messages import MESSAGES, Message, message
 if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine
 
-__all__ = ["NO_MACHINE", "RULES_WITH_MESSAGE", "machine_message", "machine_messages"]
-
 NO_MACHINE: Mapping[str, str] = MappingProxyType({})
 """The message ids of a system without a machine.yaml."""
 

@@ -15,8 +15,6 @@ from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.messages import MESSAGES
 
-__all__ = ["NAME_LENGTH", "NEGATIVE_KEY", "is_object_name", "object_name", "object_values", "place", "wait_seconds"]
-
 NAME_LENGTH: Final = LIMITS["name_length"]
 NEGATIVE_KEY: Final = bytes(LIMITS["key_bytes_maximum"] + 1)
 """Stands for a key with a negative length: it is longer than any key, so that every queue refuses it."""

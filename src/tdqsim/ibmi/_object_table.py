@@ -28,8 +28,6 @@ from tdqsim.ibmi._queue_state import DataQueueState
 from tdqsim.ibmi.journals import Journal
 from tdqsim.ibmi.parms import Parm, check_parms
 
-__all__ = ["ObjectTable"]
-
 Made = TypeVar("Made", bound=SystemObject)
 
 

@@ -19,8 +19,6 @@ from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._locks import Locks
 from tdqsim.ibmi.parms import Parm
 
-__all__ = ["SHIPPED_LIBRARIES", "SYSTEM_LIBRARIES", "Library", "Program", "SystemObject", "described", "new_name"]
-
 SYSTEM_LIBRARIES: Final = ("QSYS",)
 """The system part of every library list."""
 SHIPPED_LIBRARIES: Final = ("QSYS", "QGPL")

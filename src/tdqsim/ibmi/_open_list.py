@@ -7,8 +7,6 @@ from typing import NamedTuple
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi.messages import Message
 
-__all__ = ["ListSelection", "LoggedMessage", "OpenList", "OpenLists"]
-
 
 class LoggedMessage(NamedTuple):
     """One message of a list: its number in the log, its time (CYYMMDDHHMMSS), and the message."""

@@ -26,13 +26,11 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
 from tdqsim.ibmi._declare import Declaration, declared_program
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._joblog import job_of_log
 from tdqsim.ibmi._open_list import ListSelection, LoggedMessage, OpenList
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, Message
-
-__all__ = ["LIST_LIBRARY", "LIST_PROGRAMS"]
 
 LIST_LIBRARY: Final = "QGY"
 """The library, besides QSYS, that callers name for these programs."""

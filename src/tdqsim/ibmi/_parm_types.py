@@ -14,8 +14,6 @@ from tdqsim.facts import table
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi.layouts import pack_decimal, unpack_decimal
 
-__all__ = ["LONGEST", "Array", "Codec", "Structure", "codec"]
-
 _TYPE: Final = re.compile(r"([A-Z][A-Z0-9]*)(?:\(([0-9]{1,5})(?::([0-9]{1,2}))?\))?", re.ASCII)
 _KINDS: Final = {row["type"]: row for row in table("ibmi_parm_types")}
 LONGEST: Final = int(_KINDS["DATA"]["most"])

@@ -13,8 +13,6 @@ from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._objects import SystemObject, new_name
 
-__all__ = ["SECURITY_OFFICER", "Profiles"]
-
 SECURITY_OFFICER: Final = "QSECOFR"
 
 

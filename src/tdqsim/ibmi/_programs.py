@@ -18,17 +18,14 @@ from tdqsim.ibmi._cl_processor import command
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._objects import Program
 from tdqsim.ibmi._open_lists import LIST_LIBRARY, LIST_PROGRAMS
 from tdqsim.ibmi._retrieve_programs import RETRIEVE_PROGRAMS
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_binary, unpack_binary, unpack_decimal
 from tdqsim.ibmi.messages import EscapeMessage
 from tdqsim.ibmi.parms import Parm
-
-__all__ = ["call_program"]
-
 
 _SYSTEM = ("QSYS", "*LIBL", "*CURLIB")
 _SUPPLIED = {**LIST_PROGRAMS, **RETRIEVE_PROGRAMS}

@@ -19,16 +19,14 @@ from tdqsim.core.store import Entry
 from tdqsim.ibmi._dts import NO_DTS, dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._queue_state import DataQueueState
 from tdqsim.ibmi._receive import KEY_ORDERS, qclrdtaq, receive_entry
 from tdqsim.ibmi._retrieve import open_for_retrieval
 from tdqsim.ibmi._send import qsnddtaq
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.records import KeyOrder, SenderId, sender_of
-
-__all__ = ["DataQueueEntriesRow", "DataQueueInfoRow", "ReceiveDataQueueRow", "Services"]
 
 _NS = 1_000_000_000
 _SELECTIONS = ("ALL", "FIRST", "LAST", "REVERSE", "KEY")

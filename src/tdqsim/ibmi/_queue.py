@@ -32,8 +32,6 @@ from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._waits import Waiters
 
-__all__ = ["Attributes", "DataQueue", "maximum_entries", "nothing_journaled"]
-
 ORDERS = {"*FIFO": Order.FIFO, "*LIFO": Order.LIFO, "*KEYED": Order.KEYED}
 _ROOM = {
     LIMITS["max16mb_specified"]: LIMITS["max16mb_bytes"],

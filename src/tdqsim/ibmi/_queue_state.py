@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from tdqsim.ibmi._dts import NO_DTS
 from tdqsim.ibmi._queue import Attributes
 
-__all__ = ["DataQueueState"]
-
 
 @dataclass(frozen=True, slots=True)
 class DataQueueState:

@@ -12,23 +12,21 @@ from types import MappingProxyType
 from typing import Literal, NoReturn
 
 from tdqsim.core.argument_types import BARE, raise_wrong_type
-from tdqsim.core.dispatch import TimedOut
 from tdqsim.core.store import Entry, SearchOrder
+from tdqsim.core.strand import TimedOut
 from tdqsim.ibmi._commands import job_command
-from tdqsim.ibmi._ddm_queues import clear_remotely, receive_remotely
 from tdqsim.ibmi._declare import declare, declare_hot
 from tdqsim.ibmi._entries import Journaling, Received
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._lock_manager import Request
 from tdqsim.ibmi._names import NEGATIVE_KEY, place, wait_seconds
 from tdqsim.ibmi._queue import DataQueue, nothing_journaled
 from tdqsim.ibmi._send import checked_bytes
 from tdqsim.ibmi._waits import Waiter, asked, enter, give_back, leave, note_receive, serve
+from tdqsim.ibmi.ddm_queues import clear_remotely, receive_remotely
+from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.records import DataQueueEntry, KeyOrder, sender_of
-
-__all__ = ["KEY_ORDERS", "qclrdtaq", "qrcvdtaq", "receive", "receive_entry", "return_entry", "wait_nanoseconds"]
 
 _ORDERS = {order.name: order for order in SearchOrder}
 KEY_ORDERS = MappingProxyType(_ORDERS)

@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
-__all__ = ["OnFailure", "SystemRecorder"]
-
 OnFailure: TypeAlias = Callable[[tuple[Any, ...]], object]
 """Called with the tuple of each operation that ends with an escape message, for ``system.on_failure``."""
 

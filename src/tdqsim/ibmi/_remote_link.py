@@ -7,8 +7,6 @@ from typing import Protocol
 
 from tdqsim.core.store import Entry
 
-__all__ = ["RemoteLink"]
-
 
 class RemoteLink(Protocol):
     """The operations of another system for a DDM queue, on behalf of a user.

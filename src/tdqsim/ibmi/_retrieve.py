@@ -19,14 +19,12 @@ from tdqsim.core.store import Entry
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import stamper
 from tdqsim.ibmi._fact_tables import LIMITS
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._receive import KEY_ORDERS
+from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.layouts import layout, pack_binary
 from tdqsim.ibmi.records import RDQM0100, RDQM0200, RDQS0100, RDQS0200, RetrievedMessage
-
-__all__ = ["answer", "check_retrieval", "open_for_retrieval", "parse_messages", "qmhrdqm"]
 
 _RECORDS: dict[str, type[RDQM0100 | RDQM0200]] = {"RDQM0100": RDQM0100, "RDQM0200": RDQM0200}
 _record: Callable[[tuple[bytes, int, bytes, bytes]], RetrievedMessage] = partial(tuple.__new__, RetrievedMessage)

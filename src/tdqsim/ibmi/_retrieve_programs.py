@@ -15,13 +15,11 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments
 from tdqsim.ibmi._declare import Declaration, declared_program
-from tdqsim.ibmi._job_core import JobCore
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 from tdqsim.ibmi._system_values import SYSTEM_VALUES, shown, shown_time
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import pack_binary, shown_bytes
 from tdqsim.ibmi.messages import MESSAGES, filled_text
-
-__all__ = ["RETRIEVE_PROGRAMS"]
 
 _FORMATS: Final = tuple(table("ibmi_retrieve_formats"))
 _JOB_FORMATS: Final = sorted({row["format"] for row in _FORMATS} - {"JOBI", "RTVM"})

@@ -14,16 +14,14 @@ from tdqsim.core.argument_types import raise_wrong_type
 from tdqsim.core.codepage import codepage
 from tdqsim.core.store import Entry, Work
 from tdqsim.errors import StoreFull
-from tdqsim.ibmi._ddm_queues import send_remotely
 from tdqsim.ibmi._declare import declare_hot
 from tdqsim.ibmi._errors import ParameterError, check_flags
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._names import NEGATIVE_KEY, place
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._waits import serve
+from tdqsim.ibmi.ddm_queues import send_remotely
+from tdqsim.ibmi.job_core import JobBase, JobCore
 from tdqsim.ibmi.layouts import layout
-
-__all__ = ["check_entry", "check_send_length", "checked_bytes", "qsnddtaq"]
 
 _JOURNAL_PAGE = codepage(37)
 

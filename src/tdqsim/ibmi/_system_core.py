@@ -36,9 +36,7 @@ from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.journals import JournalWriter
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobBase
-
-__all__ = ["SystemBase", "SystemCore"]
+    from tdqsim.ibmi.job_core import JobBase
 
 
 class SystemCore(SystemData):

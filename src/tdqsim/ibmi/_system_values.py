@@ -16,8 +16,6 @@ from tdqsim.ibmi._data import SystemData
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._objects import SYSTEM_LIBRARIES
 
-__all__ = ["SYSTEM_VALUES", "SystemValues", "shown", "shown_time"]
-
 SYSTEM_VALUES: Final = MappingProxyType({row["name"]: row for row in table("ibmi_system_values")})
 """The facts about each system value, by name."""
 _SETTABLE: Final = tuple(name for name, row in SYSTEM_VALUES.items() if row["least"])

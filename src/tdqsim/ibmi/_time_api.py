@@ -6,9 +6,7 @@ from datetime import datetime, timedelta
 
 from tdqsim.ibmi._convert_time import TIME_FORMATS, format_time, parse_time, shift_zone
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._job_core import JobCore
-
-__all__ = ["qwccvtdt"]
+from tdqsim.ibmi.job_core import JobCore
 
 _UNIX = datetime(1970, 1, 1)  # noqa: DTZ001  (local time of the system, its offset already added)
 _PRECISIONS = ("0", "1")

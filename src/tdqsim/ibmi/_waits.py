@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING
 
 from sortedcontainers import SortedDict
 
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import Entry, SearchOrder
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.ibmi._entries import Received
 
 if TYPE_CHECKING:
     from tdqsim.ibmi._data import JobData
     from tdqsim.ibmi._queue import DataQueue
-
-__all__ = ["SATISFIES", "Waiter", "Waiters", "asked", "enter", "give_back", "leave", "note_receive", "serve"]
 
 SATISFIES: Mapping[SearchOrder, Callable[[bytes, bytes], bool]] = MappingProxyType(
     {

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, Message, message
 
 if TYPE_CHECKING:
-    from tdqsim.ibmi._job_core import JobBase
-
-__all__ = ["FaultHook", "MessagePlan"]
+    from tdqsim.ibmi.job_core import JobBase
 
 
 class FaultHook(Protocol):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.ibmi import (
     _byte_call,
     _change,
@@ -27,15 +27,13 @@ from tdqsim.ibmi import (
     _time_api,
 )
 from tdqsim.ibmi._commands import job_command
-from tdqsim.ibmi._job_core import JobBase, JobCore
 from tdqsim.ibmi._qsys2 import Services
+from tdqsim.ibmi.job_core import JobBase, JobCore
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
 
 T_co = TypeVar("T_co", covariant=True, default=Any)
-
-__all__ = ["Job", "JobBase", "StartedJob"]
 
 
 class Job(JobBase):

@@ -26,8 +26,6 @@ from tdqsim.ibmi._objects import SystemObject
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.layouts import layout
 
-__all__ = ["JOURNAL_TYPES", "Journal", "JournalEntry", "JournalWriter", "export_journal", "sent_key"]
-
 JOURNAL_TYPES: Mapping[str, str] = MappingProxyType({row["type"]: row["event"] for row in table("ibmi_journal_types")})
 """The event that each entry type stands for."""
 

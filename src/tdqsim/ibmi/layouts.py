@@ -16,9 +16,6 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 
-__all__ = ["Format", "FormatField", "char", "formats", "layout", "pack_binary", "pack_decimal", "qualified_name",
-           "shown_bytes", "shown_char", "unpack_binary", "unpack_decimal"]  # fmt: skip
-
 _BINARY_BYTES = 4
 _NAME_BYTES = 10
 _BINARY_MAXIMUM = 2**31 - 1

@@ -21,17 +21,6 @@ from tdqsim.ibmi.layouts import pack_binary, shown_char
 if TYPE_CHECKING:
     from tdqsim.facts import Rule
 
-__all__ = [
-    "DTAQ",
-    "MESSAGES",
-    "MESSAGE_TYPES",
-    "EscapeMessage",
-    "Message",
-    "MessageDescription",
-    "filled_text",
-    "message",
-]
-
 DTAQ = "DTAQ"
 """The object type in message data: without the asterisk."""
 

@@ -49,8 +49,6 @@ from tdqsim.errors import ConversionError
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._parm_types import LONGEST, Array, Codec, Structure, codec
 
-__all__ = ["Parm", "check_parms"]
-
 
 @dataclass(frozen=True, slots=True)
 class Parm:

@@ -12,20 +12,6 @@ from typing import Literal, NamedTuple
 from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi.layouts import layout
 
-__all__ = [
-    "RDQD0100",
-    "RDQD0200",
-    "RDQM0100",
-    "RDQM0200",
-    "RDQS0100",
-    "RDQS0200",
-    "DataQueueEntry",
-    "KeyOrder",
-    "RetrievedMessage",
-    "SenderId",
-    "sender_of",
-]
-
 KeyOrder = Literal["GT", "LT", "NE", "EQ", "GE", "LE"]
 """The relation that the key of an entry must have to the search key."""
 

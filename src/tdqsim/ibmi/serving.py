@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tdqsim.ibmi.job import Job
 
-__all__ = ["check_names", "is_immediate"]
-
 
 def check_names(job: Job, name: str, library: str) -> None:
     """Refuse names that no object can have, for an API that does not convert the names in a program's bytes.

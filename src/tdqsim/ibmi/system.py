@@ -20,7 +20,6 @@ from tdqsim.ibmi._authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi._commands import system_command
 from tdqsim.ibmi._create import create_queue, obstacle_to
 from tdqsim.ibmi._data import job_page
-from tdqsim.ibmi._ddm import InProcessLink
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._machine import machine_messages
 from tdqsim.ibmi._object_table import ObjectTable
@@ -30,14 +29,13 @@ from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
 from tdqsim.ibmi._remote_link import RemoteLink
 from tdqsim.ibmi._system_core import SystemBase, SystemCore
+from tdqsim.ibmi.ddm import InProcessLink
 from tdqsim.ibmi.faults import FaultHook
 from tdqsim.ibmi.job import Job, StartedJob
 from tdqsim.ibmi.messages import message
 
 if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine
-
-__all__ = ["System"]
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")

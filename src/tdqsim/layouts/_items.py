@@ -14,8 +14,6 @@ from tdqsim.layouts._source import SourcePlace, bad
 from tdqsim.layouts._tokens import Token
 from tdqsim.layouts.picture import Picture, parse_picture
 
-__all__ = ["NAME_RULE", "ConditionName", "DataItem", "Occurs", "Sign", "Usage", "is_name", "read_items"]
-
 MAX_OCCURS = 1 << 24
 MOST_DIGITS = 9
 

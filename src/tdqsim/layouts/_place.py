@@ -15,8 +15,6 @@ from tdqsim.layouts._source import bad
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.picture import MAX_DIGITS, Picture
 
-__all__ = ["MAX_RECORD", "place_items"]
-
 MAX_RECORD = 1 << 24
 BINARY_DIGITS, BYTE_DIGITS = 18, 2
 BINARIES = frozenset({Usage.BINARY, Usage.COMP_5, Usage.COMP_9})

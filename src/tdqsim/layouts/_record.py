@@ -17,8 +17,6 @@ from tdqsim.layouts.fields import CorruptField, Field, FieldType
 if TYPE_CHECKING:
     from tdqsim.layouts.layout import Layout
 
-__all__ = ["Contradiction", "Decoder", "Encoder", "absent_fields", "one_value"]
-
 _TRIMMED: Final = "".join(map(chr, range(0x21)))
 """Blanks and control characters."""
 

@@ -19,8 +19,6 @@ from pathlib import Path
 
 from tdqsim.errors import LayoutError
 
-__all__ = ["SourcePlace", "SourceText", "bad", "read_bounded", "read_source"]
-
 MAX_SOURCE = 4 * 1024 * 1024
 TAB_STOPS = (8, 4)
 QUOTES = "'\""

@@ -18,8 +18,6 @@ from operator import itemgetter
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._source import SourcePlace, SourceText, bad, read_source
 
-__all__ = ["CopyResolver", "Token", "read_tokens"]
-
 MAX_COPY_DEPTH = 16
 MAX_COPIES = 5_000
 MAX_TOKENS = 1_000_000

@@ -28,19 +28,6 @@ from tdqsim.layouts._items import Literal as ValueLiteral
 from tdqsim.layouts._items import Usage
 from tdqsim.layouts.fields import Field, FieldType
 
-__all__ = [
-    "BadValue",
-    "FloatFormat",
-    "Rules",
-    "Value",
-    "byte_order",
-    "decode_value",
-    "encode_value",
-    "fill",
-    "number_table",
-    "overflows",
-]
-
 Value = str | int | Decimal | float | bytes | None
 
 FLOAT_FORMATS = ("IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian")

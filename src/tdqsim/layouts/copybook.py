@@ -18,16 +18,6 @@ from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import Field, FieldType
 from tdqsim.layouts.layout import Layout
 
-__all__ = [
-    "Copybook",
-    "SourceFormat",
-    "copybook_library",
-    "load_copybook",
-    "merge_copybooks",
-    "parse_copybook",
-    "read_copybook",
-]
-
 SourceFormat = Literal["auto", "fixed", "free"]
 MEMBER_SUFFIXES = ("", ".cpy", ".cbl", ".cob", ".copy", ".cobol", ".inc")
 MAX_COPYBOOK = 4 * 1024 * 1024

@@ -14,8 +14,6 @@ from tdqsim.layouts._items import ConditionName, Literal, Occurs, Sign, Usage
 from tdqsim.layouts._source import SourcePlace
 from tdqsim.layouts.picture import Picture
 
-__all__ = ["CorruptField", "Field", "FieldType"]
-
 _NOWHERE = SourcePlace("", 0, 0)
 
 

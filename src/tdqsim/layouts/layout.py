@@ -24,8 +24,6 @@ from tdqsim.layouts._record import Contradiction, Decoder, Encoder, absent_field
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.fields import CorruptField, Field, FieldType
 
-__all__ = ["FieldFound", "Layout", "LayoutRow", "Segments"]
-
 VariableOccurs = Literal["shift_record", "max_size"]
 
 

@@ -9,8 +9,6 @@ from tdqsim.layouts.copybook import load_copybook
 from tdqsim.layouts.layout import Layout
 from tdqsim.layouts.yaml_form import load_layout_yaml
 
-__all__ = ["load_layout"]
-
 
 def load_layout(path: str | Path, record: str = "", *, code_page: str = "037") -> Layout:
     """Load the layout in a file: YAML if its suffix is ``.yaml`` or ``.yml``, otherwise a COBOL copybook.

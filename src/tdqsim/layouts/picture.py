@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 
 from tdqsim.errors import LayoutError
 
-__all__ = ["MAX_DIGITS", "Picture", "parse_picture"]
-
 MAX_PICTURE = 256
 MAX_DIGITS = 38
 MAX_LENGTH = 1 << 24

@@ -33,8 +33,6 @@ from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.layout import Layout
 from tdqsim.layouts.picture import Picture, parse_picture
 
-__all__ = ["load_layout_yaml", "parse_layout_yaml"]
-
 MAX_YAML = 4 * 1024 * 1024
 MAX_DEPTH = 49
 MAX_NODES = 500_000

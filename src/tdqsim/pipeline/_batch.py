@@ -35,8 +35,6 @@ from tdqsim.pipeline._numbers import Bytes, Integers, Ints, Mask, copied
 from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, charset_of
 
-__all__ = ["Pass"]
-
 INT64 = np.iinfo(np.int64)
 LONG = 8
 

@@ -13,28 +13,6 @@ import pyarrow.compute as pc
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 
-__all__ = [
-    "BLANKS",
-    "GRAPHICS",
-    "UNDEFINED",
-    "ascii_table",
-    "blank_bytes",
-    "code_points",
-    "decimal_array",
-    "fixed_width",
-    "in_charset",
-    "in_hexadecimal",
-    "integer_array",
-    "joined_bytes",
-    "null_mask",
-    "pieces",
-    "recoded",
-    "strings",
-    "translated",
-    "trimmed",
-    "up_to",
-]
-
 UNDEFINED = 0xFFFE
 BLANKS = "".join(map(chr, range(0x21)))
 FIRST_GRAPHIC, HIGHEST_ASCII = 0x20, 0x7F

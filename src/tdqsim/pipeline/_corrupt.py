@@ -14,9 +14,6 @@ import pyarrow as pa
 
 from tdqsim.pipeline._numbers import Ints
 
-__all__ = ["CORRUPT_COLUMN", "CORRUPT_TYPE", "Corrupt", "corrupt_array", "corrupt_type"]
-
-
 CORRUPT_COLUMN = "_corrupt_fields"
 
 

@@ -16,8 +16,6 @@ import numpy.typing as npt
 
 from tdqsim.layouts.codecs import number_table
 
-__all__ = ["WORD", "Bytes", "Integers", "Ints", "Mask", "binary", "copied", "packed", "sign_marks", "zoned"]
-
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]

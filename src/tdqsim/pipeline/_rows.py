@@ -12,8 +12,6 @@ from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import WORD, Bytes, Ints, copied
 
-__all__ = ["Path", "PlacedRows"]
-
 Path = tuple[str, ...]
 
 

@@ -15,8 +15,6 @@ import sys
 from functools import cache
 from typing import Any, TextIO
 
-__all__ = ["Quiet", "main", "quieten", "settle"]
-
 
 @cache  # reading the collector's state takes milliseconds
 def settle() -> None:

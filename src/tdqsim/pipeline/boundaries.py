@@ -28,8 +28,6 @@ from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, LARGE, SEGMENT_CODES, halves_anywhere
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = ["boundary", "is_searchable", "record_steps"]
-
 HORIZON = 1 << 20
 """How many bytes after a cut are searched, at most."""
 FIRST_LOOK = 3

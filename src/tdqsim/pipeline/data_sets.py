@@ -42,8 +42,6 @@ from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["DecodeTask", "Staged", "chosen_columns", "grouped", "read_data_set", "stage_data_set"]
-
 T = TypeVar("T")
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")

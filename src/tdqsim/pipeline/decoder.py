@@ -29,8 +29,6 @@ from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline._rows import Path, PlacedRows
 from tdqsim.pipeline.shape import Column, Shape, columns_of
 
-__all__ = ["RecordDecoder"]
-
 
 class RecordDecoder:
     """Decodes batches of records by a layout.

@@ -20,25 +20,6 @@ from tdqsim.pipeline._columns import pieces
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = [
-    "CUT_HINT",
-    "DESCRIPTOR",
-    "LARGE",
-    "MAX_BLOCK",
-    "CutShort",
-    "Frames",
-    "FramingError",
-    "Walk",
-    "block_length_of",
-    "blocked",
-    "blocks_in",
-    "fixed_blocks",
-    "halves_anywhere",
-    "headed",
-    "in_place",
-    "spanned",
-]
-
 DESCRIPTOR = 4
 MAX_BLOCK = 1 << 24
 LARGE = 0x80

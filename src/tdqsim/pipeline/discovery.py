@@ -15,8 +15,6 @@ from pyspark.sql.datasource import DataSource
 
 from tdqsim.pipeline._worker import quieten
 
-__all__ = ["Found"]
-
 quieten()  # Spark closes the connection of the process that searches
 
 

@@ -24,13 +24,12 @@ from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
 from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.frames import FramingError, length_expression
+from tdqsim.pipeline.descriptor_words import FramingError
+from tdqsim.pipeline.frames import length_expression
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.row_encoder import RowEncoder
 from tdqsim.pipeline.segment_rows import Row
 from tdqsim.pipeline.shape import Column
-
-__all__ = ["RecordEncoder"]
 
 LONG_DIGITS = 18
 RECORD_BYTES = "Record_Bytes"

@@ -20,8 +20,6 @@ from typing import Any
 
 from tdqsim.errors import DatasetError
 
-__all__ = ["Expression", "ExpressionError"]
-
 Value = int | str | bool | None
 Values = Mapping[str, Any]
 Node = Callable[[Values], Value]

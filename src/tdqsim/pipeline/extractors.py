@@ -27,10 +27,8 @@ import numpy as np
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
-from tdqsim.pipeline.frames import Frames, FramingError
+from tdqsim.pipeline.descriptor_words import Frames, FramingError
 from tdqsim.pipeline.options import QsamOptions
-
-__all__ = ["ExtractorContext", "HeaderParser", "RecordFile", "extracted", "extractor_of"]
 
 BATCH_ROWS, BATCH_BYTES = 1 << 15, 16 << 20
 

@@ -13,8 +13,6 @@ from tdqsim.datasets import Dcb, RecordFormat, format_by_words
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, FramingError
 from tdqsim.pipeline.options import QsamOptions, read_options
 
-__all__ = ["HEAD", "refuse_other_format", "words_hint"]
-
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
 BLOCKS_LOOKED_AT = 16

@@ -16,8 +16,6 @@ from tdqsim.pipeline.descriptor_words import DESCRIPTOR, LARGE, MAX_BLOCK
 from tdqsim.pipeline.frames import END_OF_FILE, walk_for
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = ["Framer"]
-
 HALFWORD = 0xFFFF
 WHOLE, FIRST, LAST, MIDDLE = 0x0000, 0x0100, 0x0200, 0x0300
 """The segment codes of spanned records."""

@@ -29,17 +29,6 @@ from tdqsim.pipeline.descriptor_words import (
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
 
-__all__ = [
-    "END_OF_FILE",
-    "Frames",
-    "FramingError",
-    "Walk",
-    "by_counters",
-    "by_length_field",
-    "length_expression",
-    "walk_for",
-]
-
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line by itself it is the end-of-file mark of old systems
 

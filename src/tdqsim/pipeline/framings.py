@@ -21,8 +21,6 @@ from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames, blocks_in
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
 
-__all__ = ["Confidence", "Framing", "framings_of", "walked"]
-
 Confidence = Literal["certain", "likely", "possible"]
 Given = Mapping[str, str]
 _CERTAIN: Final = 5

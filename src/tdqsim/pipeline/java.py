@@ -33,8 +33,6 @@ from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled, TdqError
 from tdqsim.facts import table
 
-__all__ = ["Java", "JavaMissing", "Jvm", "SparkNotStarted", "cache_folder", "find_java", "java_version"]
-
 TIMEOUT_SECONDS = 60
 
 

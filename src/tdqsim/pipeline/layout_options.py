@@ -22,8 +22,6 @@ from tdqsim.layouts import (
 )
 from tdqsim.pipeline.option_table import DeclaredOption, OptionValues, declared_options
 
-__all__ = ["QsamValues", "charset_of", "layout_of"]
-
 FORMATS_OF_LINES = ("D", "D2", "T")
 SOURCES = ("copybook", "copybooks", "copybook_contents", "layout")
 HEADER_AND_TRAILER = (("record_header_name", "file_header_field"), ("record_trailer_name", "file_trailer_field"))

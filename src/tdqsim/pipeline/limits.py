@@ -6,7 +6,5 @@ from typing import Final
 
 from tdqsim.facts import table
 
-__all__ = ["BOUNDS"]
-
 BOUNDS: Final[dict[str, int]] = {row["name"]: int(row["value"]) for row in table("pipeline")}
 """The limits of the pipeline, by name."""

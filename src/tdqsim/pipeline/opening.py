@@ -18,8 +18,6 @@ from tdqsim.core.portable import read_at
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import place, reached
 
-__all__ = ["CHUNK", "Opened", "Unpacked", "compression", "list_files", "open_file"]
-
 # Each column of a batch costs some fifty microseconds whatever its rows: wide records need large chunks.
 CHUNK = 16 << 20
 HIDDEN = ("_", ".")

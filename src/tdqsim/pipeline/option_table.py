@@ -28,8 +28,6 @@ from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import DatasetError
 from tdqsim.facts import table
 
-__all__ = ["DeclaredOption", "OptionValues", "declared_options", "reference_table"]
-
 _LARGEST: Final = 10**12 - 1
 """The largest number for an option that declares no other."""
 _SHOWN: Final = 60

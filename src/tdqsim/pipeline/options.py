@@ -21,8 +21,6 @@ from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.layout_options import QsamValues, charset_of, layout_of
 from tdqsim.pipeline.shape import Shape
 
-__all__ = ["QsamOptions", "read_options"]
-
 FORMATS = {
     "F": RecordFormat.F, "FB": RecordFormat.FB, "V": RecordFormat.RDW, "RDW": RecordFormat.RDW, "VB": RecordFormat.VB,
     "VS": RecordFormat.VS, "VBS": RecordFormat.VBS, "U": RecordFormat.U,

@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.publishing import is_local, place, published
 
-__all__ = ["arrow_source", "open_parquet", "parquet_writer", "read_parquet", "schema", "write_parquet"]
-
 GROUP_ROWS = 1 << 17
 # Beyond this size the writer stops using a dictionary of values. With the usual megabyte, a column of all different
 # numbers would first build a dictionary, which halves the speed and makes the file larger.

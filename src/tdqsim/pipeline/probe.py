@@ -27,8 +27,6 @@ from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
 
-__all__ = ["Candidate", "Finding", "ProbedFile", "probe"]
-
 SAMPLE: Final = 1 << 20
 _ROWS: Final = 2000
 _SHOWN: Final = 3

@@ -20,20 +20,6 @@ from typing import Any
 from tdqsim.core.portable import alive
 from tdqsim.errors import DatasetError, TdqError
 
-__all__ = [
-    "files_below",
-    "is_local",
-    "left_behind",
-    "no_room",
-    "place",
-    "publish_json",
-    "published",
-    "reached",
-    "seed_line",
-    "stamp",
-    "state",
-]
-
 
 def place(path: str | Path) -> Path:
     """A directory or file: a path, or an object with the same methods for a place in an object store.

@@ -38,8 +38,6 @@ from pyspark.sql.types import ArrayType, DataType, StructField
 from tdqsim.layouts import FieldType, Usage
 from tdqsim.pipeline.shape import Column, columns_of
 
-__all__ = ["CobolDataSource", "PartMessage", "QsamDataSource", "parts_in", "register", "task_numbers", "with_metadata"]
-
 quieten()  # in the process in which Spark plans
 
 

@@ -11,8 +11,6 @@ from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.pipeline.option_table import OptionValues, declared_options
 from tdqsim.pipeline.stored import Kind
 
-__all__ = ["QueueOptions", "read_queue_options"]
-
 
 @dataclass(frozen=True, slots=True)
 class QueueOptions:

@@ -21,8 +21,6 @@ from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.stored import Kind, chosen, opened
 
-__all__ = ["HISTORY", "JOURNAL", "Piece", "history_pieces", "journals", "read_history", "read_journal"]
-
 _PLACE: Final = "file string, offset int64, kind string"
 _EVENT: Final = "queue string, data binary, time_us int64"
 _END: Final = "info string, _corrupt_record string"

@@ -39,8 +39,6 @@ from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queues import SCHEMAS
 from tdqsim.pipeline.stored import Place, Stored, opened, wanted
 
-__all__ = ["QueuePartWriter", "abandon_stream", "commit_batch", "commit_stream", "discard", "sink_of"]
-
 _STAGED: Final = schema("queue string, key binary, data binary")
 _BETWEEN_COMMITS: Final = 100_000
 _MARK: Final = b"stream/"

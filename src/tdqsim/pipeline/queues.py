@@ -30,29 +30,6 @@ from tdqsim.pipeline.queue_options import QueueOptions
 from tdqsim.pipeline.queue_traces import HISTORY, JOURNAL, Piece, history_pieces, journals, read_history, read_journal
 from tdqsim.pipeline.stored import Kind, Queue, opened, wanted
 
-__all__ = [
-    "QUEUES",
-    "SCHEMAS",
-    "Kind",
-    "Offsets",
-    "QueueHoles",
-    "ReadTask",
-    "finished_offsets",
-    "first_offsets",
-    "heads",
-    "last_offsets",
-    "next_offsets",
-    "plan_read",
-    "queue_rows",
-    "ranges",
-    "read_range",
-    "read_task",
-    "schema_of",
-    "trim",
-    "trim_finished",
-    "trim_read",
-]
-
 SCHEMAS: Final[Mapping[str, pa.Schema]] = {
     "tdqueue": schema("queue string, seq int64, data binary"),
     "dtaq": schema(

@@ -62,8 +62,6 @@ from tdqsim.pipeline.stored import Kind, check_free
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["DtaqDataSource", "TdqueueDataSource", "register_queues"]
-
 quieten()  # in the process in which Spark plans
 
 

@@ -17,8 +17,6 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.shape import Shape, column_name
 
-__all__ = ["RedefineRules", "fields_called", "is_among", "pruned", "segments_of"]
-
 
 def fields_called(layout: Layout, name: str) -> list[Path]:
     """The paths of the fields with the name of a column, in any case.

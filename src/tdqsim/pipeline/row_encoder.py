@@ -16,8 +16,6 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segment_rows import Row, RowSegments, value_of, values_in
 from tdqsim.pipeline.shape import Column, columns_of, dissolved_groups
 
-__all__ = ["RowEncoder"]
-
 Values = dict[str, Any]
 """The values of a record by field, as :meth:`Layout.encode` takes them."""
 

@@ -19,8 +19,6 @@ from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import fields_called, pruned
 from tdqsim.pipeline.shape import Column
 
-__all__ = ["Row", "RowSegments", "value_of", "values_in"]
-
 Row = Mapping[str, Any]
 """The values of a row by column; the value of a group is another such mapping."""
 

@@ -24,12 +24,10 @@ from tdqsim.layouts import Layout
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.frames import Frames
+from tdqsim.pipeline.descriptor_words import Frames
 from tdqsim.pipeline.options import OTHERS, QsamOptions
 from tdqsim.pipeline.redefines import fields_called, is_among, pruned, segments_of
 from tdqsim.pipeline.shape import Column, Shape, list_of
-
-__all__ = ["Family", "SegmentIds", "SegmentState", "segment_decoder", "segment_states", "whole_families"]
 
 
 @dataclass(frozen=True, slots=True)

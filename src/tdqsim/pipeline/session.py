@@ -33,20 +33,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-__all__ = [
-    "SparkMissing",
-    "archive_path",
-    "check_session",
-    "cluster_settings",
-    "end_jvm",
-    "local_settings",
-    "run_tasks",
-    "session",
-    "spark_schema",
-    "task_frames",
-    "warm",
-]
-
 T = TypeVar("T")
 MOST_CORES = 8
 

@@ -16,17 +16,6 @@ import pyarrow as pa
 from tdqsim.errors import LayoutError
 from tdqsim.layouts import Field, FieldType, Layout, Rules, Usage
 
-__all__ = [
-    "Column",
-    "Shape",
-    "arrow_type",
-    "charset_of",
-    "column_name",
-    "columns_of",
-    "dissolved_groups",
-    "list_of",
-]
-
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
 

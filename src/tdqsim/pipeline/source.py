@@ -20,7 +20,7 @@ from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.frames import Frames, FramingError
+from tdqsim.pipeline.descriptor_words import Frames, FramingError
 from tdqsim.pipeline.opening import Opened, open_file
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.redefines import RedefineRules, fields_called, is_among, segments_of
@@ -34,8 +34,6 @@ from tdqsim.pipeline.splits import (
     records_before,
     walk_part,
 )
-
-__all__ = ["CORRUPT_COLUMN", "SplitReader", "columns_among"]
 
 BATCH_BYTES = 16 << 20
 BATCH_VALUES = 1 << 21

@@ -30,23 +30,13 @@ from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.boundaries import boundary, is_searchable, record_steps
-from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, blocks_in
+from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, Frames, FramingError, blocks_in
 from tdqsim.pipeline.extractors import extracted, extractor_of
 from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
-from tdqsim.pipeline.frames import Frames, FramingError, walk_for
+from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.opening import CHUNK, Opened, Unpacked, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.segments import SegmentState, segment_states
-
-__all__ = [
-    "BATCH_ROWS",
-    "Split",
-    "framing_error",
-    "part_bounds",
-    "plan",
-    "records_before",
-    "walk_part",
-]
 
 BATCH_ROWS = 1 << 15
 BLOCK_CHUNK = 16 << 20

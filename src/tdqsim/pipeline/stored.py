@@ -25,8 +25,6 @@ from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
 from tdqsim.ibmi import EscapeMessage, System, take_entries
 from tdqsim.ibmi.journals import Journal
 
-__all__ = ["Half", "Kind", "Place", "Queue", "Stored", "check_free", "chosen", "opened", "wanted"]
-
 _PAUSE: Final = 0.05
 
 Kind = Literal["tdqueue", "dtaq"]

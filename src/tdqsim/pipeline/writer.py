@@ -34,8 +34,6 @@ from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.shape import columns_of
 from tdqsim.pipeline.source import SplitReader
 
-__all__ = ["DataSetPart", "PartWriter", "commit_parts", "write_data_set"]
-
 GENERATED = ("File_Id", "Record_Id", "Record_Byte_Length", "Record_Bytes", "_corrupt_fields")
 PLAIN = " !$&()+,;<>@^`|~"
 """Characters that stay in the name of a partition's directory, besides letters, digits and ``_.-``."""

@@ -29,19 +29,6 @@ from typing import Final, NamedTuple, NoReturn
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, DefinitionError, Problem
 
-__all__ = [
-    "FORMAT",
-    "LEFT_OUT",
-    "MAGIC",
-    "MARKER",
-    "PRODUCTS",
-    "RECORD_BYTES",
-    "Answers",
-    "Observation",
-    "read_answers",
-    "write_answers",
-]
-
 MAGIC: Final = "TDQPROBE"
 FORMAT: Final = "1"
 MARKER: Final = "#@$"

@@ -42,18 +42,6 @@ from typing import Final, Literal, NamedTuple, NoReturn, cast
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import rules, table
 
-__all__ = [
-    "GROUPS",
-    "RESET",
-    "VARIABLES",
-    "ObservedField",
-    "ProbeCase",
-    "ProbeStep",
-    "cics_cases",
-    "parse_cases",
-    "unobservable",
-]
-
 Kind = Literal["let", "do", "ask", "abend", "link", "other", "begun", "see"]
 
 RESET: Final = "*RESET"

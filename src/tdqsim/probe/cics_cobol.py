@@ -18,8 +18,6 @@ from typing import Final
 from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 
-__all__ = ["STEPS_IN_PROGRAM", "CobolSource", "cobol_sources"]
-
 STEPS_IN_PROGRAM: Final = 500
 """A program is full when it has so many steps; no case is divided."""
 _LAST_COLUMN: Final = 72

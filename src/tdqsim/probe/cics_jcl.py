@@ -9,8 +9,6 @@ from typing import Final
 
 from tdqsim.errors import UsageError
 
-__all__ = ["HLQ", "INPUT_RECORDS", "PREFIX", "check_names", "definitions_text", "filled"]
-
 INPUT_RECORDS: Final = ("FIRST RECORD", "SECOND RECORD", "THIRD RECORD")
 """The records of the data set that the probe reads; each is padded to 80 bytes."""
 PREFIX: Final = "ZP"

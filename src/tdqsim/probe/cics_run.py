@@ -20,8 +20,6 @@ from tdqsim.probe.answers import Answers, Observation
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 from tdqsim.probe.cics_jcl import INPUT_RECORDS, PREFIX, definitions_text
 
-__all__ = ["make_probe_region", "observe_cics"]
-
 
 def observe_cics(machine: Path | Machine | None = None, *, wanted: Iterable[str] | None = None) -> Answers:
     """The observations of the simulator for the cases of CICS.

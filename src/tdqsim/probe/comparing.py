@@ -18,8 +18,6 @@ from tdqsim.cics.kernel.machine import why_not_told_apart
 from tdqsim.facts import Resp, Rule, rules
 from tdqsim.probe.answers import LEFT_OUT, Answers
 
-__all__ = ["ObservedDifference", "ProbeComparison", "compare"]
-
 _ABSENT: Final = "(no answer)"
 _MESSAGE_ID: Final = re.compile(r"[A-Z]{3}[A-Z0-9]{4,6}")
 

@@ -10,8 +10,6 @@ from tdqsim.probe.cases import RESET, cics_cases
 from tdqsim.probe.cics_run import observe_cics
 from tdqsim.probe.comparing import ProbeComparison, compare
 
-__all__ = ["compare_with_simulator"]
-
 
 def compare_with_simulator(answers: Answers, machine: Path | None = None) -> ProbeComparison:
     """Run the cases of the answers on the simulator, and compare.

@@ -8,8 +8,6 @@ from typing import Final, NamedTuple
 from tdqsim.core.codepage import codepage
 from tdqsim.ibmi.layouts import pack_binary, pack_decimal
 
-__all__ = ["Argument", "argument"]
-
 _PAGE: Final = codepage(37)
 _SIZED = re.compile(r"([cp])(\d+)")
 _NAME = 10

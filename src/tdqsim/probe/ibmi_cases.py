@@ -13,19 +13,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.probe.answers import Observation
 
-__all__ = [
-    "FIELDS",
-    "MESSAGE",
-    "NAMES",
-    "IbmiCase",
-    "IbmiStep",
-    "case_text",
-    "cases",
-    "filled",
-    "not_tried",
-    "observations",
-]
-
 NAMES: Final = ("LIB", "LIB2", "USER2", "JOB", "LOCATION")
 """The parameters of the cases; the first two always have a value."""
 

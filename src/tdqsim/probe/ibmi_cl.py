@@ -15,8 +15,6 @@ from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.ibmi_arguments import argument
 from tdqsim.probe.ibmi_cases import FIELDS, IbmiCase, IbmiStep, cases, filled
 
-__all__ = ["PARM_PROGRAM", "XCL_PROGRAM", "cl_cases", "cl_program"]
-
 _WIDTH = 71
 _STATEMENT, _KEYWORDS = 13, 24
 _MOST_PARAMETERS = 14

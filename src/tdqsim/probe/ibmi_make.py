@@ -11,8 +11,6 @@ from tdqsim.probe.ibmi_cases import case_text, cases, not_tried
 from tdqsim.probe.ibmi_cl import PARM_PROGRAM, XCL_PROGRAM, cl_cases, cl_program, source
 from tdqsim.probe.ibmi_sql import sql_cases, sql_script
 
-__all__ = ["write_ibmi_probe"]
-
 _NAME = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}")
 _JOB = re.compile(r"[0-9]{6}/[A-Z$#@][A-Z0-9$#@_]{0,9}/[A-Z$#@][A-Z0-9$#@_]{0,9}")
 _LOCATION = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}")

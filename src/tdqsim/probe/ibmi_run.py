@@ -20,8 +20,6 @@ from tdqsim.probe.ibmi_arguments import argument
 from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled, observations
 from tdqsim.probe.ibmi_server import ServerSteps
 
-__all__ = ["DEFAULTS", "LOCATION", "example_system", "ibmi_answers", "observe", "register_programs"]
-
 LOCATION = "TDQLOOP"
 """The remote location name through which an example system reaches itself."""
 DEFAULTS: Mapping[str, str] = {

@@ -25,8 +25,6 @@ from tdqsim.server.hostservers import (
 )
 from tdqsim.server.hostservers.accounts import BOUNDS
 
-__all__ = ["ServerSteps"]
-
 _SERVERS: Final[dict[str, type[Conversation]]] = {
     "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer,
 }  # fmt: skip

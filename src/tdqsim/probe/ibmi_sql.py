@@ -13,8 +13,6 @@ from tdqsim.probe.answers import FORMAT, MAGIC, MARKER
 from tdqsim.probe.ibmi_arguments import argument
 from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled
 
-__all__ = ["sql_cases", "sql_script"]
-
 _BEGIN = """
 SET TRANSACTION ISOLATION LEVEL NO COMMIT;
 

@@ -10,8 +10,6 @@ from tdqsim.probe.cases import RESET, cics_cases
 from tdqsim.probe.cics_cobol import cobol_sources
 from tdqsim.probe.cics_jcl import HLQ, INPUT_RECORDS, PREFIX, check_names, definitions_text, filled
 
-__all__ = ["write_cics_probe"]
-
 
 def write_cics_probe(
     folder: Path, *, prefix: str = PREFIX, hlq: str = HLQ, release: str = "5.6", wanted: Iterable[str] | None = None

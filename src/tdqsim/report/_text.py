@@ -11,8 +11,6 @@ import json
 from html import escape
 from typing import Final
 
-__all__ = ["brief", "in_script", "label", "markup", "visible"]
-
 _CUT: Final = " ..."
 _IN_SCRIPT: Final = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"})
 

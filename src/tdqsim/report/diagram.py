@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-__all__ = ["LONGEST", "BoxLine", "Diagram", "DiagramArrow", "DiagramBox", "arrow_ends", "room_for"]
-
 LONGEST: Final = 28
 """The number of characters of a name that are drawn."""
 _STEP: Final = 4

@@ -16,8 +16,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.report.diagram import LONGEST, Diagram, DiagramArrow, DiagramBox, room_for
 
-__all__ = ["BOX_LINE", "CHARACTER", "SMALL", "DiagramLayout", "PlacedArrow", "PlacedBox", "place"]
-
 CHARACTER: Final = 7.3
 """The width of a character of a name in pixels, in a monospaced font of 12 pixels."""
 SMALL: Final = 6.7

@@ -15,8 +15,6 @@ from tdqsim.report.diagram import LONGEST, Diagram, DiagramArrow, DiagramBox
 from tdqsim.report.diagram_layout import BOX_LINE, DiagramLayout, PlacedArrow, PlacedBox, place
 from tdqsim.report.parts import Prose, Table
 
-__all__ = ["FIGURE", "MOST", "DiagramPicture", "legend", "svg", "texts", "tools"]
-
 FIGURE: Final = '<figure class="tdq-diagram"'
 """The beginning of the element of a diagram."""
 MOST: Final = 300

@@ -17,8 +17,6 @@ from tdqsim.report.flows import FlowCounts
 from tdqsim.report.pictures import Point, Stretch
 from tdqsim.report.refused import RefusedCommands
 
-__all__ = ["Digest", "Moment", "QueueDigest", "Trigger"]
-
 _LAST: Final = 8
 """The number of operations kept for each queue."""
 _QUEUES: Final = 500

@@ -19,8 +19,6 @@ from tdqsim.definitions import Definitions, ExtraQueue, IndirectQueue
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox, room_for
 from tdqsim.report.parts import Table
 
-__all__ = ["MOVEMENTS", "Flow", "FlowCounts", "FlowNode", "Flows", "Movement", "resource_of"]
-
 _MOST: Final = 20_000
 """The number of different counts of one region; others are counted without the name of their resource."""
 _ORDINARY: Final = frozenset({"QZERO", "ENDFILE", "ITEMERR", "NOTFND", "ENDDATA"})

@@ -13,8 +13,6 @@ from tdqsim.report.parts import Drawing, Mark, Part, Prose, Table
 from tdqsim.report.pictures import COLOURS, Series, lines, time_line
 from tdqsim.report.topology import Site
 
-__all__ = ["add_flows", "depth", "flow_parts", "flows", "operations", "refused", "tasks", "triggers"]
-
 _LINES: Final = len(COLOURS)
 _LINE_TEXT: Final = 300
 _LOOKS: Final = {

@@ -19,8 +19,6 @@ from tdqsim.report._text import markup
 from tdqsim.report.diagram_svg import FIGURE, DiagramPicture
 from tdqsim.report.parts import PLOT, Drawing, Mark, Part, Ready, Section
 
-__all__ = ["Page", "check_target"]
-
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:"
 """The content security policy: the browser fetches nothing, whatever records contain."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final, Protocol
 
 from tdqsim.report._text import in_script, markup
 
-__all__ = ["PLOT", "Drawing", "Mark", "Part", "Prose", "Ready", "Section", "Table"]
-
 ROWS: Final = 200
 """The default limit of the rows of a table."""
 

@@ -13,8 +13,6 @@ from typing import Any, Final, NamedTuple
 from tdqsim.report._text import label, visible
 from tdqsim.report.parts import Drawing, Prose, Table
 
-__all__ = ["COLOURS", "Point", "Series", "Stretch", "bars", "lines", "time_line"]
-
 COLOURS: Final = ("#3b7dd8", "#d9730d", "#2a9d6f", "#a35dc0", "#cf4562", "#8a8a1f", "#1f9bb5", "#8c6d5a")
 """Colours that differ clearly on white and on black."""
 

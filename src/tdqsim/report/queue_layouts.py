@@ -8,8 +8,6 @@ from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile
 from tdqsim.errors import DefinitionError, LayoutError, Problem
 from tdqsim.layouts import FieldFound, Layout, load_layout
 
-__all__ = ["in_a_line", "queue_layouts"]
-
 
 def queue_layouts(file: RegionFile) -> Mapping[str, Layout]:
     """The layout of each queue for which region.yaml has one, in the code page of the region.

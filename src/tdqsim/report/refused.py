@@ -21,8 +21,6 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.facts import ABEND_CODES, Resp, table
 
-__all__ = ["RefusedCommands", "RefusedGroup", "refused_of", "what_to_do"]
-
 _GROUPS: Final = 200
 """The number of groups that are kept; a new one removes the one whose last refusal is the oldest."""
 _QUIET_NS: Final = 10**9 * next(int(row["value"]) for row in table("server") if row["name"] == "refused_quiet_seconds")

@@ -15,8 +15,6 @@ from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.report.diagram_svg import DiagramPicture
 from tdqsim.report.parts import Table
 
-__all__ = ["Edge", "Node", "Site", "Topology", "topology"]
-
 _KIND_OF: Final = {
     "INDIRECT": "alias", "INTRA": "queue", "EXTRA": "queue", "REMOTE": "remote queue", "DTAQ": "data queue",
     "TRANSACTION": "transaction", "DATASET": "data set", "SYSTEM": "system",

@@ -14,8 +14,6 @@ from tdqsim.core.portable import OWN_FILE
 from tdqsim.definitions.yamltext import MapNode, Node, ScalarNode, node_at, plain_value, read_yaml
 from tdqsim.errors import DefinitionError, Problem
 
-__all__ = ["line_of", "read_model", "read_plain", "read_private"]
-
 M = TypeVar("M", bound=BaseModel)
 
 

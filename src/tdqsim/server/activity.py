@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND
 
-__all__ = ["INTERVAL", "INTERVALS", "Activity", "ResourceChange"]
-
 INTERVAL: Final = 5
 """The length of an interval in seconds."""
 INTERVALS: Final = 60

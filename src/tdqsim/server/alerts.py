@@ -21,8 +21,6 @@ from tdqsim.facts import table
 from tdqsim.server.host import Host
 from tdqsim.server.incidents import Incident, incidents_of, of_jobs
 
-__all__ = ["Alert", "AlertListener", "Alerts"]
-
 _Place: TypeAlias = tuple[str, str]
 """``regions`` or ``systems``, and the name."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}

@@ -22,8 +22,6 @@ from typing import Final
 
 import structlog
 
-__all__ = ["OWNER_NAME", "audit", "command_text", "one_line"]
-
 OWNER_NAME: Final = "(owner)"
 """The user of the audit line if the owner of the process acts."""
 _LONGEST: Final = 200

@@ -16,8 +16,6 @@ import structlog
 from tdqsim.core.clock import Clock
 from tdqsim.server.taken_up import TakenUp
 
-__all__ = ["ChangeNotes", "ChangedFiles"]
-
 _KEPT: Final = 200
 """The number of entries that are kept for the console."""
 _Stamp = tuple[int, int, int]

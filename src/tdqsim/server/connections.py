@@ -11,8 +11,6 @@ from typing import Any, Final
 
 from tdqsim.facts import table
 
-__all__ = ["Connections"]
-
 _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "connections")
 
 

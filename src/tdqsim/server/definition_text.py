@@ -9,8 +9,6 @@ from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.install_preview import PlannedInstall, planned_installs
 from tdqsim.definitions import Definitions, parse_csd, parse_dct, parse_definitions
 
-__all__ = ["Form", "preview", "read_definitions"]
-
 Form = Literal["yaml", "csd", "dct"]
 """A definition file, DFHCSDUP commands, or DFHDCT macros."""
 

@@ -21,8 +21,6 @@ from tdqsim.definitions import define_transaction
 from tdqsim.facts import Cvda, Resp
 from tdqsim.server.host import Host
 
-__all__ = ["begin", "directories"]
-
 _Handler: TypeAlias = Callable[[Task], None]
 _RATE: Final = b"25"
 _POSTING: Final = ("PST1", "PST2", "PST3", "PST4")

@@ -16,8 +16,6 @@ from tdqsim.cics.look.state import depths_of, names_along, numitems_of
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 
-__all__ = ["DepthHistory"]
-
 _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "depth_samples")
 
 

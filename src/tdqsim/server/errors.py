@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from tdqsim.errors import TdqError
 
-__all__ = ["LinkRefused", "ServeError"]
-
 
 class ServeError(TdqError):
     """The server cannot be set up: a file, a certificate or a port is unusable; the message gives the reason."""

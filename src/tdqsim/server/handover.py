@@ -15,8 +15,6 @@ from typing import Any
 
 from tdqsim.core.engine import Engine
 
-__all__ = ["Handover"]
-
 
 class Handover:
     """The calls of one event loop to an engine.

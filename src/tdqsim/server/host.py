@@ -48,8 +48,6 @@ from tdqsim.server.waits import ChangeWaits
 from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.faults import FaultPlan
 
-__all__ = ["Host", "UnknownRegion"]
-
 T = TypeVar("T")
 _RECENT: Final = 5000
 """The number of past events of a region that are kept."""

@@ -30,8 +30,6 @@ from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.refusals import Refusals
 from tdqsim.testing.deadlock import find_deadlock, lost_triggers
 
-__all__ = ["Incident", "incidents_of", "of_jobs"]
-
 _LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
 
 

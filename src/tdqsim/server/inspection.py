@@ -19,8 +19,6 @@ from tdqsim.cics.spi.rows import ReqidInfo, TdqueueInfo
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.facts import Resp
 
-__all__ = ["check_readable", "inquired", "peek", "probe", "waiting_requests"]
-
 
 def probe(region: Region, userid: str) -> Any:
     """A probe, which predicts results for a user (empty: the default user) without executing commands."""

@@ -9,8 +9,6 @@ from tdqsim.cics import Region
 from tdqsim.cics.model.dump import Dump
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
-__all__ = ["KeptDumps", "read_dumps"]
-
 _FILE: Final = "dumps.jsonl"
 
 

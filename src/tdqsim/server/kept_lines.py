@@ -14,8 +14,6 @@ from typing import Any, BinaryIO, Final, TypeVar
 
 from tdqsim.core.portable import OWN_FILE
 
-__all__ = ["KeptLines", "kept_values"]
-
 T = TypeVar("T")
 _MOST_LINES: Final = 200
 """The number of lines after which the file is written anew."""

@@ -13,8 +13,6 @@ from typing import Any, Final, TypeAlias
 from tdqsim.cics import Condition
 from tdqsim.core.codepage import CodePage
 
-__all__ = ["LastCommands"]
-
 _KEPT: Final = 2000
 """The number of commands of a region that are kept."""
 _SHOWN: Final = 60

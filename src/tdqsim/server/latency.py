@@ -6,8 +6,6 @@ from bisect import bisect_left
 from itertools import accumulate
 from typing import Final
 
-__all__ = ["Latency"]
-
 _BOUNDS: Final = (0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 

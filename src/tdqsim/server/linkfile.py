@@ -31,8 +31,6 @@ from typing import Annotated, Final, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["LinkedRegion", "LinkedSystem", "ServedLinks", "check_names_once", "dialled"]
-
 _TO: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]{1,253})):([0-9]{1,5})", re.ASCII)
 _HIGHEST_PORT: Final = 65535
 

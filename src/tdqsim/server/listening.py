@@ -15,8 +15,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from tdqsim.facts import table
 from tdqsim.server.connections import Connections
 
-__all__ = ["HttpServer", "http_config"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 

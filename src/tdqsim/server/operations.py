@@ -15,17 +15,6 @@ from tdqsim.cics.text.translator import Resolved
 from tdqsim.facts import table
 from tdqsim.server.users import Role
 
-__all__ = [
-    "Route",
-    "ServerOperation",
-    "listed",
-    "operation",
-    "operation_of_command",
-    "operation_of_id",
-    "operation_of_request",
-    "route_of",
-]
-
 
 class ServerOperation(NamedTuple):
     """An operation that a user can request.

@@ -23,8 +23,6 @@ from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
 from tdqsim.server.systemfile import SETUP_JOB
 
-__all__ = ["Refusals", "read_refused"]
-
 _FILE: Final = "refused.jsonl"
 _PACKAGE: Final = str(Path(__file__).parents[1])
 _OPERATORS: Final = frozenset({"CECI", "CEMT", "TCON", "TDQCONSOLE", SETUP_JOB})

@@ -9,8 +9,6 @@ from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
 from tdqsim.server.systemfile import SystemFile
 
-__all__ = ["serve_json_schema", "system_json_schema"]
-
 _MODELS = (AlertHook, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}
 """A boolean; some editors read yes as text."""

@@ -32,18 +32,6 @@ from tdqsim.server._yamlfile import read_model, read_plain
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 from tdqsim.server.logs import LogFormat, LogLevel
 
-__all__ = [
-    "AlertHook",
-    "Faces",
-    "Log",
-    "ServeFile",
-    "ServedPlace",
-    "TlsFiles",
-    "changed",
-    "load_serve_file",
-    "serve_file",
-]
-
 _PATH = Annotated[str, Field(min_length=1, max_length=4096)]
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}
 _PORT = Annotated[int, Field(ge=0, le=65535)]

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cobol.debug_adapter import DebugServer
 
-__all__ = ["Served", "serve"]
-
 _LONGEST_SOCKET: Final = 100
 """The maximum length of the path of a socket in bytes; systems allow 104 or more."""
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}

@@ -17,8 +17,6 @@ from tdqsim.facts import table
 from tdqsim.server.inspection import check_readable
 from tdqsim.server.open_units import API_TRANSID
 
-__all__ = ["EnableStatus", "KeptQueue", "restored", "snapshot_answer", "taken"]
-
 EnableStatus = Literal["ENABLED", "DISABLED"]
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 

@@ -38,8 +38,6 @@ from tdqsim.ibmi.messages import message
 from tdqsim.server import hostservers
 from tdqsim.server._yamlfile import line_of, read_model, read_plain
 
-__all__ = ["SETUP_JOB", "SYSTEM_FILE_NAME", "SystemFile", "load_system_file", "run_commands", "system_from_directory"]
-
 SYSTEM_FILE_NAME: Final = "system.yaml"
 SETUP_JOB: Final = "TDQSETUP"
 """The name of the job that runs the commands."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["TakenUp"]
-
 
 class TakenUp(NamedTuple):
     """What was done with one change.

@@ -18,8 +18,6 @@ from cryptography.x509.oid import NameOID
 from tdqsim.core.clock import Clock
 from tdqsim.server.errors import ServeError
 
-__all__ = ["Certificate", "given", "made"]
-
 _LIFE = timedelta(days=90)
 
 

@@ -45,8 +45,6 @@ from tdqsim.facts import table
 from tdqsim.server._yamlfile import read_model, read_private
 from tdqsim.server.errors import ServeError
 
-__all__ = ["Role", "SignOnRefused", "TooManySignOns", "User", "Users", "hashed"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _ID: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@_]{0,9}", re.ASCII)
 _VERIFIERS: Final = {0: 8, 2: 20, 4: 64}  # bytes by password level: DES, SHA-1, PBKDF2 with SHA-512

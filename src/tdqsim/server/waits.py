@@ -24,11 +24,9 @@ from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import names_along
 from tdqsim.core.clock import NS_PER_SECOND
-from tdqsim.core.dispatch import WAIT, WaitQueue
 from tdqsim.core.engine import Engine
+from tdqsim.core.strand import WAIT, WaitQueue
 from tdqsim.errors import UsageError
-
-__all__ = ["ChangeWaits"]
 
 _TASKS: Final = ""
 _CONDITION: Final = "condition "

@@ -41,8 +41,6 @@ from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
 from tdqsim.server.watching_systems import SystemWatch
 
-__all__ = ["RegionWatch", "watch_files"]
-
 LOOK_SECONDS: Final = 1.0
 """The seconds between two looks at the files."""
 _TAKEN_UP: Final = frozenset({"definitions", "handlers", "layouts", "directory"})

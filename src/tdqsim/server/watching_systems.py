@@ -30,8 +30,6 @@ from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
 from tdqsim.server.systemfile import SYSTEM_FILE_NAME, SystemFile, load_system_file, run_commands
 
-__all__ = ["SystemWatch"]
-
 _TAKEN_UP: Final = frozenset({"commands", "definitions", "libraries", "system_values"})
 """The settings of system.yaml whose changes are taken up."""
 

@@ -28,8 +28,6 @@ from tdqsim.facts import table
 from tdqsim.server.alerts import Alert, Alerts
 from tdqsim.server.errors import ServeError
 
-__all__ = ["Webhook", "post", "read_secret"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _SHORTEST_SECRET: Final = 16
 _log = structlog.get_logger("tdqsim.server")

@@ -12,28 +12,26 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
+    from tdqsim.cics.look.state import QueueState, Uncommitted
+    from tdqsim.testing._crash_runs import CrashFailure, CrashReport
+    from tdqsim.testing._orders import Schedule
+    from tdqsim.testing._stage import Stage
+    from tdqsim.testing._workload_targets import RegionTarget, ServedTarget, WorkloadTarget
     from tdqsim.testing.active import ActivePlan
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
     from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
     from tdqsim.testing.coverage import coverage_page
-    from tdqsim.testing.crash import (
-        Crashed,
-        CrashFailure,
-        CrashReport,
-        enumerate_crashes,
-        enumerate_sysplex_crashes,
-        enumerate_system_crashes,
-    )
+    from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing.events import Event, JobEvent, load_history
-    from tdqsim.testing.faults import CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
+    from tdqsim.testing.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
     from tdqsim.testing.history import History
     from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
     from tdqsim.testing.relay import Relay
-    from tdqsim.testing.schedules import Exploration, Failure, Schedule, ScheduleFailure, Stage, explore, replay
+    from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
-    from tdqsim.testing.snapshots import QueueState, RegionState, SystemState, Uncommitted, diff, snapshot
+    from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
     from tdqsim.testing.stepping import stepped
     from tdqsim.testing.stores import RecycledStores
     from tdqsim.testing.verified import (
@@ -48,12 +46,9 @@ if TYPE_CHECKING:
     )
     from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
     from tdqsim.testing.workloads import (
-        RegionTarget,
-        ServedTarget,
         Workload,
         WorkloadOperation,
         WorkloadRun,
-        WorkloadTarget,
         bank,
         registers,
         run_workload,
@@ -142,28 +137,26 @@ __all__ = [
 __getattr__, __dir__ = load_late(
     __name__,
     {
+        "tdqsim.cics.look.state": ("QueueState", "Uncommitted"),
         ".active": ("ActivePlan",),
         ".assertions": ("assert_records", "assert_resp", "raises_condition"),
         ".checker": ("Anomaly", "Verdict", "check_history"),
         ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
         ".coverage": ("coverage_page",),
-        ".crash": (
-            "CrashFailure",
-            "CrashReport",
-            "Crashed",
-            "enumerate_crashes",
-            "enumerate_sysplex_crashes",
-            "enumerate_system_crashes",
-        ),
+        "._crash_runs": ("CrashFailure", "CrashReport"),
+        "._orders": ("Schedule",),
+        "._stage": ("Stage",),
+        "._workload_targets": ("RegionTarget", "ServedTarget", "WorkloadTarget"),
+        ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
         ".deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
         ".events": ("Event", "JobEvent", "load_history"),
-        ".faults": ("CrashPoint", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
+        ".faults": ("CrashPoint", "Crashed", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
         ".history": ("History",),
         ".hooks": ("HookChain", "add_hook", "remove_hook"),
         ".relay": ("Relay",),
-        ".schedules": ("Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"),
+        ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
-        ".snapshots": ("QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "snapshot"),
+        ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),
         ".stepping": ("stepped",),
         ".stores": ("RecycledStores",),
         ".verified": (
@@ -178,12 +171,9 @@ __getattr__, __dir__ = load_late(
         ),
         ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
         ".workloads": (
-            "WorkloadOperation",
-            "RegionTarget",
-            "ServedTarget",
             "Workload",
+            "WorkloadOperation",
             "WorkloadRun",
-            "WorkloadTarget",
             "bank",
             "registers",
             "run_workload",

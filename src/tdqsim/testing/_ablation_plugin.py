@@ -29,8 +29,6 @@ from _pytest.runner import runtestprotocol
 
 from tdqsim.testing.evidence import EvidenceRecorder
 
-__all__ = ["AblationPlugin"]
-
 _PROCESSOR_SECONDS: Final = 10
 _SECONDS: Final = 60
 """A test that uses more processor time, or takes longer, has failed."""

@@ -17,8 +17,6 @@ from tdqsim.testing._record_list import RecordList
 from tdqsim.testing.events import Facts, JobEvent
 from tdqsim.testing.text import show_record
 
-__all__ = ["JobChecker"]
-
 _FIRST: Final = ("F", "L", "FIRST", "LAST")
 Report = Callable[[str, str, int, str], object]
 """Called with each anomaly: its kind, the queue, the number of the event, the text."""

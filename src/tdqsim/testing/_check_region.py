@@ -16,8 +16,6 @@ from tdqsim.testing._rings import rings
 from tdqsim.testing.events import Event
 from tdqsim.testing.text import show_record
 
-__all__ = ["RegionChecker"]
-
 _FILE: Final = "FILE"
 _ENDS: Final = frozenset({"COMMIT", "BACKOUT"})
 _REQUESTS: Final = frozenset({"WRITEQ TD", "READQ TD", "DELETEQ TD"})

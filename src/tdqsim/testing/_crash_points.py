@@ -24,11 +24,9 @@ if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.store import Store
     from tdqsim.ibmi import System
-    from tdqsim.ibmi.job import JobBase
+    from tdqsim.ibmi.job_core import JobBase
     from tdqsim.ibmi.messages import Message
     from tdqsim.testing._orders import Controller
-
-__all__ = ["Points", "tear"]
 
 T = TypeVar("T")
 _PAGE: Final = 4096

@@ -32,8 +32,6 @@ from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import Deadlock
 from tdqsim.testing.faults import Crashed, FaultPlan
 
-__all__ = ["Course", "CrashFailure", "CrashReport", "Enumeration", "Told", "World"]
-
 Subject = TypeVar("Subject")
 Told = list[Any]
 """The results that a scenario has seen to be complete, in the order in which it appends them."""

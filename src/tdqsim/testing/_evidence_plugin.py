@@ -12,8 +12,6 @@ import pytest
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.testing.evidence import Evidence, EvidenceRecorder, load_evidence
 
-__all__ = ["EvidencePlugin"]
-
 _OUTPUT: Final = "tdq_evidence"
 
 

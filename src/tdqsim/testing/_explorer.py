@@ -35,9 +35,6 @@ from typing import Final
 from tdqsim.testing._footprints import Footprint
 from tdqsim.testing._orders import Choice, Pct, Policy, Redundant, TaskTurn
 
-__all__ = ["Draw", "Explorer", "Walk", "identities", "identity"]
-
-
 _MASK: Final = 2**64 - 1
 
 

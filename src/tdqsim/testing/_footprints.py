@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.ibmi import System
 
-__all__ = ["DURABLE", "ENQ", "Footprint", "Frozen", "Touch", "touched_by_api", "touched_by_command"]
-
 Key = tuple[object, ...]
 Frozen = tuple[bool, frozenset[Key], frozenset[Key]]
 DURABLE: Final[Key] = ("what a crash leaves",)

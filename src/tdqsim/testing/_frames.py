@@ -8,8 +8,6 @@ from traceback import walk_tb
 from types import TracebackType
 from typing import Final
 
-__all__ = ["is_own_file", "user_places"]
-
 _PACKAGE: Final = str(Path(__file__).parents[1]) + os.sep
 _EXAMPLES: Final = str(Path(_PACKAGE, "examples")) + os.sep
 

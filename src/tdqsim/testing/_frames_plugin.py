@@ -14,8 +14,6 @@ import pytest
 from tdqsim.errors import TdqError
 from tdqsim.testing._frames import is_own_file
 
-__all__ = ["HiddenFrames"]
-
 _ON_PURPOSE: Final = (TdqError, AssertionError, TypeError, ValueError)
 """Exceptions by which the package refuses a request."""
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from tdqsim.core.dispatch import Dispatcher
 
-__all__ = ["LaterTurns"]
-
 
 class LaterTurns:
     """Replaces two methods of a dispatcher: ``run_ready``, and ``check_thread``, with which every call begins.

@@ -6,8 +6,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-__all__ = ["KINDS", "Edit", "Mutant", "altered", "wrong_queue"]
-
 KINDS: Final = {
     "drop syncpoint": "a SYNCPOINT is left out",
     "swap commands": "two commands change places",

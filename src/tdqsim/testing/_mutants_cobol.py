@@ -14,8 +14,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.testing._mutants import Edit, Mutant, wrong_queue
 
-__all__ = ["cobol_mutants"]
-
 _COMMAND: Final = re.compile(r"\bEXEC\s+CICS\s+(.*?)\s*\bEND-EXEC\b", re.IGNORECASE | re.DOTALL)
 _OPTION: Final = r"\b{0}\s*\(\s*([^()]*?)\s*\)"
 _LITERAL: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"")

@@ -14,8 +14,6 @@ import pytest
 
 from tdqsim.report.parts import Mark, Part, Prose, Table
 
-__all__ = ["MutantsPlugin"]
-
 _HEADS: Final = ("where", "command", "mistake", "change", "outcome")
 _NOT_NOTICED: Final = ("survived", "not loaded")
 _SHOWN: Final = 50

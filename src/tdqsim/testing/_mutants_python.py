@@ -17,8 +17,6 @@ from tdqsim.cics import COMMANDS
 from tdqsim.facts import Resp
 from tdqsim.testing._mutants import Edit, Mutant, wrong_queue
 
-__all__ = ["python_mutants"]
-
 _QUEUES: Final = ("readq_td", "writeq_td", "deleteq_td", "readq_td_all", "writeq_td_all")
 _OTHER_QUEUES: Final = ("readq_ts", "writeq_ts", "deleteq_ts", "qsnddtaq", "qrcvdtaq", "qclrdtaq")
 _OWN: Final = {name: name.upper() for name in ("qsnddtaq", "qrcvdtaq", "qclrdtaq", "qmhrdqm")} | {

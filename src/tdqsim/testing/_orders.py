@@ -10,11 +10,6 @@ from typing import Final, Protocol
 from tdqsim.errors import TdqError
 from tdqsim.testing._footprints import Footprint
 
-__all__ = [
-    "Broken", "Choice", "Controller", "Deviations", "Pct", "Policy", "Redundant", "Schedule", "Step", "TaskTurn",
-    "Written", "policy_of",
-]  # fmt: skip
-
 Deviations = tuple[tuple[int, int], ...]
 
 _LARGEST_NUMBER: Final = 2**31

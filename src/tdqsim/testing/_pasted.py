@@ -6,8 +6,6 @@ from typing import Any, Final
 
 from tdqsim.testing.faults import FaultPlan, shown
 
-__all__ = ["call_of", "test_of"]
-
 _INDENT: Final = " " * 4
 
 

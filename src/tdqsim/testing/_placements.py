@@ -17,8 +17,6 @@ from tdqsim.testing._explorer import Explorer, Walk
 from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.faults import AnyFault, Fault, FaultPlan, MessageFault
 
-__all__ = ["Candidate", "FaultSearch", "Placed", "Placement", "Trial", "candidates_of"]
-
 Candidate = Fault | MessageFault
 Placement = tuple[tuple[int, int], ...]
 """Pairs of the number of a candidate and the number of its match, in order."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Iterator
 
-__all__ = ["RecordList"]
-
 
 class RecordList:
     """Records in the order in which they were added. Each has a number, its ticket; tickets rise along the order.

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.history import History
     from tdqsim.testing.kit import Kit
 
-__all__ = ["ReportPlugin"]
-
 _SECTION: Final = "tdq_section"
 _FAILED_BYTES: Final = 8_000_000
 _OTHER_BYTES: Final = 4_000_000

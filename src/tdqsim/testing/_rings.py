@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["rings"]
-
 
 def rings(edges: Mapping[str, Iterable[str]]) -> Iterator[list[str]]:
     """The strongly connected components with more than one member (Tarjan, without recursion)."""

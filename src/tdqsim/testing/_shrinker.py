@@ -11,8 +11,6 @@ from typing import Final, NamedTuple
 from tdqsim.testing._orders import Deviations, Step
 from tdqsim.testing.faults import FaultPlan
 
-__all__ = ["Attempt", "Tried", "one_more", "shrink"]
-
 _LONGEST_SEARCH: Final = 500
 
 

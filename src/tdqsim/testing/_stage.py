@@ -15,10 +15,11 @@ from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import core_of, request_of
 from tdqsim.cics.model.task import TaskData
 from tdqsim.core.deadlines import Agenda, Entry, is_stale
-from tdqsim.core.dispatch import Dispatcher, Strand, Timer, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import Strand, Timer, WaitQueue
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.ibmi import StartedJob, System
-from tdqsim.ibmi.job import JobBase
+from tdqsim.ibmi.job_core import JobBase
 from tdqsim.testing._footprints import ENQ, Footprint, Touch, touched_by_api, touched_by_command
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
 from tdqsim.testing.clock import StillClock
@@ -31,8 +32,6 @@ from tdqsim.testing.text import show_record
 if TYPE_CHECKING:
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.testing._placements import Placed
-
-__all__ = ["Stage", "StagedDispatcher", "StagedRegion"]
 
 _NS: Final = 1_000_000_000
 S = TypeVar("S", bound=Strand)

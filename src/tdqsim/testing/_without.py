@@ -9,8 +9,6 @@ from tdqsim.cics.kernel.command import Command
 from tdqsim.cics.spi.info import Info
 from tdqsim.definitions import Resource
 
-__all__ = ["another", "received_words", "without_attribute", "without_receiver"]
-
 _OF_BYTES: Final = ("INTO", "SET", "LENGTH", "FLENGTH", "FIELD")
 """The receivers of a record."""
 _FIELDS: Final = {"INTO": "data", "SET": "data", "FLENGTH": "length"}

@@ -17,8 +17,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.testing.events import Event
 
-__all__ = ["UNKNOWN", "Act", "Unit", "events_of"]
-
 UNKNOWN: Final = "UNKNOWN"
 """The response of a request whose outcome the client does not know."""
 OPEN, COMMITTED, BACKED_OUT = "OPEN", "COMMITTED", "BACKED OUT"

@@ -14,8 +14,6 @@ from tdqsim.testing.verified import Answer, SimulatedTarget, Target
 if TYPE_CHECKING:
     from tdqsim.client import RemoteRegion, RemoteUnitOfWork
 
-__all__ = ["UNITS", "RegionTarget", "ServedTarget", "WorkloadTarget"]
-
 UNITS: Final = "UNITS"
 """The open units of work cannot be committed any more, since a link was lost: the runner backs them out."""
 

@@ -26,8 +26,6 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.testing.evidence import Evidence
 
-__all__ = ["KINDS", "Verdicts", "ablate", "draw", "load_verdicts", "save_verdicts"]
-
 KINDS: Final = ("command", "option", "condition", "receiver", "attribute", "api", "api-message", "message")
 """The kinds of claims that can be taken away; rules and formats cannot."""
 _AT_ONCE: Final = 150

@@ -14,11 +14,12 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.ship.link import Link
 from tdqsim.cics.ship.remote import LinkEnd
 from tdqsim.cics.ship.sysplex import Sysplex
-from tdqsim.core.dispatch import WAIT, Dispatcher, TimedOut, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store.check import as_if_machine_stopped
+from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
 from tdqsim.ibmi import MessagePlan, System
-from tdqsim.ibmi.job import JobBase
+from tdqsim.ibmi.job_core import JobBase
 from tdqsim.testing.faults import (
     AnyFault,
     Crashed,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.core.store import Durable, Store
     from tdqsim.ibmi.messages import Message
-
-__all__ = ["ActivePlan"]
 
 F = TypeVar("F")
 _NS: Final = 1_000_000_000

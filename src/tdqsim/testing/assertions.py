@@ -16,8 +16,6 @@ from tdqsim.facts import Resp
 from tdqsim.ibmi import System
 from tdqsim.testing.text import hex_lines, show_record
 
-__all__ = ["Caught", "assert_records", "assert_resp", "raises_condition"]
-
 _SHOWN = 20
 
 

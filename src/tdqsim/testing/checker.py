@@ -40,8 +40,6 @@ from tdqsim.testing._check_jobs import JobChecker
 from tdqsim.testing._check_region import RegionChecker
 from tdqsim.testing.events import AnyEvent, JobEvent
 
-__all__ = ["Anomaly", "Verdict", "check_history"]
-
 
 class Anomaly(NamedTuple):
     """One anomaly of a history.

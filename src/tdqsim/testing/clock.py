@@ -16,8 +16,6 @@ from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.errors import NotInstalled
 
-__all__ = ["FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_PER_MICROSECOND: Final = 1000
 _START_NS: Final = 1_700_000_000 * NS_PER_SECOND

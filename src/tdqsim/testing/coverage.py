@@ -20,8 +20,6 @@ from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
 from tdqsim.testing.evidence import Evidence
 
-__all__ = ["Tested", "coverage_page", "declared_page", "differences"]
-
 _NOT_CHECKED: Final = ("NOHANDLE",)
 _DONE: Final = "done"
 _SEEN: Final = "seen only"

@@ -28,7 +28,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.ibmi import System
 from tdqsim.testing._crash_points import Points
-from tdqsim.testing._crash_runs import Course, CrashFailure, CrashReport, Enumeration, Told
+from tdqsim.testing._crash_runs import Course, CrashReport, Enumeration, Told
 from tdqsim.testing._explorer import Explorer
 from tdqsim.testing._orders import Controller, Schedule, policy_of
 from tdqsim.testing._placements import FaultSearch, Placed, candidates_of
@@ -36,17 +36,7 @@ from tdqsim.testing._stage import StagedDispatcher, StagedRegion
 from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.clock import StillClock
 from tdqsim.testing.deadlock import Deadlock, find_deadlock
-from tdqsim.testing.faults import AnyFault, Crashed, FaultPlan
-
-__all__ = [
-    "CrashFailure",
-    "CrashReport",
-    "Crashed",
-    "Crashes",
-    "enumerate_crashes",
-    "enumerate_sysplex_crashes",
-    "enumerate_system_crashes",
-]
+from tdqsim.testing.faults import AnyFault, FaultPlan
 
 Installed = Definitions | Iterable[Resource]
 Options = Mapping[str, Any]

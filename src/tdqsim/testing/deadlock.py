@@ -16,10 +16,8 @@ from tdqsim.cics.look.waits import blocked
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.dispatch import Strand
+    from tdqsim.core.strand import Strand
     from tdqsim.ibmi import System
-
-__all__ = ["Deadlock", "find_deadlock", "lost_triggers", "stuck"]
 
 _RESOURCES: Final = {
     "END": "the {1} end of {0}",

@@ -14,8 +14,6 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.errors import UsageError
 
-__all__ = ["AnyEvent", "Event", "Events", "Facts", "JobEvent", "RawEvent", "encode", "load_history"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT: Final = 5
 _JOB_SLASHES: Final = 2

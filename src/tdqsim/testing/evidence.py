@@ -36,8 +36,6 @@ from tdqsim.facts import Resp, table
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
 from tdqsim.testing._without import another, received_words, without_attribute, without_receiver
 
-__all__ = ["Evidence", "EvidenceRecorder", "load_evidence"]
-
 _KEPT: Final = 30
 _PARAMETERS: Final = 3
 _PLANNED: Final = "a planned fault"

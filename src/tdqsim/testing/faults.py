@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from tdqsim.ibmi import System
     from tdqsim.testing.active import ActivePlan
 
-__all__ = [
-    "AnyFault",
-    "CrashPoint",
-    "Crashed",
-    "DiskFull",
-    "Fault",
-    "FaultPlan",
-    "LinkCut",
-    "MessageFault",
-    "TornWrite",
-]
-
 Half = Literal["durable", "volatile"]
 Moment = Literal["before_commit", "after_commit"]
 _HALVES: Final = ("durable", "volatile")

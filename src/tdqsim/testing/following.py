@@ -19,8 +19,6 @@ from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 from tdqsim.testing.hooks import recorded
 from tdqsim.testing.text import show_record
 
-__all__ = ["Follower", "Moments", "digest_of"]
-
 _BATCH: Final = 5_000
 _PARTS: Final = {
     "QUEUE": "state", "DTAQ": "state", "COMMIT": "commit", "BACKOUT": "backout", "START": "begin", "END": "end",

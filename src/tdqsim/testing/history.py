@@ -48,7 +48,7 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tdqsim.report.flows import resource_of
 from tdqsim.testing import _parts
-from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode, load_history
+from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode
 from tdqsim.testing.hooks import recorded
 from tdqsim.testing.text import show_record
 
@@ -57,8 +57,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.ibmi import System
     from tdqsim.testing.checker import Verdict
-
-__all__ = ["READQ", "WRITEQ", "DELETEQ", "Event", "JobEvent", "History", "load_history", "story_of"]  # noqa: RUF022  (the usual order)
 
 WRITEQ, READQ, DELETEQ = "WRITEQ TD", "READQ TD", "DELETEQ TD"
 _QUEUE_COMMANDS: Final = frozenset({WRITEQ, READQ, DELETEQ})

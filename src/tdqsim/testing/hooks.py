@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.ibmi import System
 
-__all__ = ["HookChain", "add_hook", "recorded", "remove_hook"]
-
 
 class HookChain:
     """Hooks that are called one after the other, until one raises.

@@ -14,7 +14,8 @@ from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import queue_states
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import Strand
 from tdqsim.definitions import Definitions, Resource, load_definitions, load_region_file, supplied_definitions
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import SUPPLIED_QUEUES, table
@@ -30,8 +31,6 @@ if TYPE_CHECKING:  # most tests use one region and no system, so nothing else is
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.crash import Crashes
     from tdqsim.testing.stores import RecycledStores
-
-__all__ = ["Kit", "definitions_of", "folders_of"]
 
 _REGION_FILE: Final = "region.yaml"
 _EVENTS_KEPT: Final = 5_000

@@ -31,12 +31,12 @@ from random import Random
 from typing import Final, Literal, NamedTuple
 
 from tdqsim.errors import UsageError
-from tdqsim.testing._mutants import KINDS, Edit, Mutant, altered
+from tdqsim.testing._mutants import KINDS, Mutant, altered
 from tdqsim.testing._mutants_cobol import cobol_mutants
 from tdqsim.testing._mutants_python import python_mutants
 
-__all__ = ["KINDS", "Edit", "Judgement", "Mutant", "MutationReport", "Outcome", "mutants_of", "mutate", "sources_in"]
-
+DESCRIPTIONS: Final = KINDS
+"""What each kind of mutant is."""
 Outcome = Literal["killed", "survived", "not loaded", "timed out", "broken", "not run"]
 _COBOL: Final = frozenset({".cbl", ".cob", ".cobol", ".cpy"})
 _NOT_COPIED: Final = frozenset({"__pycache__", "node_modules", ".git", ".hg", ".svn", ".tox", ".nox", ".venv"})

@@ -18,9 +18,7 @@ from tdqsim.testing._frames import user_places
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.core.dispatch import Strand
-
-__all__ = ["Outcome", "Outcomes"]
+    from tdqsim.core.strand import Strand
 
 _NO_PROGRAM: Final = "DFHAC2016"
 _NO_START: Final = {

@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.verified import Target
     from tdqsim.testing.verified_jobs import JobTarget
 
-__all__: list[str] = []
-
 _MARKERS = (
     "tdq_definitions(*what, handlers=True): definition files (relative to the test), a region directory, or resources",
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",

@@ -14,8 +14,6 @@ from types import TracebackType
 from typing import Final, Literal, Self
 from urllib.parse import urlsplit
 
-__all__ = ["Relay"]
-
 _AT_ONCE: Final = 65536
 _NO_BODY: Final = (204, 304)
 

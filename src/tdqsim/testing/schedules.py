@@ -59,8 +59,6 @@ from tdqsim.testing._stage import Stage
 from tdqsim.testing.faults import AnyFault, FaultPlan
 from tdqsim.testing.stores import RecycledStores
 
-__all__ = ["Exploration", "Failure", "Schedule", "ScheduleFailure", "Stage", "explore", "replay"]
-
 Method = Literal["pct", "exhaustive"]
 Scenario = Callable[[Stage], object]
 _LONGEST_RUN: Final = 100_000

@@ -25,8 +25,6 @@ from tdqsim.definitions.yamltext import ListNode, plain_value, read_yaml
 from tdqsim.errors import ConversionError, UsageError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
 
-__all__ = ["load_records", "seed"]
-
 _KINDS: Final = ("text", "hex", "base64")
 _LARGEST: Final = 64 * 2**20
 _LONGEST_VALUE: Final = 2 * 32768  # hexadecimal digits of the longest record

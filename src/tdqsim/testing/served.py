@@ -22,8 +22,6 @@ from tdqsim.definitions import Definitions, Transaction
 from tdqsim.definitions.dump import dump_definitions
 from tdqsim.errors import TdqError
 
-__all__ = ["ServerFailed", "ServerProcess", "region_directory", "serving"]
-
 _APPLID: Final = "TDQREGN"
 _COMMAND: Final = "import sys; from tdqsim.cli import main; sys.exit(main())"
 _START_SECONDS: Final = 300.0

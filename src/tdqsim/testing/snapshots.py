@@ -16,8 +16,6 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.ibmi import System
 from tdqsim.testing.text import show_record
 
-__all__ = ["QueueState", "RegionState", "SystemState", "Uncommitted", "diff", "record_changes", "snapshot"]
-
 _NOT_COMPARED: Final = frozenset((
     "name", "system", "recovstatus", "numitems", "peak_items", "emptystatus", "output", "dataset", "locks", "awaiting",
 ))  # fmt: skip

@@ -12,8 +12,6 @@ from tdqsim.cics.stepped_task import SteppedTask
 from tdqsim.core.stepping import Stepped
 from tdqsim.testing._stage import StagedDispatcher
 
-__all__ = ["stepped"]
-
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 

@@ -10,8 +10,6 @@ from typing import Final, Self
 
 from tdqsim.core.store import BorrowedStore, Durability, Store
 
-__all__ = ["RecycledStores"]
-
 _KEPT: Final = 8
 _LARGEST: Final = 16 * 2**20
 

@@ -28,14 +28,14 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import ConversionError, UsageError
 from tdqsim.layouts import BadValue, Field, FieldType, Layout
 from tdqsim.layouts.codecs import Rules, decode_value, encode_value, fill
+from tdqsim.testing._orders import Schedule
 from tdqsim.testing._placements import candidates_of
+from tdqsim.testing._stage import Stage
 from tdqsim.testing.faults import AnyFault, FaultPlan
-from tdqsim.testing.schedules import Schedule, Stage, replay
+from tdqsim.testing.schedules import replay
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
-
-__all__ = ["Run", "Traffic", "fault_plans", "records", "runs", "scenarios", "schedules"]
 
 _TEXT: Final = tuple(map(chr, (*range(0x20, 0x7F), *range(0xA1, 0x100))))
 _FLOATS: Final = 2**20

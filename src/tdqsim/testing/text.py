@@ -8,8 +8,6 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError
 from tdqsim.facts import REGION_DEFAULTS
 
-__all__ = ["hex_lines", "show_record", "text_of"]
-
 _DEFAULT: Final = codepage(REGION_DEFAULTS["code_page"])
 _LONGEST: Final = 60
 _ROW: Final = 16

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["image_of", "tear"]
-
 _PAGE = 4096
 
 Image = dict[str, bytes]

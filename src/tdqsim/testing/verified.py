@@ -29,18 +29,6 @@ from tdqsim.testing.verified_jobs import JOB_OPERATIONS, JobAnswer, JobTarget, S
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
 
-__all__ = [
-    "Answer",
-    "Call",
-    "Difference",
-    "SimulatedTarget",
-    "Target",
-    "Transcript",
-    "compare_transcript",
-    "load_transcript",
-    "target_for",
-]
-
 T = TypeVar("T")
 _OPERATIONS = ("writeq_td", "readq_td", "deleteq_td", "inquire_tdqueue", "syncpoint", "rollback", "begin", "end")
 

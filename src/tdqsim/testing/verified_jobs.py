@@ -18,8 +18,6 @@ from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage
 if TYPE_CHECKING:
     from tdqsim.ibmi import Job, KeyOrder, System
 
-__all__ = ["JOB_OPERATIONS", "JobAnswer", "JobTarget", "SimulatedJobTarget"]
-
 JOB_OPERATIONS = (
     "setup", "begin", "end", "command", "qsnddtaq", "qrcvdtaq", "qclrdtaq", "qmhqrdqd", "qmhrdqm", "call",
 )  # fmt: skip

@@ -32,24 +32,10 @@ from typing import Final, NamedTuple
 
 from tdqsim.errors import UsageError
 from tdqsim.testing._workload_history import BACKED_OUT, COMMITTED, OPEN, UNKNOWN, Act, Unit, events_of
-from tdqsim.testing._workload_targets import UNITS, RegionTarget, ServedTarget, WorkloadTarget
+from tdqsim.testing._workload_targets import UNITS, WorkloadTarget
 from tdqsim.testing.checker import Verdict, check_history
 from tdqsim.testing.events import Event
 from tdqsim.testing.verified import Answer
-
-__all__ = [
-    "UNITS",
-    "RegionTarget",
-    "ServedTarget",
-    "Workload",
-    "WorkloadOperation",
-    "WorkloadRun",
-    "WorkloadTarget",
-    "bank",
-    "registers",
-    "run_workload",
-    "unique_records",
-]
 
 _TRIES: Final = 5
 """How often a backout that was not answered is sent."""

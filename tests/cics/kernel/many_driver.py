@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.core.dispatch import WAIT, Strand, WaitQueue
+from tdqsim.core.strand import WAIT, Strand, WaitQueue
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
 from tdqsim.testing import add_hook
-
-__all__ = ["QUEUES", "Driver"]
 
 QUEUES = {
     # name: RECOVSTATUS, ATIFACILITY, TRIGGERLEVEL

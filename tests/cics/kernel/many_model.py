@@ -10,8 +10,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["DTIMOUT", "State", "Task", "settled"]
-
 DTIMOUT = 10
 ENDS = {"read": "R", "write": "W", "delete": "R"}
 """The end that a request needs first; DELETEQ needs the other one too."""

@@ -7,7 +7,8 @@ from functools import partial
 import pytest
 
 from tdqsim import Region, define_terminal, define_transaction
-from tdqsim.core.dispatch import WAIT, Dispatcher, WaitQueue
+from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.strand import WAIT, WaitQueue
 from tests.rules import expect_rule
 
 DEFINITIONS = [

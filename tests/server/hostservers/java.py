@@ -5,8 +5,6 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-__all__ = ["HERE", "JAR", "SHORT", "compile_java"]
-
 JAR = next(iter(sorted(Path("/usr/share/java").glob("jt400*.jar"))), None)
 """The toolbox as distributions have it; None where there is none."""
 HERE = Path(__file__).parent

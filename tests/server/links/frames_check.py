@@ -13,14 +13,15 @@ from typing import Any
 from tdqsim.cics import Region
 from tdqsim.cics.ship.messages import KINDS as ISC_KINDS
 from tdqsim.cics.ship.network import FarLink
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageFrame, encode
+from tdqsim.core.strand import Strand
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi.remote import KINDS as DDM_KINDS
-from tdqsim.ibmi.remote import DdmLink, DdmServer
+from tdqsim.ibmi.ddm import KINDS as DDM_KINDS
+from tdqsim.ibmi.ddm import DdmLink, DdmServer
 from tdqsim.server.links.opening import decoder, read_opening
 
 _FEW = 300

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tdqsim.core.messages import MessageFrame, encode
 from tdqsim.core.transport import LinkDown, Pipe
 from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi.remote import KINDS, DdmLink, DdmServer
+from tdqsim.ibmi.ddm import KINDS, DdmLink, DdmServer
 from tests.server.links.frames_check import check
 
 

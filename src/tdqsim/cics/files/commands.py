@@ -25,19 +25,6 @@ from tdqsim.cics.kernel.security import XFCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Resp
 
-__all__ = [
-    "delete_file",
-    "endbr",
-    "read_file",
-    "readnext",
-    "readprev",
-    "resetbr",
-    "rewrite_file",
-    "startbr",
-    "unlock",
-    "write_file",
-]
-
 FileName = Annotated[str, Opt("name", 8, "FILE")]
 Key = Annotated[bytes, Opt("data", word="RIDFLD")]
 FileToken = Annotated[int | None, Opt("fullword", 4, "TOKEN")]

@@ -15,8 +15,6 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from sortedcontainers import SortedDict
 
-__all__ = ["DataFile", "Organisation", "Path", "RecordView"]
-
 Organisation = Literal["KSDS", "ESDS", "RRDS"]
 NUMBER_SIZE: Final = 4
 

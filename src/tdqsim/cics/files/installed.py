@@ -12,8 +12,6 @@ from typing import Final, Protocol
 
 from tdqsim.cics.files.datafile import DataFile, Organisation, Path
 
-__all__ = ["OPERATIONS", "FileDefinition", "make_data_set", "operations_of"]
-
 OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
 """The operations that a FILE definition may allow."""
 

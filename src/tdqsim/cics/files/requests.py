@@ -16,11 +16,9 @@ from tdqsim.cics.files.table import Browse, FileEntry, Files, Held
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.strand import WAIT
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
-
-__all__ = ["FileRecord", "Search", "add", "find", "fit", "hold", "move", "remove", "replace", "started"]
 
 T = TypeVar("T")
 

@@ -23,11 +23,9 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, UsageError
 from tdqsim.facts import Resp
-
-__all__ = ["Browse", "FileEntry", "Files", "Held"]
 
 _PLACE: Final = b"file/"
 _NAME: Final = 8

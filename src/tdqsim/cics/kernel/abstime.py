@@ -10,17 +10,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, NamedTuple
 
-__all__ = [
-    "ABSTIME_LENGTH",
-    "FormattedTime",
-    "abstime",
-    "abstime_of",
-    "format_abstime",
-    "local_time",
-    "pack_abstime",
-    "unpack_abstime",
-]
-
 ABSTIME_LENGTH: Final = 8
 """Bytes of an ABSTIME: 15 digits and a sign, packed."""
 

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
 
-__all__ = [
-    "SYSTEM_TRANSID", "check_command", "check_resource", "check_surrogate", "is_attachable_by", "is_supplied",
-    "may_use", "report_refusal", "report_violation",
-]  # fmt: skip
-
 SYSTEM_TRANSID: Final = "CSSY"
 """The transaction of the tasks that write messages of CICS."""
 _SUPPLIED: Final = frozenset(REGION_DEFAULTS["checked_transactions"].split())

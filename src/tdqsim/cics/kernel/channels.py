@@ -14,8 +14,6 @@ from typing import Final, Literal
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import Resp
 
-__all__ = ["Channel", "Container", "checked_name"]
-
 _NAME: Final = re.compile(r"[A-Za-z0-9$@#/%&?!:|\"=,;<>.\-_\u00ac]{1,16}")
 
 

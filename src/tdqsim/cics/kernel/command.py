@@ -37,32 +37,6 @@ from tdqsim.facts import EIBFN, Cvda, Resp
 if TYPE_CHECKING:
     from inspect import Parameter
 
-__all__ = [
-    "COMMANDS",
-    "NOT_AN_OPTION",
-    "Command",
-    "CommandOption",
-    "Cvda4",
-    "Flag",
-    "From",
-    "Fullword",
-    "FullwordOrNone",
-    "Halfword",
-    "HalfwordOrNone",
-    "Name1",
-    "Name1OrNone",
-    "Name4",
-    "Name4OrNone",
-    "Name8",
-    "Name8OrNone",
-    "Name16OrNone",
-    "Opt",
-    "OptionKind",
-    "command",
-    "declared",
-    "to_cvda",
-]
-
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 S = TypeVar("S", bound=TaskBase)

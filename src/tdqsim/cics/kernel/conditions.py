@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.dump import Dump
     from tdqsim.facts import Rule
 
-__all__ = ["AREAS", "Abend", "Condition", "TaskReturn", "abend_code", "calls_exits", "check_sent"]
-
 AREAS: Final = (bytes, bytearray, memoryview)
 """The types of data that a program may send. A constant, because an inline union would be built at each check."""
 

@@ -17,20 +17,6 @@ from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
-__all__ = [
-    "ASSIGN_OPTIONS",
-    "AssignOption",
-    "abend",
-    "asktime",
-    "asktime_eib",
-    "assign",
-    "deq",
-    "enq",
-    "suspend",
-    "syncpoint",
-    "syncpoint_rollback",
-]
-
 ResourceName = Annotated[str | bytes, Opt("data", 255)]
 
 AssignOption = Literal[

@@ -19,8 +19,6 @@ from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
 from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import EIBFN
 
-__all__ = ["DUMPS_KEPT", "CommandRecorder", "has_program", "note_program", "take_dump"]
-
 DUMPS_KEPT: Final = 50
 """The number of dumps that a region keeps, the last ones."""
 COMMANDS_KEPT: Final = 20

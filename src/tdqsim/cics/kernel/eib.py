@@ -15,8 +15,6 @@ from tdqsim.cics.kernel.abstime import abstime, local_time
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.facts import EIBFN, EIBRCODE, Resp
 
-__all__ = ["EIB_LENGTH", "NO_COMMAND", "SPI_VERBS", "Completion", "Eib", "completion", "failure"]
-
 EIB_LENGTH = 85
 _TD_GROUP = 0x08
 _NO_AID = bytes(1)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
 
-__all__ = ["encode"]
-
 
 def encode(page: CodePage, text: str) -> bytes:
     """Encode text in a code page; characters that the code page does not have become question marks."""

@@ -15,15 +15,13 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.lock import Enqueue
-from tdqsim.core.dispatch import WAIT, WaitMark
+from tdqsim.core.strand import WAIT, WaitMark
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
-
-__all__ = ["Enqueue", "acquire", "give_up", "release_all"]
 
 _LONGEST: Final = 255
 _POOL: Final = "EXECSTRN"

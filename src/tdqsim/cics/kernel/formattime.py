@@ -10,8 +10,6 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["formattime"]
-
 Abstime = Annotated[int, Opt("abstime", 8)]
 StringFormat = Annotated[
     Literal["RFC1123", "rfc1123", "RFC3339", "rfc3339"] | Cvda | int | None, Opt("cvda", 4, "STRINGFORMAT")

@@ -27,18 +27,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionBase, RegionData
     from tdqsim.definitions import Transaction
 
-__all__ = [
-    "Resolver",
-    "check_handlers",
-    "import_handler",
-    "load_handlers",
-    "own_name",
-    "program_of_transaction",
-    "register",
-    "startable",
-    "undefined",
-]
-
 _LONGEST_TRANSID: Final = 4
 _RESOLVERS: Final = "tdqsim.handlers"
 _KEPT: Final = 1000

@@ -14,27 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Handles, Label
+from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Label
 from tdqsim.errors import UsageError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
-
-__all__ = [
-    "AID_NAMES",
-    "NO_HANDLES",
-    "AbendExit",
-    "AidLabel",
-    "Handles",
-    "Label",
-    "handle_abend",
-    "handle_aid",
-    "handle_condition",
-    "ignore_condition",
-    "pop_handle",
-    "push_handle",
-]
 
 AbendLabel = Annotated[AbendExit | None, Opt("label")]
 

@@ -31,23 +31,11 @@ from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
 from tdqsim.cics.model.start import StartRequest, TimedWait
-from tdqsim.core.dispatch import WAIT, TimedOut, WaitQueue
+from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-
-__all__ = [
-    "StartOrder",
-    "cancel",
-    "delay",
-    "interval_ns",
-    "moment_of_day",
-    "retrieve",
-    "start",
-    "supersede_post",
-    "take_start",
-]
 
 FromOrNone = Annotated[bytes | None, Opt("data", word="FROM")]
 

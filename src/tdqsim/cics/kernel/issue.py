@@ -30,8 +30,6 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from inspect import Signature
 
-__all__ = ["check_flag", "check_options", "issued", "new_name"]
-
 P = ParamSpec("P")
 S = TypeVar("S", bound=TaskBase)
 T = TypeVar("T")

@@ -16,8 +16,6 @@ from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import Resp
 
-__all__ = ["ProgramLevel", "check_subset", "is_outside_subset", "level_of", "note_failure", "passed", "program_of"]
-
 _OUTSIDE_SUBSET: Final = 200
 
 

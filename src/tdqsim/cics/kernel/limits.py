@@ -31,14 +31,12 @@ from tdqsim.cics.kernel.waiting import park
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import Handler, TransactionEntry
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
-
-__all__ = ["ClassCounts", "Limits", "TransactionClass", "check_maxtasks", "define_class", "limits_of"]
 
 PURGED_BY_THRESHOLD: Final = "AKCC"
 _MXT_WAIT: Final = ("MXT", "XM_HELD")

@@ -20,8 +20,6 @@ from tdqsim.facts import EIBFN, Rule, rules, rules_of
 if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine, MachineAnswer
 
-__all__ = ["NAMED", "MachineAnswers", "why_not_told_apart"]
-
 NAMED: Final = frozenset(
     """
     DISABLE-PENDING-NEWCOMER EX-END EX-FIXED-LENGTH EX-FREE-CLOSE EX-IOERR-IGNORE EX-IOERR-SKIP EX-SYSOUT-LENGTH

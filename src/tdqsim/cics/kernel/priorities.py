@@ -13,8 +13,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import DEFAULT_PRIORITY
 
-__all__ = ["task_priority", "transaction_priority", "with_terminal"]
-
 _HIGHEST: Final = 255
 
 

@@ -24,8 +24,6 @@ from tdqsim.cics.kernel.security import Access, PasswordCheck, SecurityPolicy
 if TYPE_CHECKING:
     from tdqsim.definitions.policyfile import PolicyFile, ResourceProfile, UserProfile
 
-__all__ = ["RacfPolicy"]
-
 _DAY_NS: Final = 24 * 3600 * 10**9
 _PASSWORD_LENGTH: Final = 8
 _RANKS: Final = {"%": 1, "*": 2, "**": 3}

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from structlog.stdlib import BoundLogger
 
-__all__ = ["RegionLog"]
-
 
 class RegionLog:
     """The region's logger: structlog events through the standard library, and so silent until logging is configured.

@@ -45,24 +45,6 @@ from typing import Final, NamedTuple
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
-__all__ = [
-    "RESTYPES",
-    "XCMD",
-    "XDCT",
-    "XFCT",
-    "XPCT",
-    "XPPT",
-    "XTRAN",
-    "XTST",
-    "XUSER",
-    "Access",
-    "AccessList",
-    "PasswordCheck",
-    "SecurityPolicy",
-    "check_user",
-    "link_user",
-]
-
 _CLASSES: Final = {row["parameter"]: row["class"] for row in table("security_classes")}
 RESTYPES: Final = {row["restype"]: (row["class"], int(row["length"])) for row in table("security_classes")}
 """The class and the length of names for each RESTYPE of QUERY SECURITY."""

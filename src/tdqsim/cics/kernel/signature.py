@@ -18,8 +18,6 @@ from tdqsim.facts import Cvda, table
 if TYPE_CHECKING:
     from tdqsim.definitions import Tdqueue
 
-__all__ = ["Installer", "Signature", "Way", "sign"]
-
 Way = Literal["grplist", "csd", "create", "system"]
 """How a definition was installed: from the group list at a cold start, from a group by a command, by CREATE, by CICS
 itself."""

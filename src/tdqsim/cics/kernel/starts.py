@@ -36,7 +36,7 @@ from tdqsim.cics.kernel.authority import is_attachable_by
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.model.task import FacilityRequest
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import StoreDamaged
 
 if TYPE_CHECKING:
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
-
-__all__ = ["Starts", "attachable"]
 
 _RECOVERABLE: Final = b"ic/r/"
 _WRITTEN_OUT: Final = b"ic/w/"

@@ -36,20 +36,6 @@ from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
 from tdqsim.facts import Cvda, Resp
 
-__all__ = [
-    "TaskBase",
-    "abnormal_end",
-    "give_up",
-    "let_others_run",
-    "open_browses",
-    "refuse",
-    "respond",
-    "take_last_syncpoint",
-    "take_rollback",
-    "take_syncpoint",
-    "to_abend",
-]
-
 T = TypeVar("T")
 
 _PROGRAM_CHECK: Final = "ASRA"

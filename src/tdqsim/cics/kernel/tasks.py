@@ -24,11 +24,9 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
 from tdqsim.cics.model.transaction import DEFAULT_PRIORITY, TransactionEntry
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import REGION_DEFAULTS, table
-
-__all__ = ["PURGED", "Tasks"]
 
 K = TypeVar("K", bound=TaskBase)
 

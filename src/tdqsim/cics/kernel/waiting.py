@@ -7,10 +7,8 @@ from typing import Final, TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.task import TaskData
-from tdqsim.core.dispatch import Strand, TimedOut, WaitMark, WaitQueue
+from tdqsim.core.strand import Strand, TimedOut, WaitMark, WaitQueue
 from tdqsim.facts import Cvda
-
-__all__ = ["TIMED_OUT", "is_purgeable", "park", "wait"]
 
 T = TypeVar("T")
 

@@ -20,8 +20,6 @@ from tdqsim.cics.look.explain_others import RESOURCES, asked_there, moment, of_t
 from tdqsim.cics.look.explain_requests import (
     OPERATOR,
     TD,
-    UNKNOWN,
-    WAIT,
     FarExplanation,
     Prediction,
     foresee,
@@ -39,8 +37,6 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-
-__all__ = ["UNKNOWN", "WAIT", "Explanation", "Prediction", "explain", "explain_for_another"]
 
 _NORMAL: Final = Resp.NORMAL.name
 _SHOWN_EVENTS: Final = 5

@@ -23,8 +23,6 @@ from tdqsim.facts import unconfirmed
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData, RegionLink
 
-__all__ = ["RESOURCES", "asked_there", "moment", "of_task", "of_task_number"]
-
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -46,7 +46,7 @@ from tdqsim.cics.queues.logical import attempt
 from tdqsim.cics.spi.create import check_discard
 from tdqsim.cics.spi.requests import find_queue
 from tdqsim.cics.spi.set import check_set
-from tdqsim.core.dispatch import WAIT as _WAITS
+from tdqsim.core.strand import WAIT as _WAITS
 from tdqsim.errors import StoreDamaged
 from tdqsim.facts import Cvda, Resp, unconfirmed
 
@@ -54,19 +54,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.model.lock import Lock
     from tdqsim.cics.model.region import RegionData as Region
-
-__all__ = [
-    "OPERATOR",
-    "TD",
-    "UNKNOWN",
-    "WAIT",
-    "FarExplanation",
-    "Prediction",
-    "doubt",
-    "foresee",
-    "only_known_there",
-    "would_be_open",
-]
 
 WAIT: Final = "WAIT"
 UNKNOWN: Final = "UNKNOWN"

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["PlannedInstall", "planned_installs"]
-
 _ABSENT: Final = "(none)"
 _NOT_COMPARED: Final = frozenset(Resource.model_fields) - {"description"}
 """The group and the definition signature."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.definitions import IntraQueue, Tdqueue
 
-__all__ = ["definition_now", "installed"]
-
 
 def definition_now(queue: TdQueue) -> Tdqueue:
     """The definition of a queue, with the changes made by SET TDQUEUE since it was installed."""

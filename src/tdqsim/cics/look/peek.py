@@ -14,8 +14,6 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda
 
-__all__ = ["QueueSnapshot", "peek", "snapshot"]
-
 
 class QueueSnapshot(NamedTuple):
     """The state of one queue.

@@ -11,8 +11,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.errors import StoreFull, UsageError
 from tdqsim.facts import Resp
 
-__all__ = ["add", "records"]
-
 
 def records(
     queue: TdQueue, skip: int = 0, pause: Callable[[], object] | None = None, *, with_uncommitted: bool = False

@@ -16,8 +16,6 @@ from tdqsim.errors import RegionClosed
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["followed_records", "followed_states"]
-
 
 def followed_states(region: RegionData, *, records: bool = True) -> dict[str, QueueState]:
     """All queues of a region by name; a remote queue has the records, uncommitted work and cycle of its target.

@@ -12,8 +12,6 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
 
-__all__ = ["seed"]
-
 
 def seed(region: RegionData, name: str, records: Iterable[bytes | str]) -> int:
     """See :meth:`tdqsim.cics.region.Region.seed`."""

@@ -32,30 +32,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import Facility, TaskData
     from tdqsim.cics.model.unit import UnitOfWork
-    from tdqsim.core.dispatch import Strand
-
-__all__ = [
-    "LockState",
-    "QueueState",
-    "TaskState",
-    "Uncommitted",
-    "UnitState",
-    "WaitingTask",
-    "WorkState",
-    "depths_of",
-    "holder_of",
-    "intra_states",
-    "names_along",
-    "numitems_of",
-    "queue_state",
-    "queue_states",
-    "state_of",
-    "tasks_of",
-    "unit_state",
-    "unit_states",
-    "waiter_of",
-    "waiting_facility",
-]
+    from tdqsim.core.strand import Strand
 
 
 @dataclass(frozen=True, slots=True)

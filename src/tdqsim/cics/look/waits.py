@@ -15,9 +15,7 @@ from tdqsim.cics.model.queue import IntraTdQueue
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.core.dispatch import Strand, WaitQueue
-
-__all__ = ["Wait", "blocked", "waits_of"]
+    from tdqsim.core.strand import Strand, WaitQueue
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-__all__ = ["Dump", "DumpedItem", "DumpedWork", "ProgramState", "SourceLine"]
-
 _COMMANDS_SHOWN: Final = 5
 _ITEMS_SHOWN: Final = 20
 _WORD: Final = re.compile(r"[A-Z0-9](?:[A-Z0-9_-]*[A-Z0-9])?")

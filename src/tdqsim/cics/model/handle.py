@@ -7,9 +7,7 @@ from typing import Any
 from typing_extensions import TypeVar
 
 from tdqsim.cics.kernel.conditions import Abend
-from tdqsim.core.dispatch import Strand
-
-__all__ = ["TaskHandle"]
+from tdqsim.core.strand import Strand
 
 T_co = TypeVar("T_co", covariant=True, default=Any)
 

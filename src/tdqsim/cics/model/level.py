@@ -10,8 +10,6 @@ from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.facts import Resp
 
-__all__ = ["NO_HANDLES", "AbendExit", "AidLabel", "Handles", "Label", "ProgramLevel"]
-
 Label = Callable[[Condition], object]
 AbendExit = Callable[[Abend], object]
 AidLabel = Callable[[Any], object]

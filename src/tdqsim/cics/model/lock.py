@@ -19,15 +19,13 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.clock import Clock
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
-
-__all__ = ["ASKED", "READ_END", "READ_OUT", "WRITE_END", "Enqueue", "Lock", "LockStanding"]
 
 READ_END: Final = "FROMQ"
 WRITE_END: Final = "TOQ"

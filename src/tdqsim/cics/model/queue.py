@@ -17,8 +17,8 @@ from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Completion, completion
 from tdqsim.cics.model.lock import READ_END, WRITE_END, Lock
 from tdqsim.cics.model.space import NEVER, NO_BOUNDS, IntraSpace
-from tdqsim.core.dispatch import WaitQueue
 from tdqsim.core.store import DurableQueue, VolatileQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda
 
@@ -27,25 +27,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.signature import Signature
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.work import LogicalWork
-
-__all__ = [
-    "DELETEQ",
-    "READQ",
-    "TRIGGER",
-    "WRITEQ",
-    "Began",
-    "ExtraFile",
-    "ExtraTdQueue",
-    "IndirectTdQueue",
-    "IntraTdQueue",
-    "Latch",
-    "RemoteTdQueue",
-    "RequestTarget",
-    "TdQueue",
-    "TriggerState",
-    "intra_queues",
-    "latch_key",
-]
 
 READQ, WRITEQ, DELETEQ = "READQ TD", "WRITEQ TD", "DELETEQ TD"
 _DISABLING: Final = Cvda.DISABLING  # a global is faster than the attribute of the enum class

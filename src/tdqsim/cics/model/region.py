@@ -22,8 +22,9 @@ from tdqsim.cics.model.space import IntraSpace
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.dispatch import Dispatcher, Strand
+from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
+from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -37,26 +38,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
     from tdqsim.errors import StoreError
-
-__all__ = [
-    "AtiPart",
-    "DirectoryPart",
-    "HardeningPart",
-    "Hook",
-    "MachinePart",
-    "MessagesPart",
-    "NearLink",
-    "Party",
-    "Recorder",
-    "RecoveryPart",
-    "RegionBase",
-    "RegionData",
-    "RegionLink",
-    "TasksPart",
-    "TerminalsPart",
-    "is_near",
-]
-
 
 Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
 """The task as hooks and recorders see it, with all its commands."""

@@ -29,8 +29,6 @@ from tdqsim.facts import LIMITS, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.model.work import LogicalWork
 
-__all__ = ["NEVER", "NO_BOUNDS", "IntervalAccount", "IntraSpace", "check_size"]
-
 NEVER: Final = 2**62
 """A count that no queue reaches."""
 NO_BOUNDS: Final[deque[int]] = deque(maxlen=0)

@@ -10,9 +10,7 @@ from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
-    from tdqsim.core.dispatch import Strand, Timer
-
-__all__ = ["StartRequest", "TimedWait"]
+    from tdqsim.core.strand import Strand, Timer
 
 _TEXTS: Final = ("transid", "userid", "termid", "reqid")
 

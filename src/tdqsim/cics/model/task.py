@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.eib import Eib
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.queue import IntraTdQueue, Latch, RequestTarget
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.start import StartRequest
     from tdqsim.cics.model.transaction import Handler
     from tdqsim.cics.model.unit import UnitOfWork
-
-__all__ = ["Facility", "FacilityRequest", "TaskData"]
 
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 _NO_QZERO: Final[dict[IntraTdQueue, int]] = {}

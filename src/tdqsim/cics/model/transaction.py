@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from tdqsim.definitions import Transaction
 
-__all__ = ["DEFAULT_PRIORITY", "Handler", "ProgramTable", "TransactionEntry"]
-
 DEFAULT_PRIORITY: Final = 1
 """PRIORITY of a transaction that does not say otherwise."""
 

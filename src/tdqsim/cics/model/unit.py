@@ -39,19 +39,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.core.store import Work
 
-__all__ = [
-    "READS",
-    "UOW_ID_LENGTH",
-    "Facts",
-    "Meta",
-    "Participant",
-    "Record",
-    "UnitOfWork",
-    "facts_of",
-    "last_read_key",
-    "prepared_key",
-]
-
 UOW_ID_LENGTH: Final = 8
 READS: Final = b"read/"
 """The prefix of the keys of the last reads of PHYSICAL queues."""

@@ -13,8 +13,6 @@ from typing import cast
 from tdqsim.core.store import DurableQueue, Work
 from tdqsim.errors import StoreDamaged, StoreFull
 
-__all__ = ["LogicalWork"]
-
 
 class LogicalWork(Work):
     """The uncommitted changes of a queue.

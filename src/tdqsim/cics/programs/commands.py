@@ -12,16 +12,13 @@ from typing import Annotated, Any, NoReturn
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.command import Flag, HalfwordOrNone, Name4OrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn
-from tdqsim.cics.kernel.handling import AbendExit
 from tdqsim.cics.kernel.levels import level_of, passed, program_of
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.level import AbendExit, ProgramLevel
 from tdqsim.cics.programs.remote import LONGEST, LinkOrder, Passed, ship_link, where_program
 from tdqsim.cics.programs.running import find_program, on_level, run_program
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
-
-__all__ = ["abend_program", "link", "xctl"]
 
 ProgramName = Annotated[str, Opt("name", 8, "PROGRAM")]
 Synconreturn = Annotated[bool, Opt("flag", word="SYNCONRETURN")]

@@ -17,17 +17,6 @@ from tdqsim.cics.kernel.levels import level_of
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.facts import Resp
 
-__all__ = [
-    "Contents",
-    "delete_container",
-    "endbrowse_container",
-    "get_container",
-    "getnext_container",
-    "move_container",
-    "put_container",
-    "startbrowse_container",
-]
-
 ContainerName = Annotated[str, Opt("name", 16, "CONTAINER")]
 ChannelName = Annotated[str | None, Opt("name", 16, "CHANNEL")]
 FlengthOrNone = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]

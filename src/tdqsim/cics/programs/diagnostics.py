@@ -28,19 +28,6 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = [
-    "Diagnostics",
-    "JournalRecord",
-    "RequestedDump",
-    "TraceEntry",
-    "bif_deedit",
-    "dump_transaction",
-    "enter_tracenum",
-    "wait_journalname",
-    "write_journalname",
-    "write_operator",
-]
-
 OperatorText = Annotated[str, Opt("name", 0)]
 Routecodes = Annotated[object, Opt("data")]
 Action = Annotated[Cvda | str | int | None, Opt("cvda", 4)]

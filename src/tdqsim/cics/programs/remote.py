@@ -29,8 +29,6 @@ from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, UsageError, WouldWaitForever
 from tdqsim.facts import Resp, table
 
-__all__ = ["LONGEST", "LinkOrder", "Passed", "serve_link", "ship_link", "where_program"]
-
 LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")
 """The longest COMMAREA, in bytes."""
 _HEAD: Final = 4

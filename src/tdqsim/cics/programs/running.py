@@ -8,15 +8,12 @@ from typing import Final
 
 from tdqsim.cics.kernel.authority import check_resource
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn
-from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.levels import note_failure
 from tdqsim.cics.kernel.security import XPPT, Access
 from tdqsim.cics.kernel.task import TaskBase
-from tdqsim.cics.model.level import ProgramLevel
+from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
 from tdqsim.facts import Resp
-
-__all__ = ["find_program", "on_level", "run_program"]
 
 _NOT_DEFINED: Final = 1
 _DISABLED: Final = 2

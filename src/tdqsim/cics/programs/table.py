@@ -8,8 +8,6 @@ from typing import Any, Protocol
 from tdqsim.cics.queues.exits import Exits
 from tdqsim.errors import UsageError
 
-__all__ = ["InstalledProgram", "Program", "Programs"]
-
 Program = Callable[[Any], object]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
 

@@ -53,8 +53,6 @@ from tdqsim.facts import table
 if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
 
-__all__ = ["AFTER_TASK", "Ati"]
-
 OVER: Final = "over"
 AGAIN: Final = "started again"
 STAYS: Final = "stays on"

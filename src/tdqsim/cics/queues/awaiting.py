@@ -12,8 +12,6 @@ from typing import NamedTuple, Protocol
 
 from tdqsim.cics.model.region import RegionData
 
-__all__ = ["AwaitingHandlers", "PendingStart"]
-
 
 class _Start(Protocol):
     @property

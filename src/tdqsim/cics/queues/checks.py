@@ -38,12 +38,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.facts import Cvda, Resp
 
-__all__ = [
-    "check_access", "check_state", "decide", "final_target", "outcomes", "owns_an_end",
-    "refusal",
-    "target_of",
-]  # fmt: skip
-
 REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
     # (type, output, open): the outcome of each request; NORMAL proceeds
     ("INTRA", False, False): {READQ: Resp.NORMAL, WRITEQ: Resp.NORMAL, DELETEQ: Resp.NORMAL},

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.signature import Signature
     from tdqsim.core.store import Work
 
-__all__ = ["InstallRefused", "Moves", "check_room", "make_queue", "open_initially"]
-
 
 class InstallRefused(TdqError):
     """A queue, file, terminal or connection cannot be installed; nothing has changed.

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData as Region
     from tdqsim.datasets import DataSetDirectory, JobLog, SysoutSpool
 
-__all__ = ["DataSets", "dd_card"]
-
 
 @runtime_checkable
 class _Card(Protocol):

@@ -21,8 +21,6 @@ from tdqsim.cics.queues.checks import check_access, target_of
 from tdqsim.cics.queues.kinds import bind, read_negative, set_enablestatus
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["Directory", "empty", "fit"]
-
 _QZERO: Final = Resp.QZERO  # a global is faster than the attribute of the enum class
 
 

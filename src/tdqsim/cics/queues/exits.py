@@ -47,8 +47,6 @@ from tdqsim.cics.queues.kinds import read_negative
 from tdqsim.errors import UsageError
 from tdqsim.facts import EIBRCODE, LIMITS, Resp, table
 
-__all__ = ["CommandExit", "CommandParameters", "DataExit", "ExitPoint", "ExitProgram", "Exits", "RequestExit"]
-
 ExitPoint = Literal["XTDEREQ", "XTDREQ", "XTDOUT", "XTDIN", "XTDEREQC"]
 K = TypeVar("K", bound=TaskData, default=Any)
 """The task as exit programs see it, with all its commands."""

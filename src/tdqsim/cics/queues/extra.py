@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from tdqsim.datasets import DatasetReader, DatasetWriter, InternalReader
     from tdqsim.definitions import ExtraQueue
 
-__all__ = ["DataSet", "Report", "dcb_of"]
-
 Report = Callable[[str, dict[str, object]], None]
 """Called for an event about which CICS writes a message: with the message ID, empty if unknown, and its inserts."""
 

@@ -9,8 +9,6 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility, FacilityRequest
 from tdqsim.errors import UsageError
 
-__all__ = ["Facilities"]
-
 
 class Facilities:
     """The facilities of one region.

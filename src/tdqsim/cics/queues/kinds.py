@@ -44,8 +44,6 @@ from tdqsim.cics.queues.checks import check_state, outcomes, owns_an_end, refusa
 from tdqsim.errors import DatasetError
 from tdqsim.facts import LIMITS, Cvda, Resp
 
-__all__ = ["bind", "read_negative", "set_enablestatus", "set_openstatus"]
-
 _LONGEST: Final = LIMITS["length_option_maximum"]
 
 

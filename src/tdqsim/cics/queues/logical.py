@@ -14,11 +14,9 @@ from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.model.work import LogicalWork
-from tdqsim.core.dispatch import WAIT, WaitMark
+from tdqsim.core.strand import WAIT, WaitMark
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Cvda, Resp
-
-__all__ = ["attempt", "clear", "read", "write"]
 
 
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:

@@ -20,8 +20,6 @@ from tdqsim.cics.queues.td import writeq_td
 from tdqsim.errors import TdqError
 from tdqsim.facts import LIMITS, Cvda, table
 
-__all__ = ["Messages"]
-
 _CONSOLE: Final = "Console"
 _ROWS: Final = {row["id"]: row for row in table("kernel_messages")}
 _LINE: Final = int(next(row["value"] for row in table("kernel") if row["name"] == "spool_line"))

@@ -11,8 +11,6 @@ from typing import Final
 from tdqsim.datasets import Allocation, Dcb, Disposition, PrintControl, RecordFormat
 from tdqsim.facts import LIMITS, Cvda
 
-__all__ = ["actual"]
-
 _CONTROL_CVDAS: Final = {
     PrintControl.ASA: Cvda.ASACTL,
     PrintControl.MACHINE: Cvda.MCHCTL,

@@ -16,8 +16,6 @@ from tdqsim.cics.queues.volatile import emptied
 from tdqsim.errors import StoreDamaged, StoreFull
 from tdqsim.facts import Resp
 
-__all__ = ["clear", "read", "write"]
-
 _NO_META: Final[dict[bytes, bytes | None]] = {}
 
 

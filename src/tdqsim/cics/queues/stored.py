@@ -27,8 +27,6 @@ from tdqsim.core.store import Durable, DurableQueue, Order, Store, Work
 from tdqsim.core.store.keeper import claim
 from tdqsim.errors import StoreDamaged, StoreError
 
-__all__ = ["Half", "StoredRegion"]
-
 Half = Literal["durable", "volatile"]
 """A half of a store: what an emergency restart keeps, and what it discards."""
 

@@ -13,16 +13,14 @@ from typing import Annotated, Final
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, declared
 from tdqsim.cics.kernel.conditions import AREAS, Condition, check_sent
-from tdqsim.cics.kernel.handling import NO_HANDLES
 from tdqsim.cics.kernel.issue import check_flag
 from tdqsim.cics.kernel.task import TaskBase, let_others_run, refuse, respond
+from tdqsim.cics.model.level import NO_HANDLES
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.queues.directory import empty, fit
 from tdqsim.cics.queues.kinds import read_negative
 from tdqsim.core.argument_types import BARE, raise_wrong_type
 from tdqsim.facts import LIMITS, Resp
-
-__all__ = ["deleteq_td", "readq_td", "writeq_td"]
 
 QueueName = Annotated[str, Opt("name", 4, "QUEUE")]
 Sysid = Annotated[str | None, Opt("name", 4, "SYSID")]

@@ -17,8 +17,6 @@ from tdqsim.core.argument_types import explains_wrong_types, raise_wrong_type
 from tdqsim.errors import DatasetError
 from tdqsim.facts import Cvda, Resp
 
-__all__ = ["readq_td_all", "writeq_td_all"]
-
 _AT_ONCE = 4096
 
 

@@ -13,8 +13,6 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.errors import StoreDamaged, StoreError, StoreFull
 from tdqsim.facts import Resp
 
-__all__ = ["clear", "emptied", "read", "write"]
-
 
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""

@@ -22,8 +22,6 @@ from tdqsim.facts import Cvda, Resp, table
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
 
-__all__ = ["SecurityAnswer", "query_security"]
-
 RestypeOrNone = Annotated[str | None, Opt("name", 12, "RESTYPE")]
 Resid = Annotated[str, Opt("name", 246, "RESID")]
 SecurityOption = Literal["READ", "UPDATE", "CONTROL", "ALTER"]

@@ -17,8 +17,6 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.task import Facility
 from tdqsim.facts import Resp, table
 
-__all__ = ["SignedOn", "Verified", "signoff", "signon", "verify_password", "verify_phrase"]
-
 Phrase = Annotated[str, Opt("name", 100, "PHRASE")]
 
 _DAY_NS: Final = 24 * 3600 * 10**9

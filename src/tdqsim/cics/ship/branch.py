@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.ship.remote import LinkEnd
-    from tdqsim.core.dispatch import Strand
-
-__all__ = ["Branch"]
+    from tdqsim.core.strand import Strand
 
 
 class Branch:

@@ -10,8 +10,6 @@ from tdqsim.cics.terminal.surrogate import RECEIVE, SEND
 from tdqsim.cics.ts.remote import TsReply, TsRequest
 from tdqsim.facts import Resp
 
-__all__ = ["carry_out"]
-
 
 def carry_out(task: Task, name: str, fields: Fields, data: bytes) -> bytes:
     """Carry out a request.

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.region import Region
     from tdqsim.cics.ship.mirrors import MirrorTask
 
-__all__ = ["Link"]
-
 _ALL_STEPS: Final = (*STEPS, *RESYNC_STEPS)
 
 

@@ -25,18 +25,6 @@ from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.errors import RegionClosed, TdqError, WouldWaitForever
 from tdqsim.facts import Resp
 
-__all__ = [
-    "ANSWERS",
-    "DECISIONS",
-    "KINDS",
-    "RESYNC_STEPS",
-    "STEPS",
-    "Fields",
-    "failure_fields",
-    "is_answer",
-    "raise_failure",
-]
-
 STEPS: Final = ("REQUEST", "REPLY", "PREPARE", "VOTE", "COMMIT", "COMMITTED", "BACKOUT", "BACKED_OUT")
 """The messages that go over a link, in the order of a distributed unit of work."""
 RESYNC_STEPS: Final = ("ASK", "DECISION", "REMIND", "REMINDED")

@@ -26,8 +26,8 @@ from tdqsim.cics.programs.remote import LinkOrder, serve_link
 from tdqsim.cics.ship.commands import carry_out
 from tdqsim.cics.ship.messages import Fields, failure_fields
 from tdqsim.cics.uow.indoubt import Subordinate, decision_of, heuristics, resolve
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed, StoreError, TdqError, WouldWaitForever
 from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
@@ -35,9 +35,7 @@ from tdqsim.facts import LIMITS, REGION_DEFAULTS, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.region_core import RegionCore
     from tdqsim.cics.ship.remote import LinkEnd
-    from tdqsim.core.dispatch import Strand
-
-__all__ = ["LONGEST_CHAIN", "LinkControl", "Mirror", "MirrorOutcome", "MirrorTask", "Mirrors", "Turn"]
+    from tdqsim.core.strand import Strand
 
 LONGEST_CHAIN: Final = LIMITS["daisy_chain_maximum"]
 _OURS: Final = re.compile(rf"[0-9A-F]{{{2 * UOW_ID_LENGTH}}}")

@@ -16,8 +16,6 @@ from tdqsim.errors import UsageError
 if TYPE_CHECKING:
     from tdqsim.cics.region import Region
 
-__all__ = ["FarLink"]
-
 
 class FarLink:
     """A link to a region in another process; create it and call its methods only in the thread of the local region.

@@ -39,8 +39,8 @@ from tdqsim.cics.ship.branch import Branch
 from tdqsim.cics.ship.messages import ANSWERS, KINDS, Fields, is_answer, raise_failure
 from tdqsim.cics.ship.mirrors import LONGEST_CHAIN, LinkControl, Mirror, Mirrors, MirrorTask
 from tdqsim.cics.uow.indoubt import acknowledged, decisions, heuristics, resolve
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import MessageError, MessageFrame
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown, MessageChannel, Transport
 from tdqsim.errors import StoreError, TdqError
 from tdqsim.facts import Cvda, Resp
@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import TaskData
     from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.cics.region_core import RegionCore
-
-__all__ = ["LinkEnd"]
 
 _IN_CONVERSATION: Final = 14
 _MIRROR_LOST: Final = 17

@@ -21,8 +21,6 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Connection
 from tdqsim.errors import UsageError
 
-__all__ = ["Sysplex"]
-
 
 class Sysplex:
     """Regions that communicate over links.

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from tdqsim.definitions import Tdqueue
 
-__all__ = ["AttributeFault", "definition_from_text", "split_attributes"]
-
 _ERRORS: Final = {int(row["code"]): row for row in table("create_errors")}
 _CONFLICT_CODES: Final = {row["attribute"]: int(row["code"]) for row in table("create_conflicts")}
 _KEYWORDS: Final = tuple(name for name in TDQUEUE_ATTRIBUTES if name not in ("TDQUEUE", "GROUP"))

@@ -39,8 +39,6 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.definitions import Tdqueue
 
-__all__ = ["check_discard", "create_tdqueue", "discard_tdqueue"]
-
 Attributes = Annotated[str, Opt("name", 0)]
 Logmessage = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
 

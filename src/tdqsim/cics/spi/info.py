@@ -7,8 +7,6 @@ from typing import Any
 
 from tdqsim.facts import Cvda
 
-__all__ = ["Info", "Value"]
-
 Value = Cvda | int | str | bytes
 """The type of the value of an INQUIRE option."""
 

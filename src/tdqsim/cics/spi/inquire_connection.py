@@ -16,14 +16,6 @@ from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command
 from tdqsim.cics.spi.rows import ConnectionInfo, ConnectionOption
 from tdqsim.facts import Cvda
 
-__all__ = [
-    "CONNECTION",
-    "inquire_connection",
-    "inquire_connection_end",
-    "inquire_connection_next",
-    "inquire_connection_start",
-]
-
 _NAME_LENGTH: Final = 4
 _NOTHING: Final = ConnectionInfo()
 

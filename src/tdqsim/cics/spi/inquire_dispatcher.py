@@ -14,8 +14,6 @@ from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import DispatcherInfo, DispatcherOption
 from tdqsim.facts import LIMITS
 
-__all__ = ["DISPATCHER", "inquire_dispatcher", "set_dispatcher"]
-
 _SET: Final = "SET DISPATCHER"
 _MOST: Final = LIMITS["prtyage_maximum"]
 

@@ -32,15 +32,6 @@ from tdqsim.cics.spi.rows import FileInfo, FileOption
 from tdqsim.cics.spi.statistics_types import reset_file
 from tdqsim.facts import Cvda, Resp
 
-__all__ = [
-    "FILE",
-    "inquire_file",
-    "inquire_file_end",
-    "inquire_file_next",
-    "inquire_file_start",
-    "set_file",
-]
-
 FileName = Annotated[str, Opt("name", 8, "FILE")]
 CvdaOrNone = Annotated[int | str | None, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 8

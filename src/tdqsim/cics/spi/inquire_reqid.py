@@ -21,8 +21,6 @@ from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command
 from tdqsim.cics.spi.rows import ReqidInfo, ReqidOption
 from tdqsim.facts import Cvda
 
-__all__ = ["REQID", "inquire_reqid", "inquire_reqid_end", "inquire_reqid_next", "inquire_reqid_start"]
-
 Request = StartRequest | TimedWait
 
 _NS: Final = 10**9

@@ -18,8 +18,6 @@ from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import SystemInfo, SystemOption
 from tdqsim.errors import UsageError
 
-__all__ = ["SYSTEM", "inquire_system", "set_system"]
-
 _NOTHING: Final = SystemInfo()
 
 SYSTEM: Final = ResourceType[str, RegionData, SystemInfo](

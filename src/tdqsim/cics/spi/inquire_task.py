@@ -28,10 +28,8 @@ from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import TaskInfo, TaskOption
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda
-
-__all__ = ["TASK", "ListedTask", "TaskListInfo", "inquire_task", "inquire_task_list", "set_task"]
 
 
 class ListedTask(NamedTuple):

@@ -14,14 +14,6 @@ from tdqsim.cics.spi.requests import queue_name
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 
-__all__ = [
-    "browse_tdqueue",
-    "inquire_tdqueue",
-    "inquire_tdqueue_end",
-    "inquire_tdqueue_next",
-    "inquire_tdqueue_start",
-]
-
 _NOTHING: Final = TdqueueInfo()
 
 

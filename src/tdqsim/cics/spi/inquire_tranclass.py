@@ -18,15 +18,6 @@ from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.spi.rows import TranclassInfo, TranclassOption
 from tdqsim.facts import LIMITS
 
-__all__ = [
-    "TRANCLASS",
-    "inquire_tranclass",
-    "inquire_tranclass_end",
-    "inquire_tranclass_next",
-    "inquire_tranclass_start",
-    "set_tranclass",
-]
-
 _SET: Final = "SET TRANCLASS"
 _NAME_LENGTH: Final = 8
 _NOTHING: Final = TranclassInfo()

@@ -16,15 +16,6 @@ from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
 
-__all__ = [
-    "TRANSACTION",
-    "inquire_transaction",
-    "inquire_transaction_end",
-    "inquire_transaction_next",
-    "inquire_transaction_start",
-    "set_transaction",
-]
-
 Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4
 _EBCDIC: Final = codepage(37)

@@ -27,8 +27,6 @@ from tdqsim.cics.uow import indoubt
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda
 
-__all__ = ["UOW", "inquire_uow", "inquire_uow_end", "inquire_uow_next", "inquire_uow_start", "set_uow"]
-
 Uowstate = Annotated[Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"] | Cvda | int, Opt("cvda", 4)]
 _SYSID_LENGTH: Final = 4
 _NOTHING: Final = UowInfo()

@@ -35,20 +35,8 @@ from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command
 from tdqsim.cics.spi.rows import UowenqInfo, UowenqOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda
-
-__all__ = [
-    "UOWENQ",
-    "HeldOrAwaited",
-    "enqueues",
-    "inquire_enq_end",
-    "inquire_enq_next",
-    "inquire_enq_start",
-    "inquire_uowenq_end",
-    "inquire_uowenq_next",
-    "inquire_uowenq_start",
-]
 
 _NAME_LENGTH: Final = 4
 ResourceName = Annotated[str | None, Opt("name", 255)]

@@ -30,19 +30,6 @@ from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with
 from tdqsim.cics.uow import indoubt
 from tdqsim.facts import Cvda
 
-__all__ = [
-    "UOWLINK",
-    "UowLink",
-    "inquire_uowlink",
-    "inquire_uowlink_end",
-    "inquire_uowlink_next",
-    "inquire_uowlink_start",
-    "links_of",
-    "netname",
-    "set_uowlink",
-    "token",
-]
-
 _TOKEN_LENGTH: Final = 4
 Action = Annotated[Literal["DELETE", "delete"] | Cvda | int, Opt("cvda", 4)]
 LinkToken = Annotated[bytes, Opt("data", _TOKEN_LENGTH)]

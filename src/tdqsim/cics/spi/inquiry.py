@@ -30,19 +30,6 @@ from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.facts import INQUIRE_OPTIONS
 
-__all__ = [
-    "BrowseCommands",
-    "Constant",
-    "Reader",
-    "ResourceType",
-    "all_visible",
-    "browse_command",
-    "browse_start",
-    "inquire_one",
-    "receivers",
-    "values_of",
-]
-
 _KINDS: Final[dict[str, OptionKind]] = {
     "CVDA": "cvda", "CHAR": "name", "VARCHAR": "name", "BINARY": "fullword", "HALF": "halfword", "HEX": "data",
     "PACKED": "fullword", "ABSTIME": "abstime",

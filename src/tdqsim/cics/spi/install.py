@@ -32,8 +32,6 @@ from tdqsim.facts import Cvda
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
-__all__ = ["InstallPlan", "install", "install_tdqueue", "remove_tdqueue", "why_no_replace", "why_not_installed"]
-
 _INVALID_USER: Final = "DFHTD1278"
 
 

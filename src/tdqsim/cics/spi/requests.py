@@ -15,15 +15,6 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.queue import TdQueue
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = [
-    "RESERVED",
-    "check_userid",
-    "find_queue",
-    "is_null",
-    "queue_name",
-    "refusal",
-]
-
 RESERVED: Final = "C"
 """Queues whose names begin with this letter belong to CICS: they can be neither disabled nor discarded."""
 

@@ -7,41 +7,6 @@ from typing import Literal
 from tdqsim.cics.spi.info import Info
 from tdqsim.facts import Cvda
 
-__all__ = [
-    "ConnectionInfo",
-    "ConnectionOption",
-    "DispatcherInfo",
-    "DispatcherOption",
-    "FileInfo",
-    "FileOption",
-    "ProgramInfo",
-    "ProgramOption",
-    "ReqidInfo",
-    "ReqidOption",
-    "StatisticsInfo",
-    "StatisticsOption",
-    "SystemInfo",
-    "SystemOption",
-    "TaskInfo",
-    "TaskOption",
-    "TdqueueInfo",
-    "TdqueueOption",
-    "TerminalInfo",
-    "TerminalOption",
-    "TranclassInfo",
-    "TranclassOption",
-    "TransactionInfo",
-    "TransactionOption",
-    "TsqueueInfo",
-    "TsqueueOption",
-    "UowInfo",
-    "UowOption",
-    "UowenqInfo",
-    "UowenqOption",
-    "UowlinkInfo",
-    "UowlinkOption",
-]
-
 TdqueueOption = Literal[
     "ATIFACILITY", "atifacility", "ATITERMID", "atitermid", "ATITRANID", "atitranid", "ATIUSERID", "atiuserid",
     "BLOCKFORMAT", "blockformat", "BLOCKSIZE", "blocksize", "CHANGEAGENT", "changeagent", "CHANGEAGREL",

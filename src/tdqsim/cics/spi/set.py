@@ -35,8 +35,6 @@ from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.errors import UsageError
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 
-__all__ = ["check_set", "set_tdqueue"]
-
 _COMMAND: Final = "SET TDQUEUE"
 
 _NO_FACILITY: Final = "FILE"

@@ -37,15 +37,6 @@ from tdqsim.facts import LIMITS, Cvda
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord
 
-__all__ = [
-    "STATISTICS",
-    "collect_statistics",
-    "extract_statistics",
-    "inquire_statistics",
-    "perform_statistics",
-    "set_statistics",
-]
-
 _SET: Final = "SET STATISTICS"
 _LAST: Final = {
     "SET": Opt("pointer", 0), "LASTRESET": Opt("fullword", 4), "LASTRESETABS": Opt("abstime", 8),

@@ -17,8 +17,6 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, table
 
-__all__ = ["StatisticsRecord", "report_columns", "statistics_code"]
-
 _FULLWORD_MAXIMUM: Final = 2**31 - 1
 _BINARY_LENGTHS: Final = {"F": 4, "H": 2, "X": 1}
 

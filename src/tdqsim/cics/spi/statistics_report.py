@@ -15,8 +15,6 @@ from tdqsim.cics.kernel.abstime import local_time
 from tdqsim.cics.spi.statistics_records import report_columns
 from tdqsim.facts import table
 
-__all__ = ["columns_of", "sections_of", "statistics_report"]
-
 _TITLES: Final = {(row["kind"], row["name"]): row["title"] for row in table("statistics_report")}
 _SECTIONS: Final = [row["name"] for row in table("statistics_report") if row["kind"] == "section"]
 _WIDTH: Final = 56

@@ -35,17 +35,6 @@ from tdqsim.facts import REGION_DEFAULTS
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord
 
-__all__ = [
-    "TYPES",
-    "StatisticsType",
-    "file_record",
-    "queue_record",
-    "record_of",
-    "records_of",
-    "reset_file",
-    "total_of",
-]
-
 _NOTHING: Final[dict[str, Any]] = {
     "triggerlevel": 0, "recovery": "", "facility_type": "", "facility": "", "wait": "", "waitaction": "", "transid": "",
     "triggers": 0, "cis_in_use": 0, "peak_cis": 0, "items": 0, "peak_items": 0, "remotesystem": "", "remotename": "",

@@ -21,9 +21,6 @@ from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
 from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
 
-__all__ = ["TDQUEUE", "split_dsname"]
-
-
 # -- readers of the options -------------------------------------------------------------------------------------------
 
 _NAME_LENGTH: Final = 4

@@ -10,8 +10,6 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.cics.uow.indoubt import kept_units, units_of_work
 
-__all__ = ["NS", "UOW_LENGTH", "RequiredUowId", "UowId", "age", "find_uow", "long_id", "net_name", "uow_with_id"]
-
 NS: Final = 1_000_000_000
 UOW_LENGTH: Final = 16
 

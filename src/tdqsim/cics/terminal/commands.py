@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from tdqsim.cics.kernel.command import Flag, From, HalfwordOrNone, Opt, command
 from tdqsim.cics.kernel.conditions import Abend, Condition, check_sent
-from tdqsim.cics.kernel.handling import AidLabel
 from tdqsim.cics.kernel.levels import check_subset
 from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.model.level import AidLabel
 from tdqsim.cics.terminal.maps import received, sent
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Screens, Sent
 from tdqsim.errors import UsageError
@@ -22,8 +22,6 @@ from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.definitions.bms import BmsMap, Mapset
-
-__all__ = ["receive", "receive_map", "send", "send_control", "send_map", "send_text"]
 
 T = TypeVar("T")
 

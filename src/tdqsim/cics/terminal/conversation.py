@@ -25,8 +25,6 @@ from tdqsim.facts import Resp, table
 if TYPE_CHECKING:
     from tdqsim.cics.terminal.screen import Screen
 
-__all__ = ["return_"]
-
 Commarea = Annotated[bytes | bytearray | memoryview | None, Opt("data")]
 
 _LONGEST: Final = next(int(row["value"]) for row in table("programs") if row["name"] == "longest_commarea")

@@ -17,8 +17,6 @@ from tdqsim.core.codepage import CodePage
 if TYPE_CHECKING:
     from tdqsim.definitions.bms import BmsField, BmsMap, Mapset
 
-__all__ = ["received", "sent"]
-
 _PREFIX: Final = 12
 _HEAD: Final = 3
 _FROM_MAP: Final = (0x00, 0x80, 0x02, 0x82)

@@ -44,15 +44,13 @@ from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.programs.remote import Passed
 from tdqsim.cics.terminal.screen import Input, Screen, Sent
 from tdqsim.cics.terminal.surrogate import SESSION_FAILED, Surrogate, input_form, read_input, serve_terminal
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.strand import WAIT
 from tdqsim.facts import Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
     from tdqsim.cics.model.task import TaskData
-    from tdqsim.core.dispatch import Strand
-
-__all__ = ["RouteOrder", "Routing"]
+    from tdqsim.core.strand import Strand
 
 _SCHEDULER: Final = "CRSR"
 """The transaction that asks for tasks at terminals of other regions."""

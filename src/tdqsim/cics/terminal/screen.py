@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.task import FacilityRequest, TaskData
 from tdqsim.core.codepage import CodePage
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import table
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.channels import Channel
     from tdqsim.cics.model.handle import TaskHandle
     from tdqsim.definitions.bms import BmsMap, Mapset
-
-__all__ = ["AIDS", "Input", "Screen", "Screens", "Sent"]
 
 AIDS: Final = {row["name"]: row["value"].encode("latin-1") for row in table("aids")}
 """Key -> the character that EIBAID shows."""

@@ -18,8 +18,6 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.terminal.screen import AIDS, Input, Screen, Sent
 from tdqsim.facts import Resp
 
-__all__ = ["RECEIVE", "SEND", "SESSION_FAILED", "Surrogate", "input_form", "read_input", "serve_terminal"]
-
 SEND: Final = "TERMINAL SEND"
 RECEIVE: Final = "TERMINAL RECEIVE"
 SESSION_FAILED: Final = "AZI6"

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
     from tdqsim.cics.model.region import RegionBase
 
-__all__ = ["CeciResult", "CeciSession", "session"]
-
 _COMPLETE = "COMMAND EXECUTION COMPLETE"
 _CHECK = "COMMAND SYNTAX CHECK"
 _END = "END-EXEC"

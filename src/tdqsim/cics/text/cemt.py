@@ -51,8 +51,6 @@ from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
 
-__all__ = ["CemtResult", "CemtRow", "cemt"]
-
 _WORDS: Final = {
     Resp.QIDERR: "not_found", Resp.TASKIDERR: "not_found", Resp.TRANSIDERR: "not_found", Resp.UOWNOTFOUND: "not_found",
     Resp.FILENOTFOUND: "not_found", Resp.PGMIDERR: "not_found", Resp.TERMIDERR: "not_found",

@@ -13,8 +13,6 @@ from typing import Final
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, table
 
-__all__ = ["CemtError", "CemtRequest", "parse_cemt"]
-
 _LONGEST: Final = 1024
 _DIGITS: Final = "0123456789"
 _HEX: Final = "0123456789ABCDEF"

@@ -21,8 +21,6 @@ from tdqsim.facts import Cvda, Resp
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
 
-__all__ = ["PROGRAM", "TERMINAL", "TSQUEUE", "set_terminal"]
-
 
 def _programs(region: RegionData) -> list[str]:
     """The names of all programs, in alphabetic order."""

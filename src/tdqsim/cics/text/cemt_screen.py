@@ -14,8 +14,6 @@ from tdqsim.cics.kernel.abstime import format_abstime
 from tdqsim.cics.spi.info import Value
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
 
-__all__ = ["LINE_WIDTH", "cemt_text", "expanded_panel", "label_of", "page_of", "screen", "syntax_panel", "thing_lines"]
-
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"

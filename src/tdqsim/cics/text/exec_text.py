@@ -19,20 +19,6 @@ from typing import Final
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = [
-    "AddressOf",
-    "Argument",
-    "ExecText",
-    "HexLiteral",
-    "LengthOf",
-    "NumberLiteral",
-    "Option",
-    "Reference",
-    "TextLiteral",
-    "TranslationError",
-    "parse_exec",
-]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("exec_text")}
 
 

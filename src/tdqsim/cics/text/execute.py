@@ -10,8 +10,6 @@ from tdqsim.core.argument_types import explains_wrong_types
 if TYPE_CHECKING:  # the parser is imported with the first text
     from tdqsim.cics.text.host_variables import Labels, Received, Variables
 
-__all__ = ["execute"]
-
 
 @explains_wrong_types
 def execute(

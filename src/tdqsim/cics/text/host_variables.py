@@ -16,8 +16,6 @@ from tdqsim.cics.text.exec_text import Reference
 from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, TdqError
 
-__all__ = ["HostVariableError", "HostVariables", "Label", "Labels", "Received", "Variables"]
-
 Variables = MutableMapping[str, Any]
 """The host variables of a program by name."""
 Received = dict[str, Any]

@@ -10,8 +10,6 @@ from tdqsim.errors import RegionClosed
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task
 
-__all__ = ["task_of"]
-
 
 def task_of(region: RegionData, transid: str, userid: str = "") -> Task:
     """A task for commands of CECI or CEMT.

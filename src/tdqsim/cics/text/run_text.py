@@ -15,8 +15,6 @@ from tdqsim.cics.text.host_variables import HostVariables, Labels, Received, Var
 from tdqsim.cics.text.statement import statement
 from tdqsim.cics.text.translator import BoundCommand, bind, brought, deliver, give_back
 
-__all__ = ["run_text"]
-
 
 def run_text(
     task: TaskBase,

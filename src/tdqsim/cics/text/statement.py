@@ -20,8 +20,6 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Re
 from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
 
-__all__ = ["TranslatedStatement", "statement"]
-
 _KEPT: Final = 1024
 _HALFWORD: Final = 2**15
 _FULLWORD: Final = 2**31

@@ -41,20 +41,6 @@ from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, La
 from tdqsim.core.codepage import CodePage
 from tdqsim.facts import Cvda, Resp, table
 
-__all__ = [
-    "COMMON_OPTIONS",
-    "BoundCommand",
-    "Resolved",
-    "bind",
-    "brought",
-    "convert",
-    "deliver",
-    "fits_from",
-    "give_back",
-    "option_error",
-    "resolve",
-]
-
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 COMMON_OPTIONS: Final = ("RESP", "RESP2", "NOHANDLE")
 """The options of every command; each of them prevents a condition from being raised."""

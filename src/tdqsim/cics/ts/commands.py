@@ -20,10 +20,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.ts.remote import TsRequest, ship_ts, where_queue
 from tdqsim.cics.ts.storage import TemporaryStorage, check_length
-from tdqsim.core.dispatch import WAIT
+from tdqsim.core.strand import WAIT
 from tdqsim.facts import Resp
-
-__all__ = ["TsItem", "TsWritten", "deleteq_ts", "readq_ts", "writeq_ts"]
 
 T = TypeVar("T")
 

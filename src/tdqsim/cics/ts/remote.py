@@ -16,8 +16,6 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.ts.storage import TemporaryStorage
 from tdqsim.facts import Resp
 
-__all__ = ["TsReply", "TsRequest", "ship_ts", "where_queue"]
-
 _REQUEST: Final = Struct(">h?????")
 _REPLY: Final = Struct(">ii")
 _LOWEST: Final = -1

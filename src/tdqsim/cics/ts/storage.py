@@ -29,11 +29,9 @@ from typing import Any, Final, Literal, NamedTuple, Protocol
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.core.dispatch import WaitQueue
+from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
-
-__all__ = ["Location", "TemporaryStorage", "TsModel", "TsQueue", "check_length"]
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("ts") if row["value"].isdigit()}
 _RESERVED: Final = tuple(row["value"] for row in table("ts") if row["name"] == "reserved_prefix")

@@ -24,15 +24,13 @@ from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.waiting import park
 from tdqsim.cics.model.region import Party
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.store import CommitRequest
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.errors import StoreError
 
 if TYPE_CHECKING:
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.store import CommitOwner, Durable, Work
-
-__all__ = ["Hardening", "Party"]
 
 Meta = Mapping[bytes, bytes | None]
 _NOTHING: Final[Meta] = {}

@@ -40,28 +40,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData as Region
     from tdqsim.cics.model.task import TaskData
 
-__all__ = [
-    "LOG_BEGAN",
-    "OUTCOMES",
-    "HeuristicDamage",
-    "Subordinate",
-    "acknowledged",
-    "back_out_together",
-    "commit_together",
-    "coordinator_lost",
-    "decided_alone",
-    "decision_of",
-    "decisions",
-    "force",
-    "hand_over",
-    "heuristics",
-    "kept_units",
-    "resolve",
-    "resume",
-    "tell_participants",
-    "units_of_work",
-]
-
 SHUNT: Final = "SHUNTED"
 UNILATERAL: Final = "ACTION"
 

@@ -43,24 +43,6 @@ if TYPE_CHECKING:
     from tdqsim import definitions as defs
     from tdqsim.cics.model.region import RegionData as Region
 
-__all__ = [
-    "ResourceCatalogue",
-    "begin_log",
-    "begin_numbering",
-    "check_nothing_kept",
-    "cold_start_finished",
-    "cold_start_unfinished",
-    "empty_intrapartition",
-    "give_back_reads",
-    "image_of",
-    "kept_over_cold_start",
-    "kept_over_initial_start",
-    "load_units_of_work",
-    "pending_triggers",
-    "save_latches",
-    "show_latches",
-]
-
 _PREFIX: Final = b"cat/"
 _QUEUES: Final = b"cat/TDQUEUE/"
 _LATCHES: Final = b"ati/"

@@ -11,8 +11,6 @@ from tdqsim.cics.model.unit import UOW_ID_LENGTH, UnitOfWork
 from tdqsim.cics.uow import indoubt
 from tdqsim.facts import Cvda
 
-__all__ = ["UnitsOfWork"]
-
 
 class UnitsOfWork:
     """The units of work of one region.

@@ -7,24 +7,6 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-__all__ = [
-    "ActiveJob",
-    "BrowsedEntry",
-    "ClearResult",
-    "CommandMessages",
-    "CreatedDataQueues",
-    "DataQueueDescription",
-    "DataQueueInfo",
-    "DataQueuePage",
-    "DdmDataQueueDescription",
-    "EntryPage",
-    "IbmiSystemState",
-    "ReceiveResult",
-    "ReceivedEntry",
-    "SendResult",
-    "SystemSummary",
-]
-
 
 class SystemSummary(TypedDict):
     """An IBM i system."""

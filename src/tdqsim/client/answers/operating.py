@@ -7,20 +7,6 @@ from typing import Annotated, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-__all__ = [
-    "DefinitionChange",
-    "FaultState",
-    "InstallResult",
-    "InstalledDefinitions",
-    "OtherStatistics",
-    "PlannedFault",
-    "QueueStatistics",
-    "RegionStatistics",
-    "SubmittedJobInfo",
-    "SysoutDatasetInfo",
-    "TotalStatistics",
-]
-
 
 class DefinitionChange(TypedDict):
     """What the installation of a definition changes."""

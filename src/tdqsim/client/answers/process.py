@@ -7,8 +7,6 @@ from typing import Annotated
 from pydantic import Field
 from typing_extensions import TypedDict
 
-__all__ = ["ClockState", "ServerHealth", "ServerReadiness", "SessionState", "SessionToken"]
-
 
 class ServerHealth(TypedDict):
     """The answer of a running process."""

@@ -7,29 +7,7 @@ from typing import Annotated, Any, NotRequired
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from tdqsim.client._tdqueue_info import CvdaValue, TdqueueState
-
-__all__ = [
-    "BytesValue",
-    "CvdaValue",
-    "DecodedPage",
-    "DecodedRecord",
-    "PeekPage",
-    "PredictedOutcome",
-    "QueueDepth",
-    "QueueExplanation",
-    "QueuePage",
-    "ReadRecord",
-    "ReadRecords",
-    "RecordHex",
-    "RegionSummary",
-    "RestoreResult",
-    "SeedResult",
-    "Snapshot",
-    "SnapshotQueue",
-    "TdqueueState",
-    "WriteResult",
-]
+from tdqsim.client.answers.tdqueue import TdqueueState
 
 
 class BytesValue(TypedDict):

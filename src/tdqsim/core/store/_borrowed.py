@@ -7,8 +7,6 @@ import shutil
 from tdqsim.core.store._layout import Durability
 from tdqsim.core.store._store import Store
 
-__all__ = ["BorrowedStore"]
-
 
 class BorrowedStore(Store):
     """A temporary store that its owner lends to one user after another.

@@ -34,8 +34,6 @@ from tdqsim.core.store._room import Room
 from tdqsim.core.store._work import NOT_AHEAD, Work
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = ["CommitOwner", "CommitRequest", "Durable"]
-
 NOTHING: Final[Mapping[bytes, bytes | None]] = MappingProxyType({})
 DAMAGE: Final = (lmdb.CorruptedError, lmdb.InvalidError, lmdb.PageNotFoundError, lmdb.VersionMismatchError)
 """LMDB's errors about a damaged file; all its other errors come from the operating system."""

@@ -17,8 +17,6 @@ from tdqsim.core.store._pages import PageFile
 from tdqsim.core.store._state import OldState, read_state
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 
-__all__ = ["Half", "StoreFindings", "examine", "report", "rescue"]
-
 _AT_ONCE: Final = 1000
 _UNFINISHED: Final = "unfinished"
 """The subdirectory in which a new store is made."""

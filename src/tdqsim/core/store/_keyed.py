@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
 
-__all__ = ["KeyedQueue"]
-
 _PER_ENTRY: Final = 400
 
 

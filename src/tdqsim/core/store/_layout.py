@@ -34,14 +34,6 @@ from zlib import crc32
 
 from tdqsim.errors import StoreDamaged
 
-__all__ = [
-    "ENTRIES", "FORMAT", "HEAD_KEY", "INLINE", "MAX_DATA", "MAX_KEY", "MAX_NAME", "MAX_SENDER", "META", "OLDEST_FORMAT",
-    "ORDERS", "PIECES", "QUEUE", "RECLAIM", "Durability", "Entry", "Head", "Item", "Long", "Order", "SearchOrder",
-    "Standing",
-    "check_entry", "check_key", "check_queue", "decode", "encode", "encode_long", "entry_key", "entry_number",
-    "not_keyed", "nothing", "parts", "queue_record", "read_head", "read_queue_record", "seal", "size_of", "unseal",
-]  # fmt: skip
-
 FORMAT: Final = 6
 """The version of this layout and of the records of regions and systems; other formats are refused.
 

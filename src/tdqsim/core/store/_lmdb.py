@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-__all__ = ["StoreCursor", "StoreTransaction"]
-
 
 class StoreCursor(Protocol):
     """A position among the entries of a transaction, in key order."""

@@ -14,8 +14,6 @@ from pathlib import Path
 from tdqsim.core.portable import OWN_FILE, FileLock, read_at, write_at
 from tdqsim.errors import StoreError, StoreInUse
 
-__all__ = ["LockFile", "is_held", "this_boot"]
-
 
 class LockFile:
     """The lock of one store directory, held from construction to :meth:`release`."""

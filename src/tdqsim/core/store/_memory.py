@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
     from tdqsim.core.store._volatile import Volatile
 
-__all__ = ["PER_RECORD", "LifoQueue", "VolatileQueue"]
-
 PER_RECORD: Final = 64
 """The memory that a record is charged for in addition to its data."""
 _BATCH_BYTES: Final = 256 * 1024

@@ -22,8 +22,6 @@ from zlib import crc32
 from tdqsim.core.portable import OWN_FILE, read_at, write_at
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError
 
-__all__ = ["Meta", "read_metas", "renumber", "repair", "seal", "usable"]
-
 _MAGIC: Final = 0xBEEFC0DE
 _PAGE_HEAD: Final = Struct("=QHHHH")
 _META: Final = Struct("=IIQQ" + "IHHQQQQQ" * 2 + "QQ")

@@ -20,18 +20,6 @@ from tdqsim.core.store._meta import Meta, repair, usable
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = [
-    "KINDS",
-    "LastCommit",
-    "check_file",
-    "check_pages",
-    "environment",
-    "last_commit",
-    "make_half",
-    "open_half",
-    "remove",
-]
-
 KINDS: Final = ("volatile", "durable")
 _ENTRIES: Final = ENTRIES.to_bytes(8, "big")
 _SEALED: Final = (META, QUEUE)

@@ -24,8 +24,6 @@ from typing import Final
 from tdqsim.core.portable import OWN_FILE, read_at
 from tdqsim.core.store._meta import Meta
 
-__all__ = ["PageError", "PageFile"]
-
 _NO_PAGE: Final = 2**64 - 1
 _HEAD: Final = Struct("=QHHHH")
 _OVERFLOW_HEAD: Final = Struct("=QHHI")

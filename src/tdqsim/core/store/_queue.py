@@ -36,8 +36,6 @@ from tdqsim.errors import StoreDamaged
 if TYPE_CHECKING:
     from tdqsim.core.store._durable import Durable
 
-__all__ = ["DurableQueue"]
-
 _BATCH: Final = 256
 _AT_ONCE: Final = 1000
 _SLICE: Final = 10_000

@@ -20,8 +20,6 @@ from weakref import ref
 from tdqsim.core.portable import OWN_FILE
 from tdqsim.errors import StoreError
 
-__all__ = ["FACTOR", "PER_ENTRY", "Room"]
-
 FACTOR: Final = 3
 PER_ENTRY: Final = 64
 KEYED: Final = 8192

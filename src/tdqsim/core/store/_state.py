@@ -14,8 +14,6 @@ from zlib import crc32
 
 from tdqsim.core.portable import OWN_FILE
 
-__all__ = ["OldState", "read_state"]
-
 _SLOT: Final = 512
 
 

@@ -37,8 +37,6 @@ from tdqsim.core.store._opening import (
 from tdqsim.core.store._volatile import Volatile
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull, StoreMissing, StoreVersionError
 
-__all__ = ["Store"]
-
 MEMORY_BYTES: Final = 32 << 20
 _open_stores: weakref.WeakSet[Store] = weakref.WeakSet()
 

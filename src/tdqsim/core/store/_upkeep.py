@@ -21,8 +21,6 @@ from tdqsim.core.store._opening import KINDS, environment, last_commit, open_hal
 from tdqsim.core.store._state import read_state
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
-__all__ = ["backup", "compact", "upgrade"]
-
 _NEW: Final = "new"
 
 

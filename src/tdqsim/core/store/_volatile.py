@@ -20,8 +20,6 @@ from tdqsim.core.store._memory import PER_RECORD, LifoQueue, VolatileQueue
 from tdqsim.core.store._opening import remove
 from tdqsim.errors import StoreFull
 
-__all__ = ["Volatile"]
-
 _KINDS: Final = {Order.FIFO: VolatileQueue, Order.LIFO: LifoQueue, Order.KEYED: KeyedQueue}
 
 

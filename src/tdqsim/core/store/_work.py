@@ -37,8 +37,6 @@ from tdqsim.errors import StoreDamaged, StoreFull
 if TYPE_CHECKING:
     from tdqsim.core.store._queue import DurableQueue
 
-__all__ = ["AHEAD", "NOT_AHEAD", "Ahead", "KeyedWork", "LifoWork", "Work"]
-
 NOTHING: Final[list[Any]] = []
 AHEAD: Final = 64
 """The most records that are read ahead."""

@@ -16,8 +16,6 @@ from tdqsim.core.store._opening import KINDS
 from tdqsim.core.store._upkeep import backup, compact, upgrade
 from tdqsim.errors import StoreInUse, StoreMissing, TdqError
 
-__all__ = ["main", "work"]
-
 
 def work(arguments: list[str]) -> dict[str, Any]:
     """Carry out the operation that the arguments name; returns the report."""

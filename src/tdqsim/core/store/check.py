@@ -23,18 +23,6 @@ from tdqsim.core.store._meta import read_metas
 from tdqsim.core.store._pages import PageFile
 from tdqsim.errors import StoreDamaged, StoreInUse
 
-__all__ = [
-    "QueueReport",
-    "StoreReport",
-    "as_if_machine_stopped",
-    "backup",
-    "check",
-    "compact",
-    "look_through",
-    "salvage",
-    "upgrade",
-]
-
 TIMEOUT: Final = 600.0
 _START: Final = """
 import sys

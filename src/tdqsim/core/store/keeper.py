@@ -11,8 +11,6 @@ from tdqsim.core.store import Store
 from tdqsim.core.store._lockfile import LockFile
 from tdqsim.errors import StoreError, StoreInUse
 
-__all__ = ["KEPT_BY", "claim", "holder"]
-
 KEPT_BY = b"kept-by"
 """The key of the meta data that names the owner."""
 

@@ -35,8 +35,6 @@ from tdqsim.pipeline.stages.tables import read_table
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["parse_match", "run_ingest", "run_reconcile", "run_replay"]
-
 Say = Callable[[str], None]
 
 

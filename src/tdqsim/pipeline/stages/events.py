@@ -33,23 +33,6 @@ from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import is_local
 
-__all__ = [
-    "COLUMNS",
-    "EVENTS",
-    "Slice",
-    "conform",
-    "encoded",
-    "event_table",
-    "fixed_binary",
-    "in_order",
-    "no_nulls",
-    "open_pieces",
-    "rows_at_once",
-    "runs",
-    "stretches",
-]
-
-
 COLUMNS = {
     "region": "applid of the region, or name of the IBM i system",
     "seq": "order within the region; no two events of a region have the same",

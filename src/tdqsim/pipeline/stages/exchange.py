@@ -32,18 +32,6 @@ from tdqsim.pipeline.stages.jobs import loaded_job
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, finished, publish, read_manifest, sum_of
 from tdqsim.pipeline.stages.plan import Plan, TaskStep
 
-__all__ = [
-    "DD_SHIFT",
-    "Buckets",
-    "FixedPiece",
-    "ParquetPiece",
-    "assign",
-    "bucket_files",
-    "load_buckets",
-    "parquet_pieces",
-    "spread_events",
-]
-
 _READ = 16 << 20
 DD_SHIFT = 40
 """The numbers of an input's records begin at its place among the inputs, shifted left by this number of bits."""

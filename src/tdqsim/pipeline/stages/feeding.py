@@ -25,8 +25,6 @@ from tdqsim.ibmi.journals import sent_key
 from tdqsim.pipeline.stages.recording import Depths
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["IBMI_COMMANDS", "CicsFeed", "IbmiFeed", "RecordedClock"]
-
 BEFORE: Final = ("DD", "SEED", "EXPECT")
 """Pseudo-commands: the initial contents before the start, and the expected contents at the end."""
 

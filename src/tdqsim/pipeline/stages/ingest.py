@@ -38,8 +38,6 @@ from tdqsim.pipeline.stages.traces import BYTES, BadEvent, Row, csv_header, csv_
 if TYPE_CHECKING:
     from tdqsim.pipeline.stages.runners import EngineName
 
-__all__ = ["IngestRequest", "IngestTask", "check_request", "events_of", "file_stamp", "ingest_files"]
-
 STAGE = "ingest"
 FORMATS = ("qsam", "csv", "jsonl", "parquet", "history", "journal")
 MODES = ("permissive", "dropmalformed", "failfast")

@@ -42,8 +42,6 @@ from tdqsim.errors import DatasetError, StoreFull
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import files_below, left_behind, publish_json
 
-__all__ = ["Budget", "Marks", "OutOfBudget", "Workshop"]
-
 _PREFIX: Final = "tdqsim-replay"
 _ROOM: Final = 1 << 20
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Output", "Router", "SpreadJob", "SpreadRequest", "loaded_job"]
-
 FILE: Final = "pipeline.yaml"
 
 Router = Callable[[str, npt.NDArray[np.uint8]], npt.NDArray[np.int64]]

@@ -29,8 +29,6 @@ from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import finished, one_of, read_manifest
 from tdqsim.pipeline.stages.tables import read_table, table_files
 
-__all__ = ["LoadRequest", "run_load"]
-
 TARGETS = ("dataset", "seed", "dtaq")
 TABLES = ("records", "events")
 _ROWS: Final = 8192

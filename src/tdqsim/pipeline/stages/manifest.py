@@ -40,25 +40,6 @@ from tdqsim.pipeline.publishing import (
     state,
 )
 
-__all__ = [
-    "NotAllowed",
-    "Receipt",
-    "Receipts",
-    "StageTask",
-    "digest_of",
-    "file_digest",
-    "finished",
-    "holding",
-    "keep_only",
-    "one_of",
-    "outdate",
-    "publish",
-    "read_manifest",
-    "sum_of",
-    "whole",
-    "write_manifest",
-]
-
 _CHUNK = 1 << 20
 _ORDER = ("ingest", "split.exchange", "replay", "reconcile")
 """Stages, each of which uses the results of those before it."""

@@ -12,8 +12,6 @@ from typing import Any
 from tdqsim.pipeline.stages.manifest import digest_of
 from tdqsim.pipeline.stages.tables import read_table
 
-__all__ = ["Checks", "RegionOutcomes", "abends_of", "few"]
-
 
 @dataclass(frozen=True, slots=True)
 class RegionOutcomes:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["Plan", "TableStep", "TaskStep"]
-
 T = TypeVar("T", bound=StageTask)
 R = TypeVar("R")
 

@@ -54,8 +54,6 @@ from tdqsim.pipeline.stages.reconcile_columns import (
     unequal,
 )
 
-__all__ = ["Comparison", "Match", "ReconcileTask", "checked", "reconcile_bucket", "reconcile_records"]
-
 STAGE = "reconcile"
 DIFFS = schema(
     "region string, queue string, kind string, position int64, key binary, field string, expected string, actual string"

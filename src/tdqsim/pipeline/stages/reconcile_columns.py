@@ -18,8 +18,6 @@ from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline.parquet import open_parquet
 from tdqsim.pipeline.stages.events import Slice, in_order, runs
 
-__all__ = ["RecordColumn", "actual_records", "expected_records", "matrices", "one", "ranked", "rows", "unequal"]
-
 _BYTES_AT_ONCE = 8 << 20
 
 

@@ -18,13 +18,11 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.internals import core_of, request_of
 from tdqsim.cics.look.records import records as records_of
 from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
-from tdqsim.core.dispatch import Strand
+from tdqsim.core.strand import Strand
 from tdqsim.errors import TdqError
 from tdqsim.ibmi import System
 from tdqsim.pipeline.stages.isolation import Budget
 from tdqsim.pipeline.stages.tables import Rows
-
-__all__ = ["Depths", "Probe", "Recording", "put_data_queues", "put_queues", "put_records", "put_seeds"]
 
 
 class Recording:

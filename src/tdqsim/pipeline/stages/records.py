@@ -18,12 +18,11 @@ import pyarrow.compute as pc
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
+from tdqsim.pipeline._corrupt import CORRUPT_COLUMN
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import CORRUPT_COLUMN, SplitReader
+from tdqsim.pipeline.source import SplitReader
 from tdqsim.pipeline.splits import Split, plan
 from tdqsim.pipeline.stages.manifest import NotAllowed, StageTask
-
-__all__ = ["IngestTask", "records_of", "splits_of"]
 
 _FIELD: Final = re.compile(r"\{([^{}:]+)(?::([^{}]*))?\}")
 _BYTES: Final = ("key", "data")

@@ -21,8 +21,6 @@ from tdqsim.pipeline.stages.events import Slice, fixed_binary, in_order, stretch
 from tdqsim.pipeline.stages.recording import put_records
 from tdqsim.pipeline.stages.tables import Rows
 
-__all__ = ["InputSets", "OutputSets", "event_of_record"]
-
 
 def _queues(definitions: Definitions, *kinds: str) -> dict[str, ExtraQueue]:
     return {

@@ -42,8 +42,6 @@ from tdqsim.pipeline.stages.recording import Depths, Recording, put_data_queues,
 from tdqsim.pipeline.stages.region_data_sets import InputSets, OutputSets, event_of_record
 from tdqsim.pipeline.stages.tables import TABLES, Rows, bucket_tables
 
-__all__ = ["ReplaySpec", "code_of", "replay_bucket", "replay_events"]
-
 STAGE = "replay"
 _CODE = (".py", ".yaml", ".yml", ".csd", ".cl")
 _BAD_RECORD = re.compile(r"(?<![\w/])(\w+)\.in[:,] record (\d+)")

@@ -32,8 +32,6 @@ from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Table
 from tdqsim.report.pictures import COLOURS, Point, Series, Stretch, bars, lines, time_line
 
-__all__ = ["ROWS", "Tables", "check_report", "page_of", "write_report"]
-
 PAGE: Final = "report.html"
 Summary = Mapping[str, Any]
 """The contents of report.json: figures, checks and differences of a run."""

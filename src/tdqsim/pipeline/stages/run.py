@@ -38,9 +38,6 @@ from tdqsim.pipeline.stages.tree_memory import TreeMemory
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["RunRequest", "RunResult", "run_job"]
-
-
 _EVENT = re.compile(r" \(event (\d+)\)$")
 """The form in which replay names the event of a bad record."""
 

@@ -43,8 +43,6 @@ from tdqsim.pipeline.stages.plan import Plan, TableStep, TaskStep
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["EngineName", "LocalRunner", "Runner", "SparkRunner", "StageFailed", "choose"]
-
 EngineName = Literal["local", "spark", "auto"]
 ENGINES = ("local", "spark", "auto")
 _OURS = "tdqsim.errors.DatasetError: "

@@ -20,8 +20,6 @@ from tdqsim.pipeline.parquet import parquet_writer, read_parquet, schema
 from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.stages.manifest import finished, read_manifest
 
-__all__ = ["TABLES", "BucketTables", "Rows", "RowsDigest", "bucket_tables", "read_table", "table_files"]
-
 _ROWS_AT_ONCE = 8192
 """Rows that are kept as tuples before they become columns; each may contain a record of 32,760 bytes."""
 

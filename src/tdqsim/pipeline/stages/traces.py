@@ -16,8 +16,6 @@ from typing import Any, Final, Self
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.stages.events import COLUMNS
 
-__all__ = ["BYTES", "NUMBERS", "BadEvent", "Row", "csv_header", "csv_rows", "json_lines", "values_of"]
-
 Row = tuple[int, int | None, Mapping[str, object] | Exception]
 """The number of the record from 1, its offset if known, and its values or the description of its error."""
 

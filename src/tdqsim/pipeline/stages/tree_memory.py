@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-__all__ = ["TreeMemory", "tree_bytes"]
-
 _EVERY: Final = 0.5
 _PROC: Final = Path("/proc")
 

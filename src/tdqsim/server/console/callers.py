@@ -14,8 +14,6 @@ from starlette.types import Scope
 from tdqsim.server.http.access import Gate
 from tdqsim.server.users import Role, User
 
-__all__ = ["Caller", "Callers"]
-
 
 @dataclass(frozen=True, slots=True)
 class Caller:

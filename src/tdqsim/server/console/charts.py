@@ -8,8 +8,6 @@ from typing import Final
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-__all__ = ["Bars", "DepthChart", "depth_chart"]
-
 _FRAME: Final = 120
 _LANE: Final = 18
 """The height of a row of a time line, and the height of its axes, in pixels."""

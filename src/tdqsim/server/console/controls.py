@@ -13,8 +13,6 @@ from typing import Final, Literal, TypeAlias
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-__all__ = ["Block", "Button", "Control", "Handler", "TextFile"]
-
 _LONGEST: Final = 100_000
 _LONGEST_NAME: Final = 200
 Kind = Literal["text", "number", "area", "select", "check", "password"]

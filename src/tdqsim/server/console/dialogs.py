@@ -6,8 +6,6 @@ from nicegui import ui
 
 from tdqsim.server.console.controls import Block, Button
 
-__all__ = ["confirmed", "shown_whole"]
-
 
 async def confirmed(question: str, yes: str) -> bool:
     """Ask for confirmation; return whether the answer was yes. The initial focus is on the safe answer."""

@@ -7,8 +7,6 @@ from nicegui.element import Element
 from tdqsim.report.diagram import Diagram
 from tdqsim.report.diagram_svg import legend, svg, texts, tools
 
-__all__ = ["DiagramView"]
-
 
 class DiagramView(Element, component="static/flow_view.js"):
     """A diagram; only the texts that have changed are sent, as long as the layout stays the same.

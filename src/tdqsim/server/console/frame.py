@@ -35,8 +35,6 @@ from tdqsim.server.host import Host
 from tdqsim.server.operations import ServerOperation, operation
 from tdqsim.server.users import Role
 
-__all__ = ["REFUSED", "ActionRefused", "Console", "Visit", "frame", "path_to"]
-
 T = TypeVar("T")
 
 CONSOLE_TRANSID: Final = "TCON"

@@ -21,8 +21,6 @@ from tdqsim.server.console.region_state import QueueRow, RegionSnapshot, read_re
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.host import Host
 
-__all__ = ["Live", "RegionView"]
-
 _PAUSE: Final = 0.25
 """The minimum of seconds between two updates."""
 _BEAT: Final = 1.0

@@ -19,8 +19,6 @@ from tdqsim.report.flows import FlowCounts, Flows
 from tdqsim.server.console.live import Live
 from tdqsim.server.host import Host
 
-__all__ = ["LiveFlows"]
-
 _FRESH: Final = 1.0
 """The seconds for which flows are shown again without being made anew."""
 _SAMPLES: Final = 7

@@ -24,8 +24,6 @@ from tdqsim.facts import table
 from tdqsim.server.audit import one_line
 from tdqsim.server.http.problems import problem
 
-__all__ = ["MESSAGE_BYTES", "Pace", "end_on_errors", "guarded", "problem_with"]
-
 _log = structlog.get_logger("tdqsim.server")
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 MESSAGE_BYTES: Final = _BOUNDS["message_bytes"]

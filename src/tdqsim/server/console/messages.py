@@ -14,8 +14,6 @@ from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
 
-__all__ = ["MessageLog", "OperatorMessage"]
-
 _DESTINATIONS: Final = {row["id"]: row["destination"] for row in table("kernel_messages")}
 _KEPT: Final = 1000
 

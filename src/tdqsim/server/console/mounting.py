@@ -25,8 +25,6 @@ from tdqsim.server.console.pages import add_pages
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Gate
 
-__all__ = ["PREFIX", "mount"]
-
 PREFIX: Final = "/console"
 _DIAGRAMS: Final = [Path(report.__file__).parent / name for name in ("diagram.css", "diagram.js")]
 _STYLE: Final = Path(__file__).parent / "static" / "console.css"

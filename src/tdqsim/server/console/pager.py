@@ -8,8 +8,6 @@ from typing import Final
 
 from tdqsim.server.console.controls import Block, Button
 
-__all__ = ["Pager"]
-
 _FAR: Final = 10**12
 """More pages than any table has."""
 

@@ -9,26 +9,14 @@ from typing import Final
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.abstime import local_time
-from tdqsim.cics.look.explain import Prediction, explain
-from tdqsim.cics.look.explain_requests import doubt
+from tdqsim.cics.look.explain import explain
+from tdqsim.cics.look.explain_requests import Prediction, doubt
 from tdqsim.cics.look.state import numitems_of
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.set import check_set
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, unconfirmed
 from tdqsim.server.inspection import inquired, peek, probe
-
-__all__ = [
-    "SETTABLE",
-    "QueueDetails",
-    "RecordPage",
-    "as_value",
-    "inquire",
-    "predict_set",
-    "read_queue",
-    "read_record",
-    "read_records",
-]
 
 SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.values()}
 """The options of SET TDQUEUE, and the types of queue that have each."""

@@ -8,8 +8,6 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UsageError
 from tdqsim.layouts import Layout, parse_copybook
 
-__all__ = ["dump", "fields", "layout_of", "text_of"]
-
 _LINE: Final = 16
 _MOST_FIELDS: Final = 400
 _LONGEST_COPYBOOK: Final = 65536

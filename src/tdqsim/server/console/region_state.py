@@ -25,9 +25,6 @@ from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import table
 
-__all__ = ["QueueRow", "RegionSnapshot", "TaskRow", "UnitRow", "read_region"]
-
-
 _SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
 
 

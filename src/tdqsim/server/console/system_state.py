@@ -14,8 +14,6 @@ from tdqsim.errors import UsageError
 from tdqsim.ibmi import DataQueueState, Job, ParameterError, System
 from tdqsim.ibmi.journals import Journal, JournalEntry
 
-__all__ = ["DataQueueRow", "SystemSnapshot", "as_job", "read_attributes", "read_entries", "read_journal", "read_system"]
-
 T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
 _MOST_JOBS: Final = 200

@@ -12,8 +12,6 @@ from typing import Final, NotRequired, TypeAlias, TypedDict
 from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
-__all__ = ["Cell", "DataTable", "RichCell", "Row", "TableColumn", "column", "spark"]
-
 
 class ButtonCell(TypedDict):
     """A button in a cell; ``title`` describes its action, with the row."""

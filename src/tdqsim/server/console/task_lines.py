@@ -14,8 +14,6 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.server.console.frame import Visit
 
-__all__ = ["NS", "TaskLine", "UnitEnd", "Waited", "Ways", "lines_of", "task_lines"]
-
 NS: Final = 10**9
 _EVENTS: Final = 5000
 

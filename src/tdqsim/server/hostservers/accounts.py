@@ -31,19 +31,6 @@ from tdqsim.server.hostservers.passwords import (
     tokens,
 )
 
-__all__ = [
-    "BOUNDS",
-    "Account",
-    "Accounts",
-    "Attempt",
-    "CommandPasswords",
-    "SignOnCode",
-    "change_password",
-    "check",
-    "refused_password",
-    "sign_on",
-]
-
 BOUNDS: Final[Mapping[str, int]] = {row["name"]: int(row["value"]) for row in table("hostservers")}
 _LOG: Final = logging.getLogger(__name__)
 _EBCDIC: Final = codepage(37)

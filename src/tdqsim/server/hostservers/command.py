@@ -17,8 +17,6 @@ from tdqsim.server.hostservers.conversation import Conversation, End, Reply, Ste
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, blocks, reply
 from tdqsim.server.hostservers.messages import message_blocks
 
-__all__ = ["CommandServer", "expanded"]
-
 _OK, _FAILED, _UNRESOLVED, _ESCAPED = 0x0000, 0x0400, 0x0500, 0x0501
 _EXCHANGE_NOT_VALID, _WRONG_SERVER, _WRONG_REQUEST = 0x0101, 0x0202, 0x0205
 _REQUEST_NOT_VALID, _PARAMETER_NOT_VALID, _TOO_MUCH, _CCSID_NOT_VALID = 0x0301, 0x0302, 0x0303, 0x0401

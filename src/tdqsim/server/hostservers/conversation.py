@@ -26,17 +26,6 @@ from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOn
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply
 from tdqsim.server.hostservers.passwords import Credential, PasswordLevel
 
-__all__ = [
-    "EBCDIC",
-    "Conversation",
-    "End",
-    "HostSystem",
-    "Reply",
-    "Step",
-    "SystemWork",
-    "text10",
-]
-
 _LOG = logging.getLogger(__name__)
 EBCDIC = codepage(37)
 PING, PONG = 0x7FFE, 0xFFFE

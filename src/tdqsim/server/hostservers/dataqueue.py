@@ -11,8 +11,6 @@ from tdqsim.ibmi.serving import check_names, is_immediate
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 
-__all__ = ["DataQueueServer"]
-
 _DONE, _MESSAGE, _SYNTAX, _DESTROYED, _NO_DATA = b"\xf0\x00", b"\xf0\x01", b"\xf0\x03", b"\xf0\x04", b"\xf0\x06"
 _PROTOCOL_ERROR = 0xF002
 _YES, _NO = b"\xf1", b"\xf0"

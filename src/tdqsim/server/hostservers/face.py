@@ -32,8 +32,6 @@ from tdqsim.server.hostservers.dataqueue import DataQueueServer
 from tdqsim.server.hostservers.log_limit import LogLimit
 from tdqsim.server.hostservers.signon import SignOn
 
-__all__ = ["HostServers"]
-
 T = TypeVar("T")
 Values = TypeVarTuple("Values")
 

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from struct import Struct
 from typing import NamedTuple
 
-__all__ = ["HEADER_BYTES", "Frame", "FrameError", "FrameReader", "Refused", "block", "blocks", "reply"]
-
 _HEADER = Struct(">IHHIIHH")
 _BLOCK = Struct(">IH")
 HEADER_BYTES = _HEADER.size

@@ -7,8 +7,6 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-__all__ = ["LogLimit"]
-
 _SECONDS: Final = 60.0
 _MOST: Final = 10
 

@@ -10,8 +10,6 @@ from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.messages import MESSAGE_TYPES
 from tdqsim.server.hostservers.frames import block
 
-__all__ = ["message_blocks", "refusal_blocks"]
-
 _EBCDIC = codepage(37)
 _FIXED, _MESSAGE, _REFUSAL_COUNT, _REFUSAL = 0x1102, 0x1106, 0x112A, 0x112B
 

@@ -20,8 +20,6 @@ from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
 from tdqsim.core.codepage import codepage
 
-__all__ = ["LONGEST_DES", "Credential", "PasswordLevel", "covered", "is_des_password", "substitute", "token", "tokens"]
-
 _NAME = 10
 LONGEST_DES = 10
 """The maximum length of a password at levels 0 and 1."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from tdqsim.server.servefile import ServeFile
     from tdqsim.server.tls import Certificate
 
-__all__ = ["host_servers"]
-
 
 @asynccontextmanager
 async def host_servers(

@@ -21,8 +21,6 @@ from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, 
 from tdqsim.server.hostservers.messages import refusal_blocks
 from tdqsim.server.hostservers.passwords import PasswordLevel
 
-__all__ = ["SignOn"]
-
 _EXCHANGE, _RETRIEVE, _CHANGE, _END, _TOKEN, _TOKEN_FOR_ANOTHER = 0x7003, 0x7004, 0x7005, 0x7006, 0x7007, 0x7008
 _PROFILE_TOKEN = 1
 _TOKEN_TYPES = (b"\xf1", b"\xf2", b"\xf3")

@@ -10,8 +10,6 @@ from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
 
-__all__ = ["UserAccounts"]
-
 
 class UserAccounts(Accounts):
     """Accounts that are derived from the users.

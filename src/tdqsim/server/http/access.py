@@ -36,8 +36,6 @@ from tdqsim.server.http.sessions import Session, Sessions
 from tdqsim.server.operations import ServerOperation, listed, operation_of_id
 from tdqsim.server.users import Role, User, Users
 
-__all__ = ["OPEN", "PREFIX", "Caller", "Gate", "caller_of", "check_may", "has_signed_on", "note_for_audit", "signed_on"]
-
 PREFIX: Final = "/api/v1"
 OPEN: Final = frozenset({"/health", "/ready", "/sign-on", "/api/v1/session"})
 """The paths that need no sign-on."""

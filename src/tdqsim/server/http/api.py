@@ -21,16 +21,14 @@ from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
 from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, refused, work
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.common import BOUNDS, PREFIX
+from tdqsim.server.http.access import PREFIX, Gate
+from tdqsim.server.http.common import BOUNDS
 from tdqsim.server.http.document import describe, page_of
 from tdqsim.server.http.events import Streams
 from tdqsim.server.http.guard import install_guard
 from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.signon import add_sign_on
-
-__all__ = ["MODULES", "application"]
 
 MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, events)
 """The modules with ``routes``, which ``facts/operations.tsv`` lists."""

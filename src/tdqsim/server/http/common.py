@@ -25,19 +25,6 @@ from tdqsim.server.open_units import API_TRANSID
 from tdqsim.server.operations import route_of
 from tdqsim.server.users import User
 
-__all__ = [
-    "BOUNDS",
-    "PREFIX",
-    "PathRegion",
-    "PathSystem",
-    "Routes",
-    "Served",
-    "as_task",
-    "attended",
-    "executed",
-    "in_a_task",
-]
-
 F = TypeVar("F", bound=Callable[..., object])
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}

@@ -9,10 +9,7 @@ from fastapi import FastAPI
 from starlette.responses import RedirectResponse
 
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Gate
-from tdqsim.server.http.common import PREFIX
-
-__all__ = ["add_console"]
+from tdqsim.server.http.access import PREFIX, Gate
 
 
 def add_console(app: FastAPI, host: Host, gate: Gate) -> None:

@@ -26,8 +26,6 @@ from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attend
 from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job, plain
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 _Order = Literal["EQ", "GT", "LT", "NE", "GE", "LE"]

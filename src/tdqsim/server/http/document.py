@@ -13,8 +13,6 @@ from fastapi import FastAPI
 from tdqsim.server.http.access import PREFIX
 from tdqsim.server.http.problems import PROBLEM_SCHEMA
 
-__all__ = ["describe", "page_of"]
-
 _OPEN: Final = ("health", "ready", "signOn")
 """Operations that need no user."""
 _SECURITY: Final = {

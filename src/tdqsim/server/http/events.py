@@ -17,8 +17,6 @@ from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Position
 
-__all__ = ["Streams", "routes"]
-
 routes = Routes()
 
 _STILL_HERE: Final = 15

@@ -21,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tdqsim.facts import table
 from tdqsim.server.http.problems import let_go, problem
 
-__all__ = ["install_guard", "same_site"]
-
 _HEAD_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "head_bytes")
 _LOCAL: Final = ("127.0.0.1", "localhost", "[::1]")
 

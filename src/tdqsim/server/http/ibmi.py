@@ -28,8 +28,6 @@ from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain
 from tdqsim.server.http.values import Line, RequestBody
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 

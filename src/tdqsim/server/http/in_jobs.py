@@ -16,8 +16,6 @@ from tdqsim.ibmi import Job, ParameterError, System
 from tdqsim.server.http.access import Caller
 from tdqsim.server.users import User
 
-__all__ = ["JobUser", "ObjectName", "in_a_job", "plain"]
-
 T = TypeVar("T")
 _OWNER: Final = "QSECOFR"
 _Profile = Annotated[

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from tdqsim.server.host import Host
 
-__all__ = ["exposition"]
-
 
 class _Collector:
     def __init__(self, host: Host, sessions: int) -> None:

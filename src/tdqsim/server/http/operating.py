@@ -28,8 +28,6 @@ from tdqsim.server.inspection import probe
 from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
 from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 

@@ -21,8 +21,6 @@ from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 _LINES: Final = BOUNDS["page_records"]

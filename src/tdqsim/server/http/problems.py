@@ -29,14 +29,12 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.core.dispatch import TimedOut
+from tdqsim.core.strand import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import unconfirmed
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit
-
-__all__ = ["DOCUMENTED", "PROBLEM_SCHEMA", "answer_for", "let_go", "not_valid", "problem"]
 
 _STATUS: Final = {"QIDERR": HTTPStatus.NOT_FOUND, "NOTAUTH": HTTPStatus.FORBIDDEN, "TASKIDERR": HTTPStatus.NOT_FOUND}
 _NOT_FOUND_MESSAGES: Final = frozenset({"CPF9801", "CPF9810"})

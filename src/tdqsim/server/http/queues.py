@@ -13,15 +13,14 @@ from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.explain import explain as explained
-from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary, TdqueueState
+from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary
+from tdqsim.client.answers.tdqueue import TdqueueState
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
 from tdqsim.server.inspection import inquired, probe
 from tdqsim.server.users import User
-
-__all__ = ["routes"]
 
 routes = Routes()
 

@@ -17,8 +17,6 @@ from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_tas
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
 from tdqsim.server.inspection import peek as look
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 _Limit = Annotated[int, Query(ge=1, le=BOUNDS["page_records"])]

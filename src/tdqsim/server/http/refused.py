@@ -9,8 +9,6 @@ from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, PathSystem, Routes, Served
 from tdqsim.server.refusals import Refusals
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from fastapi._compat import ModelField
     from fastapi.dependencies.models import Dependant
 
-__all__ = ["OperationRoute"]
-
 
 class _NotAsDocumented(Exception):
     """The request is one that FastAPI's handler refuses."""

@@ -12,8 +12,6 @@ from typing import Final
 
 from tdqsim.facts import table
 
-__all__ = ["Session", "Sessions"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 
 

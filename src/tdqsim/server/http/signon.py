@@ -24,8 +24,6 @@ from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody
 from tdqsim.server.users import Role, SignOnRefused, TooManySignOns, User
 
-__all__ = ["add_sign_on"]
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 _AT_ONCE: Final = 2  # the maximum of simultaneous checks: each takes 64 MB and a processor for a moment
 _HEADERS: Final = {

@@ -21,27 +21,6 @@ from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 
-__all__ = [
-    "HEX",
-    "WHOLE",
-    "AwaitedState",
-    "Decoding",
-    "Encoding",
-    "Line",
-    "Position",
-    "Record",
-    "Records",
-    "RequestBody",
-    "Statement",
-    "Whole",
-    "bytes_of",
-    "decoded",
-    "shown",
-    "shown_bytes",
-    "values_in",
-    "values_out",
-]  # fmt: skip
-
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 HEX: Final = "^([0-9A-Fa-f]{2})*$"
 _BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"

@@ -49,8 +49,6 @@ from tdqsim.server.incidents import incidents_of
 from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 from tdqsim.server.users import User
 
-__all__ = ["routes"]
-
 routes = Routes()
 
 

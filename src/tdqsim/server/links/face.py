@@ -16,7 +16,7 @@ from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
 from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.ibmi import System
-from tdqsim.ibmi.remote import DdmLink, DdmServer
+from tdqsim.ibmi.ddm import DdmLink, DdmServer
 from tdqsim.server.errors import LinkRefused
 from tdqsim.server.links.opening import (
     DDM,
@@ -30,8 +30,6 @@ from tdqsim.server.links.opening import (
     taken,
 )
 from tdqsim.server.links.wire import BOUNDS, LinkConnection, Watch
-
-__all__ = ["Links"]
 
 _LOG: Final = logging.getLogger(__name__)
 _Attach = Callable[[Transport], object]

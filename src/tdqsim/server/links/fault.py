@@ -17,8 +17,6 @@ from typing import Final
 
 from tdqsim.errors import UsageError
 
-__all__ = ["LinkFault"]
-
 VARIABLE: Final = "TDQ_LINK_FAULT"
 _WRITTEN: Final = re.compile(r"([A-Z$#@][A-Z0-9$#@]{0,7}):(kill|cut):(in|out):([1-9][0-9]{0,5})", re.ASCII)
 _PREFIX: Final = Struct(">BBHI")

@@ -21,8 +21,6 @@ from typing import Any, Final
 from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.server.errors import ServeError
 
-__all__ = ["DDM", "ISC", "Identity", "common_name", "decoder", "opening", "read_opening", "refusal", "taken"]
-
 ISC: Final = "ISC"
 DDM: Final = "DDM"
 _KINDS: Final[Kinds] = {"OPEN": {"kind": str, "from": str, "to": str}, "OPENED": {}, "REFUSED": {"reason": str}}

@@ -23,8 +23,6 @@ from tdqsim.server.links.opening import Identity
 if TYPE_CHECKING:
     from tdqsim.server.host import Host
 
-__all__ = ["check_links", "served_links"]
-
 
 def check_links(given: Sequence[ServedLinks]) -> None:
     """Check the certificates of all links, before anything is created.

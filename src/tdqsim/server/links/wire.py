@@ -19,8 +19,6 @@ from tdqsim.core.engine import Engine, EngineStopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.facts import table
 
-__all__ = ["BOUNDS", "LinkConnection", "Watch"]
-
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("links")}
 _PROBES: Final = (("TCP_KEEPIDLE", "probe_after"), ("TCP_KEEPINTVL", "probe_every"), ("TCP_KEEPCNT", "probes"))
 Watch = Callable[[str, bytes], None]

@@ -15,8 +15,6 @@ from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.operations import operation
 
-__all__ = ["add"]
-
 _NS: Final = 10**9
 _MOST: Final = 10**9
 

@@ -27,8 +27,6 @@ from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 
-__all__ = ["add"]
-
 _KEPT: Final = 200
 """The number of lines that a screen keeps."""
 _IDLE: Final = 600.0

@@ -22,8 +22,6 @@ from tdqsim.server.console.system_state import DataQueueRow, as_job, read_attrib
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
-__all__ = ["add"]
-
 T = TypeVar("T")
 _BEAT: Final = 0.8
 _PAGE: Final = 20

@@ -26,8 +26,6 @@ from tdqsim.server.definition_text import Form, preview, read_definitions
 from tdqsim.server.operations import operation
 from tdqsim.server.taken_up import TakenUp
 
-__all__ = ["add", "add_changed_files"]
-
 _MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
 _SHOWN: Final = 1000
 """The maximum number of changes in the table."""

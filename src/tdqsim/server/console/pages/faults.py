@@ -20,8 +20,6 @@ from tdqsim.server.operations import operation
 from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.faults import AnyFault, Fault, FaultPlan
 
-__all__ = ["add"]
-
 _COLUMNS: Final = (
     column("fault", "Fault", mono=True, wide=True), column("happened", "Occurred"), column("do", ""),
 )  # fmt: skip

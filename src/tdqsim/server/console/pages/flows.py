@@ -17,8 +17,6 @@ from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["add"]
-
 _COLUMNS: Final = (
     column("owner", "In"), column("from", "From"), column("to", "To"), column("records", "Records", num=True),
     column("starts", "Starts", num=True), column("other", "Other"), column("failed", "Failed"),

@@ -20,8 +20,6 @@ from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.record_text import text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["add"]
-
 _SHOWN: Final = 240
 """The maximum number of bytes of a record."""
 _LINES: Final = 500

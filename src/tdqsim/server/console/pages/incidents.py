@@ -25,8 +25,6 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
 
-__all__ = ["Incident", "add", "day_and_time", "incidents_of", "refused_row", "refused_table"]
-
 _AGAIN: Final = 5.0
 """The seconds between two looks for waits that have become long."""
 _ABENDS: Final = (

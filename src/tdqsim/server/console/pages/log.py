@@ -16,8 +16,6 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import DataTable, Row, column
 
-__all__ = ["add"]
-
 _MESSAGES: Final = (
     column("time", "Time"), column("id", "Message"), column("queue", "Queue"), column("text", "Text", wide=True),
 )  # fmt: skip

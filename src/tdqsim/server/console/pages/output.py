@@ -19,8 +19,6 @@ from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["add"]
-
 _PAGE: Final = 50
 _LINES: Final = 2000
 """The maximum number of lines of a job or data set on its page; the API has all of them."""

@@ -17,14 +17,12 @@ from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
-from tdqsim.server.console.pages.incidents import Incident, day_and_time, incidents_of
+from tdqsim.server.console.pages.incidents import day_and_time, incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
-from tdqsim.server.incidents import of_jobs
-
-__all__ = ["add"]
+from tdqsim.server.incidents import Incident, of_jobs
 
 _REGIONS: Final = (
     column("name", "Region"),

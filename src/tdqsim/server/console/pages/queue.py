@@ -20,8 +20,6 @@ from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.table import DataTable, column
 from tdqsim.server.operations import operation
 
-__all__ = ["add"]
-
 _OPTIONS: Final = (
     column("option", "Option"),
     column("value", "Value", mono=True, wide=True),

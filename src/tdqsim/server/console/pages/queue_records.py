@@ -16,8 +16,6 @@ from tdqsim.server.console.queue_state import read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["RecordsSection"]
-
 _WAYS: Final = {"text": "text", "hex": "hexadecimal", "layout": "by a layout"}
 _SIZES: Final = {"20": "20", "50": "50", "100": "100"}
 _SHOWN: Final = 240

@@ -16,8 +16,6 @@ from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.region_state import QueueRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column, spark
 
-__all__ = ["add", "is_unusable", "region_name"]
-
 
 def is_unusable(queue: QueueRow) -> bool:
     """Whether a queue refuses reads and writes because it is not enabled, or its data set is not open."""

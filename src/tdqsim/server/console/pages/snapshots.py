@@ -28,8 +28,6 @@ from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 from tdqsim.server.snapshots import KeptQueue, restored, snapshot_answer, taken
 
-__all__ = ["add"]
-
 _KEPT: Final = 10
 """The number of snapshots of each user and region that are kept."""
 _MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")

@@ -21,8 +21,6 @@ from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.inspection import waiting_requests
 from tdqsim.server.operations import operation
 
-__all__ = ["add"]
-
 _LATEST: Final = 995959
 """The highest INTERVAL, as hhmmss."""
 _AGAIN: Final = 2.0

@@ -17,8 +17,6 @@ from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["add"]
-
 _PAGE: Final = 50
 _AGAIN: Final = 5.0
 """The seconds between two looks at the counts."""

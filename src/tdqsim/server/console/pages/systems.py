@@ -21,8 +21,6 @@ from tdqsim.server.console.system_state import DataQueueRow, SystemSnapshot, as_
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
-__all__ = ["SystemReader", "add", "add_systems_table", "system_named"]
-
 _BEAT: Final = 0.8
 """Seconds between two updates of a page."""
 _PAGE: Final = 50

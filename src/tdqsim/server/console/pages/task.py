@@ -30,8 +30,6 @@ from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
 
-__all__ = ["add"]
-
 _MOST: Final = 30
 """The maximum number of tasks of a way."""
 _WAY: Final = (

@@ -23,8 +23,6 @@ from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
 
-__all__ = ["add", "moment"]
-
 _COLUMNS: Final = (
     column("task", "Task", num=True),
     column("transid", "Transaction"),

@@ -23,8 +23,6 @@ from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
 
-__all__ = ["add"]
-
 _COLUMNS: Final = (
     column("region", "Region"), column("task", "Task", num=True), column("transid", "Transaction"),
     column("began", "Began"), column("ended", "Ended"), column("seconds", "Seconds", num=True),

@@ -20,8 +20,6 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.region_state import QueueRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 
-__all__ = ["add"]
-
 _COLUMNS: Final = (column("from", "From"), column("how", "How"), column("to", "To", wide=True))
 _ARROWS: Final = {"alias": "alias of", "system": "shipped to", "data set": "data set"}
 _DRAWN: Final = 300

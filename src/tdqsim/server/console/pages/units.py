@@ -18,8 +18,6 @@ from tdqsim.server.console.region_state import UnitRow
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
-__all__ = ["add"]
-
 _COLUMNS: Final = (
     column("uow", "Unit of work", mono=True),
     column("state", "State"),

@@ -32,8 +32,6 @@ from tdqsim.ibmi._waits import Waiter
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import DTAQ, EscapeMessage, Message, message
 
-__all__ = ["JobBase", "JobCore"]
-
 _NS = 1_000_000_000
 
 

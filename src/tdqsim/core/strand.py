@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 else:
     T_co = TypeVar("T_co", covariant=True)  # only type checkers need the default, whose import is slow
 
-__all__ = ["WAIT", "Strand", "T_co", "TimedOut", "Timer", "WaitMark", "WaitQueue"]
-
 
 class WaitMark:
     """The type of :data:`WAIT`."""

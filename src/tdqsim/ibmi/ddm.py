@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.core.dispatch import WAIT, WaitMark, WaitQueue
 from tdqsim.core.messages import Kinds, MessageFrame
 from tdqsim.core.store import Entry
+from tdqsim.core.strand import WAIT, WaitMark, WaitQueue
 from tdqsim.core.transport import LinkDown, MessageChannel, Pipe, Transport
 from tdqsim.errors import TdqError
 from tdqsim.ibmi._receive import receive_entry
@@ -24,11 +24,10 @@ from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import EscapeMessage, Message, message
 
 if TYPE_CHECKING:
-    from tdqsim.core.dispatch import Dispatcher, Strand
+    from tdqsim.core.dispatch import Dispatcher
+    from tdqsim.core.strand import Strand
     from tdqsim.ibmi.job import Job
     from tdqsim.ibmi.system import System
-
-__all__ = ["DdmLink", "DdmServer", "InProcessLink"]
 
 _SERVER_JOB: Final = "QRWTSRVR"
 _MESSAGE_ID: Final = re.compile(r"([A-Z][A-Z0-9]{2}[0-9A-F]{4})?", re.ASCII)

@@ -8,8 +8,6 @@ from typing_extensions import TypedDict
 
 from tdqsim.client._info import RemoteCvda, RemoteInfo
 
-__all__ = ["CvdaValue", "RemoteTdqueueInfo", "SetTdqueueOptions", "TdqueueOption", "TdqueueState"]
-
 TdqueueOption = Literal[
     "ATIFACILITY", "atifacility", "ATITERMID", "atitermid", "ATITRANID", "atitranid", "ATIUSERID", "atiuserid",
     "BLOCKFORMAT", "blockformat", "BLOCKSIZE", "blocksize", "CHANGEAGENT", "changeagent", "CHANGEAGREL",
