@@ -139,7 +139,8 @@ def zoned(column: Bytes, width: int, *, family: str, sign: Bytes | None, leading
     words = _words(column, width, zone, "<u8")
     if sign is not None:
         marks = np.frombuffer(number_table(family), np.uint8)[sign]
-        good = (marks & 15 == 15) if separate else (marks & 15 <= 9) & (marks >> 4 <= MINUS)
+        # Of a byte that is neither sign nor digit the left half is greater than MINUS, whatever its right half is.
+        good = (marks >> 4 <= MINUS) & (marks & 15 == 15 if separate else marks & 15 <= 9)
         if not separate:
             # Replace the sign byte by a plain digit, so that all bytes can be converted in the same way.
             word, byte = (words[0], -width % WORD) if leading else (words[-1], WORD - 1)
