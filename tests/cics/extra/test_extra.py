@@ -622,9 +622,9 @@ def test_a_job_without_user_runs_for_jobuserid(make):
     region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}})
     assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
     region = make(JOBQ.replace(", jobuserid: PAYJOB", ""), dd={"RDR": {"sysout": "A,INTRDR"}})
-    assert submitted(region, "//MYJOB JOB (1)") == [(["//MYJOB JOB (1)"], "")]
+    assert submitted(region, "//OWNJOB JOB") == [([f"//OWNJOB JOB {said}CICSRGN"], "CICSRGN")]
     region = make(JOBQ, dd={"RDR": {"sysout": "A,INTRDR"}}, region_user="PAYJOB")
-    assert submitted(region, "//MYJOB JOB (1)") == [(["//MYJOB JOB (1)"], "")]
+    assert submitted(region, "//MYJOB JOB (1)") == [([f"//MYJOB JOB (1),{said}PAYJOB"], "PAYJOB")]
 
 
 @pytest.mark.rule("EX-INTRDR-USER")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Condition, Region, SecurityPolicy
+from tdqsim.cics import Condition, PasswordCheck, Region, SecurityPolicy
 from tdqsim.definitions import define_terminal, define_transaction
 from tdqsim.testing import StillClock
 from tests.cics.security.helpers import LOGS, messages
@@ -61,6 +61,26 @@ def test_passwords_are_verified_and_wrong_ones_counted(reg):
         assert "pw4" not in messages(reg, "CSCS")
     with Region([]) as other, other.task() as task:
         expect_rule("PASSWORD-NONE", task.verify_password, "pw4ann", "ANN")
+
+
+class OnePassword(SecurityPolicy):
+    """A policy that counts nothing."""
+
+    def check_password(self, user: str, password: str, now_ns: int) -> PasswordCheck:
+        del user, now_ns
+        return PasswordCheck("" if password == "right" else "wrong")
+
+
+def test_wrong_passwords_are_counted_if_the_policy_does_not():
+    with Region([*LOGS], security=OnePassword(), supplied_queues=False) as region, region.task() as task:
+        for invalid in (1, 2):
+            error = expect_rule("PASSWORD-WRONG", task.verify_password, "no", "ANN")
+            assert error.brings["INVALIDCOUNT"] == invalid
+        assert task.verify_password("right", "BOB").invalidcount == 0
+        assert task.verify_password("right", "ANN").invalidcount == 2
+        assert messages(region, "CSCS").count("DFHXS1206") == 1
+        assert task.verify_password("right", "ANN").invalidcount == 0
+        assert messages(region, "CSCS").count("DFHXS1206") == 1
 
 
 @pytest.mark.parametrize(("revoke", "most"), [(0, 9), (1, 1), (2, 2)])

@@ -95,15 +95,15 @@ def _on_spool(dcb: Dcb, owner: str) -> Dcb:
 
 
 def _submit_for(task: TaskData | None, reader: InternalReader, jobuserid: str) -> None:
-    """Set the user who writes the next card to the internal reader, and the user of jobs without USER: JOBUSERID.
+    """Set the user who writes the next card to the internal reader, and the user of jobs without USER.
 
-    A job for the region's own user needs no USER. The task's user must be a surrogate of the USER that a JOB statement
-    names. Source: Security when using a TDQ to submit JCL (IBM Docs).
+    That is JOBUSERID of the queue, otherwise the region's own user. The task's user must be a surrogate of the USER
+    that a JOB statement names. Source: Security when using a TDQ to submit JCL (IBM Docs).
     """
     if task is None:
         return
     reader.submitter = f"{task.transid} {task.number}"
-    reader.job_user = "" if jobuserid == task._region.region_user else jobuserid
+    reader.job_user = jobuserid or task._region.region_user
     reader.check_user = partial(_check_job_user, task)
 
 

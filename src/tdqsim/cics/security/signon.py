@@ -1,7 +1,7 @@
 """VERIFY PASSWORD and VERIFY PHRASE; SIGNON and SIGNOFF of the task's terminal.
 
 SIGNON changes the user of the terminal, not that of the task that issues it: the next tasks at the terminal have the
-new user. The policy keeps the passwords and counts wrong ones. ESMRESP has the return codes of RACF. Sources: VERIFY
+new user. The policy keeps the passwords; wrong ones are counted. ESMRESP has the return codes of RACF. Sources: VERIFY
 PASSWORD, VERIFY PHRASE, SIGNON (IBM Docs), SIGNOFF (CICS TX, IBM Docs); most RESP2 values of SIGNON as remembered.
 """
 
@@ -76,7 +76,7 @@ def _check(task: TaskBase, user: str, password: str) -> PasswordCheck:
     region = task._region
     if region.security is None:
         raise Condition(Resp.INVREQ, 18, "the region has no security policy")
-    answer = region.security.check_password(user, password, region.clock.time_ns())
+    answer = region.security.verify_password(user, password, region.clock.time_ns())
     if answer.reason:
         row = _CODES[answer.reason]
         if answer.reason == "wrong":
