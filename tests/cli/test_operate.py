@@ -167,7 +167,7 @@ def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
     (job,) = json.loads(tdq("jobs", "--store", pay / "store", "--json").out)
     assert (job["id"], job["name"], job["cards"]) == ("JOB00001", "NIGHT", 2)
-    assert tdq("jobs", "night", "--store", pay / "store").out == "//NIGHT JOB\n//STEP EXEC PGM=IEFBR14\n"
+    assert tdq("jobs", "night", "--store", pay / "store").out == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"
     assert tdq("jobs", "--store", pay / "store").out.splitlines()[1].startswith("JOB00001  NIGHT")
     assert tdq("jobs", "OTHER", "--store", pay / "store").code == 2
 

@@ -124,7 +124,7 @@ def test_jobs_and_sysout_of_a_served_region(places):
         by_directory = tdq("jobs", "--region", places / "pay")
     here = [tdq(*words, "--store", store, "--region", places / "pay") for words in steps]
     assert by_directory.stdout == there[0].stdout
-    assert there[2].stdout == "//NIGHT JOB\n//STEP EXEC PGM=IEFBR14\n"
+    assert there[2].stdout == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"
     assert [found.returncode for found in there] == [found.returncode for found in here]
     assert [found.stdout for found in there] == [found.stdout for found in here]
     printed = [found.stdout.splitlines() for found in (there[5], there[6]) if "page" in found.stdout]
