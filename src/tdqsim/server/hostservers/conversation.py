@@ -2,7 +2,8 @@
 
 The caller feeds bytes, and :meth:`Conversation.next` returns the next step, one at a time and in order, like a server
 job. A :class:`SystemWork` runs in the engine's thread, may wait there, and returns the reply; the next step is
-requested when it is done.
+requested when it is done. A receive that waits for an entry is put aside, because the entry may come by the next
+request of the same connection: a client has one connection for all its threads.
 
 A connection to a server other than the sign-on server begins with 7001 (random seeds) and 7002 (the user); no other
 request is accepted before. An invalid request is answered by a return code, and the connection continues.
@@ -49,11 +50,14 @@ class SystemWork(NamedTuple):
         undo: called if the client disconnects before the reply.
         at_once: called in the engine's thread; returns whether the call does not need to wait this time, so that it
             needs no separate task.
+        aside: whether the call may wait for another request, so that the next step follows when it has begun. Its reply
+            is written whenever it comes; the client recognises it by its correlation id.
     """
 
     call: Callable[[], bytes]
     undo: Callable[[], object] | None = None
     at_once: Callable[[], bool] | None = None
+    aside: bool = False
 
 
 class End(NamedTuple):

@@ -72,7 +72,7 @@ class DataQueueServer(Conversation):
 
         if frame.request in _QUICK and _wait(frame) == 0:
             return SystemWork(work, undo, lambda: is_immediate(job, name, library))
-        return SystemWork(work, undo)
+        return SystemWork(work, undo, aside=frame.request == _RECEIVE)
 
     def refusal(self, frame: Frame, error: FrameError) -> bytes:
         """See the base class."""

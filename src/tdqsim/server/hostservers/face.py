@@ -1,8 +1,8 @@
 """The host servers on ports of an asyncio loop, for a system that is owned by an engine.
 
-Each connection executes one step at a time. The work of a step is submitted to the engine, where it is suspended while
-it waits; nothing blocks the loop. If a client disconnects, its wait is cancelled, and an entry that was just received
-for it is put back on the queue.
+Each connection executes one step at a time, apart from the receives that are put aside because they wait for an entry.
+The work of a step is submitted to the engine, where it is suspended while it waits; nothing blocks the loop. If a
+client disconnects, its waits are cancelled, and an entry that was just received for it is put back on the queue.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ _KNOWN = {*SERVICES, *(f"{service}-s" for service in SERVICES)}
 """The names that the port mapper knows, also of services without a port."""
 _LOG = logging.getLogger(__name__)
 _LONGEST_NAME = 32
+_MOST_ASIDE = BOUNDS["waiting_receives"]
 _HANGUP: int | None = getattr(select, "POLLRDHUP", None)
 """The poll event of a closed peer; on systems without it (all but Linux) the loop reports the close."""
 
@@ -158,8 +159,8 @@ class _Connection(asyncio.Protocol):
 
     The loop's thread reads, and the engine's thread does the work. If the work does not wait, the engine's thread
     writes the answer directly to the socket, because waking the loop would cost more than the work. Either thread holds
-    the lock while it starts a step or passes on an answer. This keeps steps and answers in order, and prevents writes
-    to a closed socket, whose descriptor may already belong to another client.
+    the lock while it starts a step or passes on an answer. This keeps steps in order and answers whole, and prevents
+    writes to a closed socket, whose descriptor may already belong to another client.
     """
 
     def __init__(self, servers: HostServers, conversation: Conversation) -> None:
@@ -170,8 +171,11 @@ class _Connection(asyncio.Protocol):
         self._lock = Lock()
         self._descriptor: int | None = None
         self._unsent = self._choked = False
+        self._rest = b""  # the part of an answer that the engine's thread could not write
         self._work: SystemWork | None = None
         self._future: Future[bytes] | None = None
+        self._aside: dict[Future[bytes], SystemWork] = {}
+        self._not_begun: SystemWork | None = None  # the last work that was put aside, until it begins
         self._gone = False
         self._late: asyncio.TimerHandle | None = None
 
@@ -200,7 +204,7 @@ class _Connection(asyncio.Protocol):
 
     def _go_on(self) -> None:
         with self._lock:
-            while self._work is None and not self._gone and not self._choked:
+            while self._work is None and not self._gone and not self._choked and len(self._aside) < _MOST_ASIDE:
                 step = self._conversation.next()
                 if step is None:
                     return
@@ -215,6 +219,8 @@ class _Connection(asyncio.Protocol):
                 self._servers.refused(self._conversation.job_name, step.reason)
             self._transport.close()
             self._gone = True
+        elif step.aside:
+            self._put_aside(step)
         else:
             self._work = step
             if step.at_once is not None:
@@ -223,8 +229,10 @@ class _Connection(asyncio.Protocol):
                 self._begin(step)
 
     def _write(self, data: bytes) -> None:
+        """Write an answer, after the rest of the one before; call with the lock held."""
         assert self._transport is not None
-        self._transport.write(data)
+        rest, self._rest = self._rest, b""
+        self._transport.write(rest + data)
         self._unsent = self._transport.get_write_buffer_size() > 0
 
     def pause_writing(self) -> None:
@@ -246,32 +254,54 @@ class _Connection(asyncio.Protocol):
     def _begin(self, work: SystemWork) -> None:
         """Run work as a task, which may wait."""
         if self._gone:
-            self._end_job()
+            self._work = None
+            self._over()
         else:
             call = partial(self._carry_out, work)
             self._future = self._servers.submit(call, self._conversation.job_name)
             self._future.add_done_callback(lambda done: self._in_loop(self._done, done))
 
+    def _put_aside(self, work: SystemWork) -> None:
+        """Run work as a task beside the next steps."""
+        self._not_begun = work
+        future = self._servers.submit(partial(self._carry_out, work), self._conversation.job_name)
+        self._aside[future] = work
+        future.add_done_callback(lambda done: self._in_loop(self._done_aside, done))
+
+    def _done_aside(self, future: Future[bytes]) -> None:
+        work = self._aside.pop(future)
+        error = None if future.cancelled() else future.exception()
+        if not self._gone and (future.cancelled() or error is not None):
+            self._failed(error)
+        else:
+            self._deliver(work, b"" if future.cancelled() or error is not None else future.result())
+
     def _done(self, future: Future[bytes]) -> None:
         work, self._future = self._work, None
         assert work is not None
         if not self._gone and (future.cancelled() or future.exception() is not None):
+            self._work = None
             self._failed(None if future.cancelled() else future.exception())
         else:
             self._answer(work, b"" if self._gone else future.result())
 
     def _answer(self, work: SystemWork, data: bytes) -> None:
-        """Write a result and take the next step; put received entries back if the client has disconnected."""
+        """Write the result of the present step and take the next one."""
+        self._work = None
+        self._deliver(work, data)
+
+    def _deliver(self, work: SystemWork, data: bytes) -> None:
+        """Write a result and continue; put received entries back if the client has disconnected."""
         if work.undo is not None and self._hung_up():
             self._gone = True
         if not self._gone:
-            self._write(data)
-            self._work = None
+            with self._lock:
+                self._write(data)
             self._go_on()
             return
         if work.undo is not None:  # nothing to put back, unless the work had just completed
             self._servers.submit(work.undo, "putting back unread entries")
-        self._end_job()
+        self._over()
 
     def _hung_up(self) -> bool:
         """Whether the client has closed the connection; the loop may not have reported it yet."""
@@ -287,8 +317,15 @@ class _Connection(asyncio.Protocol):
     def _failed(self, error: BaseException | None) -> None:
         why, unexpected = one_line(repr(error)), None if isinstance(error, TdqError) else error
         _LOG.error("%s: a request failed: %s", self._conversation.job_name, why, exc_info=unexpected)
-        self._work = None
         self.drop()
+
+    def _failed_at_once(self, error: BaseException) -> None:
+        self._work = None
+        self._failed(error)
+
+    def _gone_at_once(self) -> None:
+        self._work = None
+        self._over()
 
     def connection_lost(self, _exc: Exception | None) -> None:
         with self._lock:
@@ -297,14 +334,15 @@ class _Connection(asyncio.Protocol):
         if self._late is not None:  # the timer would keep the connection and what it has received in memory
             self._late.cancel()
             self._late = None
-        if self._future is not None:
-            self._future.cancel()
-        elif self._work is None:
-            self._end_job()
+        for future in (self._future, *self._aside):
+            if future is not None:
+                future.cancel()
+        self._over()
 
-    def _end_job(self) -> None:
+    def _over(self) -> None:
+        """End the server job when the last of its work is done."""
         conversation = self._conversation
-        if conversation.job is not None:
+        if self._work is None and not self._aside and conversation.job is not None:
             self._servers.submit(conversation.close, "the end of a server job")
 
     def drop(self) -> None:
@@ -315,6 +353,10 @@ class _Connection(asyncio.Protocol):
     # -- in the engine's thread -----------------------------------------------------------------------------------
 
     def _carry_out(self, work: SystemWork) -> bytes:
+        if work.aside:
+            with self._lock:
+                if self._not_begun is work:
+                    self._not_begun = None
         answer = work.call()
         if work.undo is not None and self._gone:
             work.undo()
@@ -322,12 +364,12 @@ class _Connection(asyncio.Protocol):
 
     def _carry_out_at_once(self, work: SystemWork, at_once: Callable[[], bool]) -> None:
         try:
-            if not at_once():
+            if self._not_begun is not None or not at_once():  # a task would begin after those that have not begun
                 self._in_loop(self._begin, work)
                 return
             answer = work.call()
         except Exception as error:  # noqa: BLE001  (the client must get an answer for any exception)
-            self._in_loop(self._failed, error)
+            self._in_loop(self._failed_at_once, error)
             return
         with self._lock:
             rest = answer if self._gone else self._written(answer)
@@ -336,16 +378,17 @@ class _Connection(asyncio.Protocol):
                 if self._conversation.waiting:
                     self._in_loop(self._go_on)
                 return
-        if not self._gone:
-            self._in_loop(self._answer, work, rest)
-            return
+            if not self._gone:
+                self._rest += rest
+                self._in_loop(self._answer, work, b"")
+                return
         if work.undo is not None:
             work.undo()
-        self._in_loop(self._end_job)
+        self._in_loop(self._gone_at_once)
 
     def _written(self, data: bytes) -> bytes:
         """Write to the socket; return the rest that was not written."""
-        if self._descriptor is None or self._unsent:
+        if self._descriptor is None or self._unsent or self._rest:
             return data
         try:
             return data[os.write(self._descriptor, data) :]
@@ -376,6 +419,14 @@ class _Mapper(asyncio.Protocol):
         self._transport = transport
         if self._servers.admit(self):
             self._late = asyncio.get_running_loop().call_later(BOUNDS["mapper_seconds"], self.drop)
+
+    def _failed_at_once(self, error: BaseException) -> None:
+        self._work = None
+        self._failed(error)
+
+    def _gone_at_once(self) -> None:
+        self._work = None
+        self._over()
 
     def connection_lost(self, _exc: Exception | None) -> None:
         self._servers.connections.discard(self)
