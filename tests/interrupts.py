@@ -12,7 +12,7 @@ import sys
 from types import FrameType
 from typing import Any, Self
 
-from tdqsim.testing import evidence
+from tests.quality import evidence
 
 _RECORDER = evidence.__file__
 """What ``--tdq-evidence`` puts around commands is no part of them, and is not interrupted."""

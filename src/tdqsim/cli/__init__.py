@@ -58,7 +58,6 @@ COMMANDS: Final = {
     "pipeline": _Where("pipeline", "Process large data sets, on Spark or in this process."),
     "guide": _Where("guide", "Read the guide."),
     "mutate": _Where("mutate", "Make small mistakes in handlers, and list those that no test notices."),
-    "coverage": _Where("kit", "List which commands and options are simulated, and which of them tests use."),
 }
 """Every command, in the order in which help lists them."""
 

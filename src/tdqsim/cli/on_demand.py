@@ -69,10 +69,8 @@ if TYPE_CHECKING:
     from tdqsim.server import refusals as refusals
     from tdqsim.server import schema as schema
     from tdqsim.server import systemfile as systemfile
-    from tdqsim.testing import ablation as ablation
     from tdqsim.testing import coverage as coverage
     from tdqsim.testing import events as events
-    from tdqsim.testing import evidence as evidence
     from tdqsim.testing import following as following
     from tdqsim.testing import history as history
     from tdqsim.testing import mutation as mutation
@@ -97,7 +95,7 @@ _MODULES: Final = (
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
     "tdqsim.report.topology",
     "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.server.systemfile",
-    "tdqsim.testing.ablation", "tdqsim.testing.coverage", "tdqsim.testing.events", "tdqsim.testing.evidence",
+    "tdqsim.testing.coverage", "tdqsim.testing.events",
     "tdqsim.testing.following", "tdqsim.testing.history",
     "tdqsim.testing.mutation",
 )  # fmt: skip

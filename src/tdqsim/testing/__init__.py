@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
     from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
-    from tdqsim.testing.coverage import coverage_page
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing.events import Event, JobEvent, load_history
@@ -109,7 +108,6 @@ __all__ = [
     "bank",
     "check_history",
     "compare_transcript",
-    "coverage_page",
     "diff",
     "enumerate_crashes",
     "enumerate_sysplex_crashes",
@@ -142,7 +140,6 @@ __getattr__, __dir__ = load_late(
         ".assertions": ("assert_records", "assert_resp", "raises_condition"),
         ".checker": ("Anomaly", "Verdict", "check_history"),
         ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
-        ".coverage": ("coverage_page",),
         "._crash_runs": ("CrashFailure", "CrashReport"),
         "._orders": ("Schedule",),
         "._stage": ("Stage",),

@@ -1,24 +1,22 @@
-"""The coverage page: which commands, options, attributes and messages are simulated, and which of them tests hold.
+"""The chapter *coverage*: which commands, options, attributes and messages are simulated.
 
-It is made from the declarations, the tables of facts, the evidence of tests (:mod:`~tdqsim.testing.evidence`) and the
-verdicts of ablation (:mod:`~tdqsim.testing.ablation`). *done* means that a test fails when it is taken away. *seen
-only* means that a test exercises it, and none fails without it. *without effect* means that it is accepted and checked
-and changes nothing; a test has used it. *untouched* is declared, but no test has exercised it. *not looked at* is a
-receiver that can get nothing without a test that fails. *absent* is refused. Rules and formats cannot be taken away: a
-test with the mark of the rule holds it.
+It is made from the declarations and the tables of facts. *done* is simulated. *without effect* is accepted and checked,
+and changes nothing. *absent* is refused. :class:`Tested` says the same of what tests have exercised and hold, for the
+page that the project makes of its own tests (``python -m tests.quality``): *seen only* is exercised by a test, and none
+fails without it; *untouched* is declared, but no test has exercised it; *not looked at* is a receiver that can get
+nothing without a test that fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from tdqsim import definitions
 from tdqsim.cics import Region  # noqa: F401  (declares every command)
 from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.facts import Rule, rules, table
 from tdqsim.ibmi import DECLARATIONS
-from tdqsim.testing.evidence import Evidence
 
 _NOT_CHECKED: Final = ("NOHANDLE",)
 _DONE: Final = "done"
@@ -37,21 +35,19 @@ _DECLARED: Final = (
     "*without effect*: accepted and checked, and nothing changes. *absent*: refused. *raised*: a command can raise the "
     "condition. *known by number*: you can use the name, and no command raises the condition."
 )
-_INTRODUCTION: Final = (
-    "This page is made by `tdq coverage` from the declarations of the commands, the tables of facts, what was recorded "
-    "while the tests ran (`pytest --tdq-evidence FILE`), and what tests notice when it is taken away (`tdq coverage "
-    "--ablate`). *done*: it has its effect here: a test fails when the command does nothing, the option is dropped, "
-    "the attribute has its default, the condition or message is another one, or the receiver gets nothing; *seen in* "
-    "names the test. *seen only*: a test exercises it, and none that was tried fails without it. *without effect*: "
-    "accepted and checked, and nothing changes. *untouched*: declared, and no test has exercised it. *absent*: "
-    "refused."
-)
 _COMMANDS: Final = (
     "Under *without effect* are the options that are accepted and checked and change nothing: they say what holds "
     "anyway, or stand for something that is not simulated. Under *seen only* are the options and conditions that tests "
     "give or meet and none needs, under *untouched* those that no test gives or meets, and under *not looked at* the "
     "receivers that can get nothing without a test that fails."
 )
+
+
+class Seen(Protocol):
+    """Which tests exercise a claim."""
+
+    def of(self, *claims: str) -> str:
+        """A test that exercises one of the claims; empty if there is none."""
 
 
 class Tested(NamedTuple):
@@ -62,7 +58,7 @@ class Tested(NamedTuple):
         verdicts: the test that fails without a claim, by claim; empty if none does.
     """
 
-    evidence: Evidence
+    evidence: Seen | None
     verdicts: Mapping[str, str]
 
     def by(self, *claims: str) -> str:
@@ -72,7 +68,7 @@ class Tested(NamedTuple):
 
     def test(self, *claims: str) -> str:
         """A test that holds one of the claims, or else one that exercises it, for a cell of the page."""
-        return self.by(*claims) or self.evidence.of(*claims)
+        return self.by(*claims) or ("" if self.evidence is None else self.evidence.of(*claims))
 
     def state(self, *claims: str, idle: bool = False) -> str:
         """The state of what the claims stand for, in a word of the page."""
@@ -89,32 +85,16 @@ class _Everything(Tested):
         return " ".join(claims)
 
 
-def coverage_page(evidence: Evidence | None = None, verdicts: Mapping[str, str] | None = None) -> str:
-    """The page, as Markdown.
-
-    Args:
-        evidence: what tests have exercised; without it, everything that is declared is untouched.
-        verdicts: the tests that fail without a claim; without them, what tests have exercised is seen only.
-    """
-    held = Tested(Evidence() if evidence is None else evidence, verdicts or {})
-    parts = [
-        "# What is covered",
-        _INTRODUCTION,
-        *_commands(held),
-        *_attributes(held),
-        *_inquire(held),
-        *_cvdas(held),
-        *_ibmi(held),
-        *_messages(held),
-        *_rules(held),
-    ]
-    return "\n\n".join(parts) + "\n"
+def sections(held: Tested, *, every: bool = False) -> Iterator[str]:
+    """The parts of a page; with ``every`` those about messages and rules too."""
+    for part in (_commands, _attributes, _inquire, _cvdas, _ibmi, *((_messages, _rules) if every else ())):
+        yield from part(held)
 
 
 def declared_page() -> str:
     """The page for readers, as Markdown: commands, attributes, options, conditions, APIs and messages without tests."""
-    held = _Everything(Evidence(), {})
-    parts = [*_commands(held), *_attributes(held), *_inquire(held), *_cvdas(held), *_ibmi(held)]
+    held = _Everything(None, {})
+    parts = list(sections(held))
     kept = [part for part in parts if part != _COMMANDS]
     return "\n\n".join(["# Coverage", _DECLARED, *map(_without_test_columns, kept)]) + "\n"
 
@@ -127,19 +107,6 @@ def _without_test_columns(part: str) -> str:
     hidden = _OF_TESTS | {"state"} if all_done else _OF_TESTS
     kept = [at for at, name in enumerate(rows[0]) if name.strip() not in hidden]
     return "\n".join(f"|{'|'.join(row[at] for at in kept)}|" for row in rows)
-
-
-def differences(page: str, other: str) -> list[str]:
-    """The lines that differ between two pages.
-
-    Names of tests are ignored: which of several tests is named may differ from run to run.
-    """
-    ours, theirs = (dict.fromkeys(map(_without_tests, each.splitlines())) for each in (page, other))
-    return [f"- {line}" for line in ours if line not in theirs] + [f"+ {line}" for line in theirs if line not in ours]
-
-
-def _without_tests(line: str) -> str:
-    return line.rpartition("|")[0].rpartition("|")[0] if line.startswith("| ") and line.endswith("|") else line
 
 
 def _grid(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:

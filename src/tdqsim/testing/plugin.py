@@ -71,8 +71,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
-    group.addoption("--tdq-evidence", default="", metavar="FILE", help="add what tests that pass exercise to this file")
-    group.addoption("--tdq-ablate", default="", metavar="CLAIM", help="run tests without a command, option, ...")
     group.addoption("--tdq-report", default="", metavar="FILE", help="write what tests did to this HTML page")
     group.addoption("--tdq-mutants", default="", metavar="FILE", help="report what `tdq mutate --json` has written")
     group.addoption("--tdq-transcript", default="", metavar="FILE", help="write what verified tests did to this file")
@@ -95,14 +93,6 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in _MARKERS:
         config.addinivalue_line("markers", line)
     config.pluginmanager.register(HiddenFrames(), "tdqsim-frames")
-    if config.getoption("--tdq-evidence"):
-        from tdqsim.testing._evidence_plugin import EvidencePlugin  # noqa: PLC0415  (few runs have it)
-
-        config.pluginmanager.register(EvidencePlugin(config), "tdqsim-evidence")
-    if config.getoption("--tdq-ablate"):
-        from tdqsim.testing._ablation_plugin import AblationPlugin  # noqa: PLC0415  (few runs have it)
-
-        config.pluginmanager.register(AblationPlugin(config), "tdqsim-ablation")
     mutants = None
     if config.getoption("--tdq-mutants"):
         from tdqsim.testing._mutants_plugin import MutantsPlugin  # noqa: PLC0415  (few runs have it)

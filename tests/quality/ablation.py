@@ -1,18 +1,19 @@
-"""Whether tests notice when a claim is taken away: ``tdq coverage --ablate``.
+"""Whether tests notice when a claim is taken away: ``python -m tests.quality --ablate``.
 
 A test may exercise an option without looking at what it does. So each claim that tests exercise
-(:mod:`~tdqsim.testing.evidence`) is taken away while tests that exercise it run: the command does nothing, the option
+(:mod:`~tests.quality.evidence`) is taken away while tests that exercise it run: the command does nothing, the option
 is dropped, the attribute has its default, the condition is another one, the receiver gets nothing. A test *holds* the
 claim if it passes with it and fails without it. The verdicts, the name of such a test for each claim or an empty name,
 are kept in a file beside the coverage page.
 
-The tests run in a process of their own (:mod:`~tdqsim.testing._ablation_plugin`), many claims in one process. If the
+The tests run in a process of their own (:mod:`~tests.quality._ablation_plugin`), many claims in one process. If the
 process ends early, or a test does not end, another process goes on with the claims that are left.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from typing import Final
 
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
-from tdqsim.testing.evidence import Evidence
+from tests.quality.evidence import Evidence
 
 KINDS: Final = ("command", "option", "condition", "receiver", "attribute", "api", "api-message", "message")
 """The kinds of claims that can be taken away; rules and formats cannot."""
@@ -34,6 +35,8 @@ _STUCK: Final = 180
 """A process that tries one test for so many seconds is ended."""
 _STARTING: Final = 300
 
+_ROOT: Final = Path(__file__).resolve().parents[2]
+"""The clone, in which a process finds ``tests``."""
 Verdicts = dict[str, str]
 """For each claim the test that fails without it; empty if none of those that were tried does."""
 
@@ -50,7 +53,9 @@ def load_verdicts(path: Path) -> Verdicts:
         read = json.loads(path.read_text("utf-8"))
         return {str(claim): str(test) for claim, test in read.items()}
     except (ValueError, AttributeError) as error:
-        raise UsageError(f"{path}: these are no verdicts; tdq coverage --ablate writes them: {error}") from error
+        raise UsageError(
+            f"{path}: these are no verdicts; python -m tests.quality --ablate writes them: {error}"
+        ) from error
 
 
 def save_verdicts(path: Path, verdicts: Mapping[str, str]) -> None:
@@ -105,9 +110,16 @@ def _run(plan: Path, claims: Mapping[str, Sequence[str]]) -> tuple[Verdicts, tup
     done.touch()
     files = dict.fromkeys(test.partition("::")[0] for tests in claims.values() for test in tests)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=no", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    command += [f"--tdq-ablate=@{plan}", *files]
+    command += ["-p", "tests.quality.plugin", f"--tdq-ablate=@{plan}", *files]
+    found = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
     with plan.with_suffix(".out").open("wb") as out:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "PYTHONPATH": found},
+        )
         try:
             killed = _wait(process, done)
         finally:

@@ -1,30 +1,30 @@
-"""``tdq coverage``: which commands, options and APIs of the vendors are simulated, and which of them tests hold."""
+"""``python -m tests.quality``: which commands, options and APIs of the vendors are simulated, and which of them tests hold."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from tdqsim import testing
-from tdqsim.cli import on_demand
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.output import emit
 from tdqsim.core.symbolic_links import stays_here
+from tdqsim.errors import TdqError
+from tests.quality import ablation
+from tests.quality.ablation import Verdicts
+from tests.quality.evidence import Evidence, load_evidence
+from tests.quality.page import coverage_page, differences
 
-if TYPE_CHECKING:
-    from tdqsim.testing.ablation import Verdicts
-    from tdqsim.testing.evidence import Evidence
-
-app = typer.Typer(rich_markup_mode=None)
+app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
 
 _SHOWN = 10
 _KEPT_AFTER = 20
 """How many verdicts are measured before they are written to the file."""
 
 
-@app.command("coverage")
+@app.command()
 def coverage(
     evidence: Annotated[
         Path | None,
@@ -53,8 +53,8 @@ def coverage(
     draw: Annotated[str, typer.Option("--draw", metavar="TEXT", help="What determines the sample.")] = "",
 ) -> None:
     """List which commands, options and APIs are simulated, accepted without effect, held by tests, or absent."""
-    found = None if evidence is None else on_demand.evidence.load_evidence(evidence)
-    known = {} if verdicts is None else on_demand.ablation.load_verdicts(verdicts)
+    found = None if evidence is None else load_evidence(evidence)
+    known = {} if verdicts is None else ablation.load_verdicts(verdicts)
     if sample:
         _check_sample(known, sample, draw)
         return
@@ -62,9 +62,9 @@ def coverage(
         if found is None or verdicts is None:
             raise InputError("--ablate needs --evidence and --verdicts")
         _ablate(found, known, verdicts)
-    page = testing.coverage_page(found, known)
+    page = coverage_page(found, known)
     if check is not None:
-        changed = on_demand.coverage.differences(check.read_text("utf-8"), page)
+        changed = differences(check.read_text("utf-8"), page)
         if changed:
             more = [f"and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
             lines = "\n".join([*changed[:_SHOWN], *more])
@@ -84,21 +84,35 @@ def _ablate(evidence: Evidence, known: Verdicts, path: Path) -> None:
         count += 1
         known[claim] = test
         if count % _KEPT_AFTER == 0:
-            on_demand.ablation.save_verdicts(path, known)
+            ablation.save_verdicts(path, known)
 
     try:
-        on_demand.ablation.ablate(on_demand.ablation.open_claims(evidence, known), progress)
+        ablation.ablate(ablation.open_claims(evidence, known), progress)
     finally:
-        on_demand.ablation.save_verdicts(path, known)
+        ablation.save_verdicts(path, known)
     held = sum(map(bool, known.values()))
     emit(f"{count} claims measured; of {len(known)} in {path}, tests hold {held}")
 
 
 def _check_sample(known: Verdicts, count: int, seed: str) -> None:
     """Check that tests still hold some of the claims that they held."""
-    chosen = on_demand.ablation.draw(known, count, seed)
-    lost = [claim for claim, test in on_demand.ablation.ablate(chosen).items() if not test]
+    chosen = ablation.draw(known, count, seed)
+    lost = [claim for claim, test in ablation.ablate(chosen).items() if not test]
     if lost:
         lines = "\n".join(f"{claim}: {chosen[claim][0]} passes without it, or does not pass" for claim in lost)
         raise InputError(f"tests no longer hold what they held; measure it again with --ablate\n{lines}")
     emit(f"{len(chosen)} claims drawn; a test fails without each of them")
+
+
+def main(words: list[str] | None = None) -> int:
+    """Run the command with these words; the exit code is 2 for a page or a verdict that is not true."""
+    try:
+        app(words, standalone_mode=False)
+    except TdqError as error:
+        print(f"quality: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

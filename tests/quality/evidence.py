@@ -8,7 +8,7 @@ for the claim. Nothing is read from the sources of tests, and conditions that a 
 Several runs may add to one file, and so do the processes of pytest-xdist.
 
 That a test has exercised a claim does not mean that it would notice its absence. So the places that record a claim can
-also take it away, one claim at a time (:mod:`~tdqsim.testing.ablation`): the command does nothing, the option is
+also take it away, one claim at a time (:mod:`~tests.quality.ablation`): the command does nothing, the option is
 dropped (an option that must be there is given another value), the attribute is reset to its default, the condition or
 message is another one, the receiver gets nothing. All forms of a command (Python, EXEC CICS text, COBOL) come through
 these places.
@@ -34,7 +34,7 @@ from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
-from tdqsim.testing._without import another, received_words, without_attribute, without_receiver
+from tests.quality._without import another, received_words, without_attribute, without_receiver
 
 _KEPT: Final = 30
 _PARAMETERS: Final = 3

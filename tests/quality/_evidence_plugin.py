@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 from tdqsim.core.symbolic_links import stays_here
-from tdqsim.testing.evidence import Evidence, EvidenceRecorder, load_evidence
+from tests.quality.evidence import Evidence, EvidenceRecorder, load_evidence
 
 _OUTPUT: Final = "tdq_evidence"
 

@@ -1,7 +1,7 @@
 """What ``--tdq-ablate`` adds to the pytest plugin: tests run while a claim is taken away.
 
 ``--tdq-ablate CLAIM`` runs the chosen tests once, without the claim; a test that holds it fails. ``--tdq-ablate @FILE``
-is for :mod:`~tdqsim.testing.ablation`: the file says which tests to try for which claim, as JSON. For each claim they
+is for :mod:`~tests.quality.ablation`: the file says which tests to try for which claim, as JSON. For each claim they
 run in turn, until one passes as it is and fails without the claim. The file with ``.done`` behind its name gets lines
 of JSON:
 
@@ -27,7 +27,7 @@ from typing import Any, Final
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tdqsim.testing.evidence import EvidenceRecorder
+from tests.quality.evidence import EvidenceRecorder
 
 _PROCESSOR_SECONDS: Final = 10
 _SECONDS: Final = 60
@@ -89,7 +89,7 @@ class AblationPlugin:
     def _passes(item: Any) -> bool:
         """Whether nothing of a test fails; one that is skipped notices nothing either."""
         if hasattr(item, "_initrequest"):
-            item._initrequest()  # noqa: SLF001  (pytest has no public way to run an item twice)
+            item._initrequest()
         try:
             with _limit(item.nodeid):
                 reports = runtestprotocol(item, nextitem=None, log=False)

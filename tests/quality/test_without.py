@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.testing._without import another
+from tests.quality._without import another
 
 
 @pytest.mark.parametrize(
