@@ -18,7 +18,7 @@ np = pytest.importorskip("numpy", reason="the extra tdqsim[spark] is not install
 from tdqsim.datasets import Dcb, RecordFormat, write_records  # noqa: E402 - after asking for the extra
 from tdqsim.pipeline.options import read_options  # noqa: E402
 from tdqsim.pipeline.parquet import write_parquet  # noqa: E402
-from tdqsim.pipeline.source import SplitReader  # noqa: E402
+from tdqsim.pipeline.source import ReadPlan  # noqa: E402
 from tdqsim.pipeline.splits import plan  # noqa: E402
 from tests.bench._table import hold, reach  # noqa: E402
 
@@ -144,7 +144,7 @@ def compare(name, path, plain, work, against=None, beside=None):
 
 
 def batches(options) -> Iterator[pa.RecordBatch]:
-    reader = SplitReader(options)
+    reader = ReadPlan.of(options)
     for split in plan(options):
         yield from reader.read(split)
 
@@ -174,7 +174,7 @@ def test_the_index_against_the_decode(vb):
         start = perf_counter()
         splits = plan(options)
         planned = perf_counter() - start
-        reader = SplitReader(options)
+        reader = ReadPlan.of(options)
         for split in splits:
             for _ in reader.read(split):
                 pass
@@ -202,12 +202,12 @@ def test_spark(fb, vb, tmp_path):
     fixed = read_options({"path": str(fb), "copybook_contents": COPYBOOK, "input_split_size_mb": SPLIT})
 
     def parquet(split):
-        reader = SplitReader(fixed)
+        reader = ReadPlan.of(fixed)
         name = tmp_path / f"part-{split.start}"
         return [{"rows": write_parquet(name, reader.read(split), reader.schema, compression="snappy")}]
 
     def count(split):
-        return [{"rows": sum(batch.num_rows for batch in SplitReader(variable).read(split))}]
+        return [{"rows": sum(batch.num_rows for batch in ReadPlan.of(variable).read(split))}]
 
     text = "01 R. 05 ID PIC 9(10). 05 TEXT PIC X(180)."
     variable = read_options(

@@ -30,12 +30,12 @@ import sys, pathlib, pyarrow as pa
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.session import run_tasks, session
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 source, out = map(pathlib.Path, sys.argv[1:3])
 options = read_options({"path": str(source), "copybook_contents": sys.argv[3]})
 def parquet(split):
-    reader = SplitReader(options)
+    reader = ReadPlan.of(options)
     return [{"rows": write_parquet(out / f"part-{split.start}.parquet", reader.read(split), reader.schema)}]
 spark = session(register=False)
 done = run_tasks(spark, plan(options), parquet, pa.schema([("rows", pa.int64())]))

@@ -23,7 +23,7 @@ from tdqsim.pipeline.boundaries import boundary
 from tdqsim.pipeline.descriptor_words import FramingError
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import Split, plan
 from tests.pipeline.deceptive import CONTENTS, blocked, damaged, filled, headed, records, spanned
 
@@ -76,7 +76,7 @@ def walked(data: bytes, options: QsamOptions) -> list[bytes] | None:
 def searched(path: Path, size: int, step: int, options: QsamOptions) -> list[bytes] | None:
     """The records of a file whose parts are cut every ``step`` bytes; None if it is refused."""
     found: list[bytes] = []
-    reader = SplitReader(replace(options, layout=None, generate_record_bytes=True))
+    reader = ReadPlan.of(replace(options, layout=None, generate_record_bytes=True))
     try:
         for start in range(0, size, step):
             part = Split(0, str(path), start, min(start + step, size), -1 if start else 0, data_end=size, searched=True)
@@ -146,7 +146,7 @@ def planned(path: Path, **more: str) -> tuple[QsamOptions, list[Split]]:
 
 def rows(path: Path, **more: str) -> list[bytes]:
     options, parts = planned(path, **more)
-    reader = SplitReader(options)
+    reader = ReadPlan.of(options)
     return [one for part in parts for batch in reader.read(part) for one in batch.column("Record_Bytes").to_pylist()]
 
 

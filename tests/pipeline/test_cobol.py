@@ -21,7 +21,7 @@ from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.extractors import RecordFile
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.qsam import CobolDataSource, QsamDataSource
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
@@ -38,7 +38,7 @@ def read(path, copybook=TEXT, *, cobrix=True, **given):
     """The rows of a file, read whole and in parts."""
     options = {"path": str(path), "copybook_contents": copybook, **{name: str(value) for name, value in given.items()}}
     checked = read_options(options, cobrix=cobrix)
-    reader = SplitReader(checked)
+    reader = ReadPlan.of(checked)
     return [row for split in plan(checked) for batch in reader.read(split) for row in batch.to_pylist()]
 
 
@@ -582,7 +582,7 @@ MAPPED = {"segment_field": "ID", "redefine_segment_id_map:0": "A => 1", "redefin
 
 def batches(given):
     options = read_options(given)
-    reader = SplitReader(options)
+    reader = ReadPlan.of(options)
     return [batch for split in plan(options) for batch in reader.read(split)]
 
 
@@ -663,7 +663,7 @@ def test_a_real_export_of_many_segments_is_written_back_byte_for_byte(tmp_path, 
         **maps,
     }
     options = read_options(given, cobrix=cobrix)
-    found = [batch for split in plan(options) for batch in SplitReader(options).read(split)]
+    found = [batch for split in plan(options) for batch in ReadPlan.of(options).read(split)]
     rows = [row for batch in found for row in batch.to_pylist()]
     assert [sum(row[name] is not None for row in rows) for name in SEGMENTS_OF_EXPORT] == [50, 50, 300, 50, 50]
     assert {row["POSTING"]["KIND_OF"] for row in rows if row["POSTING"]} == {"01", "03"}

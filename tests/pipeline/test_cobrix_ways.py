@@ -24,7 +24,7 @@ from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.shape import Shape
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 from tests.pipeline.batches import fixed_batch
@@ -144,7 +144,7 @@ def test_national_pages_typed_from_the_code_charts():
 
 
 def schema_of(copybook, **given):
-    reader = SplitReader(read_options({"copybook_contents": copybook, **given}))
+    reader = ReadPlan.of(read_options({"copybook_contents": copybook, **given}))
     return {field.name: str(field.type) for field in reader.full}
 
 
@@ -271,7 +271,7 @@ KINDS = "01 R. 05 KIND PIC X. 05 ID PIC 9."
 def read(path, copybook, **given):
     """The rows of a file, read part by part without Spark."""
     chosen = read_options({"path": str(path), "copybook_contents": copybook, **given})
-    reader = SplitReader(chosen)
+    reader = ReadPlan.of(chosen)
     return [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
 
 
@@ -460,12 +460,12 @@ def test_redefinitions_in_tables(tmp_path):
 
 def test_a_redefinition_that_there_is_not_is_named():
     with pytest.raises(DatasetError, match="no column and no field is called nope"):
-        SplitReader(
+        ReadPlan.of(
             read_options({"copybook_contents": NESTED, "segment_field": "KIND", "redefine_segment_id_map": "NOPE => A"})
         )
     text = "01 R. 05 K PIC X. 05 G. 10 A. 15 N PIC 9. 10 B REDEFINES A PIC X. 05 T PIC X OCCURS 0 TO 9 DEPENDING ON N."
     with pytest.raises(DatasetError, match="the number of T is in A"):
-        SplitReader(
+        ReadPlan.of(
             read_options({"copybook_contents": text, "segment_field": "K", "redefine_segment_id_map": "A => A"})
         )
 
@@ -555,7 +555,7 @@ def test_binary_numbers_that_cobrix_alone_knows(tmp_path):
     copybook = "01 R. 05 A PIC 9(2) COMP-9. 05 B PIC S9(4) COMP-9. 05 C PIC S9(19) COMP. 05 D PIC 9(18)V99 COMP-9."
     row = {"A": 200, "B": -2, "C": low, "D": Decimal("123456789012345678.90")}
     options = read_options({"path": str(path), "copybook_contents": copybook})
-    reader = SplitReader(options)
+    reader = ReadPlan.of(options)
     assert [str(kind) for kind in reader.schema.types] == [
         "int32", "int32", "decimal128(19, 0)", "decimal128(20, 2)"
     ]  # fmt: skip
@@ -663,14 +663,14 @@ def test_several_copybooks_describe_the_same_bytes(tmp_path):
         "copybooks": f"{tmp_path}/a.cpy, {tmp_path}/b.cpy",
         "schema_retention_policy": "keep_original",
     }
-    reader = SplitReader(read_options(chosen))
+    reader = ReadPlan.of(read_options(chosen))
     rows = [row for split in plan(reader.options) for batch in reader.read(split) for row in batch.to_pylist()]
     assert rows[1] == {
         "COMPANY": {"K": "2", "NAME": "42"},
         "PERSON": {"K2": "2", "AGE": 42},
         "PLACE": {"N": 2, "P": ["4", "2"]},
     }
-    assert list(SplitReader(read_options(chosen | {"schema_retention_policy": "collapse_root"})).full.names) == [
+    assert list(ReadPlan.of(read_options(chosen | {"schema_retention_policy": "collapse_root"})).full.names) == [
         "K",
         "NAME",
         "K2",
@@ -682,7 +682,7 @@ def test_several_copybooks_describe_the_same_bytes(tmp_path):
         chosen
         | {"segment_field": "K", "redefine_segment_id_map": "COMPANY => C", "redefine-segment-id-map:1": "PERSON => 2"}
     )
-    reader = SplitReader(mapped, ["COMPANY", "PERSON"])
+    reader = ReadPlan.of(mapped, ["COMPANY", "PERSON"])
     rows = [row for split in plan(mapped) for batch in reader.read(split) for row in batch.to_pylist()]
     assert rows == [
         {"COMPANY": {"K": "C", "NAME": "abc"}, "PERSON": None},
@@ -888,7 +888,7 @@ def test_several_paths(tmp_path):
         ("data_paths", f"{tmp_path}/a,{tmp_path}/b"),
     ):
         chosen = read_options({"copybook_contents": RECORD, name: value})
-        reader = SplitReader(chosen)
+        reader = ReadPlan.of(chosen)
         assert [row["A"] for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()] == [
             "a",
             "b",
@@ -962,7 +962,7 @@ def test_a_row_for_each_root_with_its_children(tmp_path, record_format):
     kept = read(path, FAMILY, **given, schema_retention_policy="keep_original")
     assert [row["R"]["BODY"]["COMPANY"] for row in kept] == families(records)
     chosen = read_options({"path": str(path), "copybook_contents": FAMILY, **given})
-    reader = SplitReader(chosen, [])
+    reader = ReadPlan.of(chosen, [])
     assert sum(batch.num_rows for split in plan(chosen) for batch in reader.read(split)) == 3
 
 
@@ -986,14 +986,14 @@ def test_roots_and_children_of_several_copybooks(tmp_path):
         "segment-children:0": "COMPANY => PERSON",
     }  # fmt: skip
     chosen = read_options(given)
-    reader = SplitReader(chosen)
+    reader = ReadPlan.of(chosen)
     rows = [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
     assert rows == [
         {"COMPANY": {"K": "C", "NAME": "abc", "PERSON": [{"AGE": 42}, {"AGE": 43}]}},
         {"COMPANY": {"K": "C", "NAME": "xyz", "PERSON": []}},
     ]
     with pytest.raises(DatasetError, match="company is no column, or is in a table; see keep_original"):
-        SplitReader(read_options(given | {"schema_retention_policy": "collapse_root"}))
+        ReadPlan.of(read_options(given | {"schema_retention_policy": "collapse_root"}))
 
 
 @pytest.mark.parametrize(
@@ -1009,7 +1009,7 @@ def test_roots_and_children_of_several_copybooks(tmp_path):
 )
 def test_families_that_there_cannot_be(change, words):
     with pytest.raises(DatasetError, match=words):
-        SplitReader(read_options({"copybook_contents": FAMILY, **FAMILY_OPTIONS, **change}))
+        ReadPlan.of(read_options({"copybook_contents": FAMILY, **FAMILY_OPTIONS, **change}))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed"
 
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 
 ROWS = [f"{number:041d}".encode("cp037") for number in range(40)]
@@ -35,7 +35,7 @@ def vb(rows, each=40):
 
 def texts(path, cobrix, copybook=COPYBOOK, **given):
     chosen = read_options({"path": str(path), "copybook_contents": copybook} | given, cobrix=cobrix)
-    reader = SplitReader(chosen)
+    reader = ReadPlan.of(chosen)
     return [row["F"] for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
 
 

@@ -23,7 +23,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.publishing import files_below, place, publish_json, published, stamp
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.stages import (
     EngineName,
@@ -175,7 +175,7 @@ def test_planning_takes_some_requests_however_large_the_file(
     parts = plan(options)
     assert len(parts) > megabytes * 0.9
     assert len(requests_made) <= 5
-    reader, found = SplitReader(options), 0
+    reader, found = ReadPlan.of(options), 0
     for part in parts:
         requests_made.clear()
         for batch in reader.read(part):
@@ -210,7 +210,7 @@ def test_planning_takes_some_requests_in_google_cloud_storage(tmp_path: Path, mo
         assert len(parts) > 15
         assert len(made) <= 4
         made.clear()
-        rows = [batch.num_rows for batch in SplitReader(options).read(parts[7])]
+        rows = [batch.num_rows for batch in ReadPlan.of(options).read(parts[7])]
         assert (sum(rows) > 900, len(made)) == (True, 3)
     finally:
         server.stop()
@@ -235,7 +235,7 @@ def test_other_stores_are_asked_where_a_file_is_once_and_then_for_bytes(
     (part,) = plan(options)
     assert calls == ["info"]
     calls.clear()
-    assert sum(batch.num_rows for batch in SplitReader(options).read(part)) == 1000
+    assert sum(batch.num_rows for batch in ReadPlan.of(options).read(part)) == 1000
     assert calls == ["bytes"]
 
 
@@ -245,7 +245,7 @@ def test_a_compressed_file_is_read_in_few_requests(bucket: str, requests_made: l
     options = read_options({"path": f"{bucket}/data.gz", "record_format": "F", "record_length": "80"})
     (part,) = plan(options)
     requests_made.clear()
-    found = b"".join(b"".join(batch.column(0).to_pylist()) for batch in SplitReader(options).read(part))
+    found = b"".join(b"".join(batch.column(0).to_pylist()) for batch in ReadPlan.of(options).read(part))
     assert found == records
     assert len(requests_made) <= 5
 

@@ -22,7 +22,7 @@ from tdqsim.cli import main
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.probe import Candidate, probe
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tests.pipeline.deceptive import blocked, headed, spanned
 
@@ -119,7 +119,7 @@ def rows_of(path: Path, found: Candidate, **more: str) -> list[Row]:
     if cobrix and not more:
         more = {"copybook_contents": "01 R. 05 A PIC X.", "generate_record_bytes": "true"}
     options = read_options({**given, "path": str(path), **more}, cobrix=cobrix)
-    return [row for part in plan(options) for batch in SplitReader(options).read(part) for row in batch.to_pylist()]
+    return [row for part in plan(options) for batch in ReadPlan.of(options).read(part) for row in batch.to_pylist()]
 
 
 def made(name: str, page: str, book: str, seed: int) -> tuple[bytes, list[Row], list[bytes]]:

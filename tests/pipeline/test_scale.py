@@ -21,7 +21,7 @@ from tdqsim.pipeline.data_sets import DecodeTask, grouped, stage_data_set
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.stages import Receipt, tree_memory
 from tests.pipeline.batches import fixed_batch
 
@@ -89,7 +89,7 @@ def test_values_and_not_bytes_make_a_batch_large(tmp_path: Path) -> None:
     """A number in each byte: the memory of a batch is that of its values."""
     path, fields = tmp_path / "digits", 1000
     path.write_bytes(b"\xf7" * fields * 6000)
-    reader = SplitReader(read_options({"path": str(path), "copybook_contents": f"01 R. 05 A PIC 9 OCCURS {fields}."}))
+    reader = ReadPlan.of(read_options({"path": str(path), "copybook_contents": f"01 R. 05 A PIC 9 OCCURS {fields}."}))
     tracemalloc.start()
     total = 0
     for part in splits.plan(reader.options):
@@ -122,7 +122,9 @@ def test_what_a_job_carries_does_not_grow_with_the_number_of_files(
     monkeypatch.setitem(BOUNDS, "decode_tasks", 500)
     many(monkeypatch, 10_000)
     given = options()
-    tasks = [DecodeTask(tmp_path, at, "", 0, given, (), each) for at, each in enumerate(grouped(splits.plan(given)))]
+    tasks = [
+        DecodeTask(tmp_path, at, "", 0, ReadPlan.of(given), each) for at, each in enumerate(grouped(splits.plan(given)))
+    ]
     assert [len(task.splits) for task in tasks] == [20] * 500
     assert len(pickle.dumps(tasks)) < 2_000_000
     assert len(pickle.dumps(Receipt("decode", 1, "0" * 32, ("data/00001.parquet",), 100, 8000).as_json())) < 600
@@ -185,7 +187,7 @@ def test_the_last_part_of_50_gb_is_read_as_any_other(tmp_path: Path) -> None:
         file.write(b"\xf0\xf0\xf0\xf4\xf2" + b"\x40" * 75)
     given = read_options({"path": str(path), "copybook_contents": COPYBOOK, "record_format": "F"})
     parts = splits.plan(given)
-    last = [batch.column("ID") for batch in SplitReader(given, ("ID",)).read(parts[-1])]
+    last = [batch.column("ID") for batch in ReadPlan.of(given, ("ID",)).read(parts[-1])]
     assert last[-1][-1].as_py() == 42
 
 

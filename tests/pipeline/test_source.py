@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +17,10 @@ from tdqsim.cli.guide import chapter
 from tdqsim.datasets import Dcb, RecordFormat, write_records
 from tdqsim.errors import ConversionError, DatasetError, TdqError
 from tdqsim.facts import table as facts_of
-from tdqsim.pipeline.data_sets import chosen_columns
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import read_options
 from tdqsim.pipeline.parquet import write_parquet
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 from tests.generators.option_tables import PAGES, with_tables
@@ -49,7 +50,7 @@ def options(path, record_format="FB", **more):
 def table(chosen, columns=None, split_bytes=None):
     if split_bytes:
         object.__setattr__(chosen, "split_bytes", split_bytes)
-    reader = SplitReader(chosen, columns)
+    reader = ReadPlan.of(chosen, columns)
     splits = plan(chosen)
     return pa.Table.from_batches([batch for split in splits for batch in reader.read(split)], reader.schema), splits
 
@@ -193,7 +194,7 @@ def test_one_file_of_a_thousand_that_cannot_be_read(tmp_path):
         DatasetError,
         match=r"f0567: cannot be read: there is no such file on .+: the tasks and the process that plans them",
     ):
-        [list(SplitReader(chosen).read(split)) for split in splits]
+        [list(ReadPlan.of(chosen).read(split)) for split in splits]
     (tmp_path / "f0567").symlink_to(tmp_path / "gone")
     with pytest.raises(DatasetError, match=r"f0567: cannot be read: No such file"):
         plan(chosen)
@@ -606,13 +607,13 @@ def test_very_many_columns(tmp_path):
     copybook = "01 R.\n" + "".join(f"05 F{number} PIC X.\n" for number in range(many))
     chosen = read_options({"path": str(path), "copybook_contents": copybook, "record_format": "F"})
     names = [f"F{number}" for number in range(many)]
-    assert list(chosen_columns(chosen, names)) == names
+    assert columns_among(ReadPlan.of(chosen).full.names, names) == names
     found, _ = table(chosen, ["F7", f"F{many - 1}"])
     assert found.to_pylist() == [{"F7": "A", f"F{many - 1}": "A"}]
     with pytest.raises(DatasetError, match="columns has F7 twice"):
-        chosen_columns(chosen, [*names, "f7"])
+        columns_among(ReadPlan.of(chosen).full.names, [*names, "f7"])
     records = "".join(f"01 R{number}. 05 A{number} PIC X.\n" for number in range(2_000))
-    assert SplitReader(read_options({"copybook_contents": records, "record_format": "F"})).schema.names[-1] == "A1999"
+    assert ReadPlan.of(read_options({"copybook_contents": records, "record_format": "F"})).schema.names[-1] == "A1999"
 
 
 @pytest.mark.parametrize(
@@ -651,3 +652,24 @@ def test_options_of_values_hold_for_a_layout_in_yaml_too(tmp_path, given_options
     layout.write_text(f"fields:\n{fields}")
     found = table(read_options({"path": str(path), "layout": str(layout)} | given_options))[0].to_pylist()
     assert found == [values]
+
+
+def test_a_read_has_one_plan_and_its_copybook_is_read_once(tmp_path):
+    from pyspark.sql.types import StructType
+
+    from tdqsim.pipeline import qsam
+
+    data, copybook = tmp_path / "x.dat", tmp_path / "x.cpy"
+    data.write_bytes(b"AB12" * 3)
+    copybook.write_text("01 R. 05 T PIC X(2). 05 N PIC 9(2).")
+    given = {"path": str(data), "copybook": str(copybook), "encoding": "ascii"}
+    source = qsam.QsamDataSource(given)
+    schema = source.schema()
+    copybook.unlink()
+    source = pickle.loads(pickle.dumps(source))  # as Spark hands it over
+    reader = source.reader(StructType([schema["N"]]))
+    reader = pickle.loads(pickle.dumps(reader))
+    rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+    assert rows == [{"N": 12}] * 3
+    with pytest.raises(AttributeError, match="cannot assign"):
+        reader.plan.schema = None

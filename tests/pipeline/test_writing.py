@@ -18,7 +18,7 @@ from tdqsim.facts import table as facts_of
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.option_table import declared_options
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts, write_data_set
 from tdqsim.testing.strategies import records
@@ -34,7 +34,7 @@ ROWS = [
 
 def read(path, **options):
     chosen = read_options({"path": str(path), **options})
-    reader = SplitReader(chosen)
+    reader = ReadPlan.of(chosen)
     return [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
 
 
@@ -160,7 +160,7 @@ def test_every_format_that_can_be_read_is_written(form, tmp_path):
         else:
             assert slowly(written, options, width) == truth
         if written:
-            reader = SplitReader(chosen)
+            reader = ReadPlan.of(chosen)
             again = [row for split in plan(chosen) for batch in reader.read(split) for row in batch.to_pylist()]
             assert again == rows.to_pylist()
         assert [each.name for each in tmp_path.iterdir()] == ["out"]
@@ -175,7 +175,7 @@ def test_rows_are_mappings_tables_or_records(tmp_path):
         "c3f0f0f0f0f100125d818283" + "40" * 5 + "d7f0f0f0f0f200700c8485868788" + "40" * 3
         + "c3f0f0f0f0f3000000894091" + "40" * 5
     )  # fmt: skip
-    table = pa.Table.from_pylist(ROWS, schema=SplitReader(read_options({"copybook_contents": COPYBOOK})).schema)
+    table = pa.Table.from_pylist(ROWS, schema=ReadPlan.of(read_options({"copybook_contents": COPYBOOK})).schema)
     for rows in (table, table.to_reader(), (row for row in ROWS), table.combine_chunks().to_batches()[0]):
         write_data_set(rows, path, mode="append", copybook_contents=COPYBOOK)
     assert read(path, copybook_contents=COPYBOOK) == 5 * ROWS

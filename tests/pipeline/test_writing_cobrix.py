@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("pyspark", reason="the extra tdqsim[spark] is not installed")
 
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import plan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
@@ -110,7 +110,7 @@ def test_cobrix_reads_what_is_written_here(tmp_path):
         path = tmp_path / f"{number}.dat"
         chosen = read_options(options | {"path": str(path)}, cobrix=True)
         commit_parts(chosen, [PartWriter(chosen, None).write([rows], 0)], overwrite=True)
-        own = [row for split in plan(chosen) for batch in SplitReader(chosen).read(split) for row in batch.to_pylist()]
+        own = [row for split in plan(chosen) for batch in ReadPlan.of(chosen).read(split) for row in batch.to_pylist()]
         assert own == rows, name
         files[name] = (str(path), options)
     (tmp_path / "files.json").write_text(json.dumps(files))

@@ -33,8 +33,8 @@ from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
 from tdqsim.pipeline.session import spark_schema, task_frames
-from tdqsim.pipeline.source import SplitReader, columns_among
-from tdqsim.pipeline.splits import Split, plan
+from tdqsim.pipeline.source import ReadPlan, columns_among
+from tdqsim.pipeline.splits import Split
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, publish, read_manifest, whole
 from tdqsim.pipeline.stages.plan import TaskStep
 from tdqsim.pipeline.stages.runners import LocalRunner, Runner, SparkRunner
@@ -46,20 +46,6 @@ T = TypeVar("T")
 STAGE = "decode"
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
 """Characters in a file name that Hadoop would interpret as a pattern."""
-
-
-def chosen_columns(options: QsamOptions, columns: Iterable[str] | None) -> tuple[str, ...]:
-    """The names of the columns wanted, spelled as in the layout; like Spark, this ignores case.
-
-    Args:
-        options: the options of the read.
-        columns: the names; None for all.
-
-    Raises:
-        DatasetError: a column does not exist or is named twice, or the list is empty.
-        LayoutError: a column cannot be made.
-    """
-    return tuple(columns_among(SplitReader(options).full.names, columns))
 
 
 def read_data_set(
@@ -86,13 +72,18 @@ def read_data_set(
     """
     if stage is not None:
         return stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options).frame(spark)
-    checked = _options(path, options)
-    names = chosen_columns(checked, columns)
+    plan = _plan(path, columns, options)
 
     def read(splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
-        return _batches(SplitReader(checked, names), splits)
+        return _batches(plan, splits)
 
-    return _frame(spark, grouped(plan(checked)), read, SplitReader(checked, names).schema)
+    return _frame(spark, grouped(plan.splits()), read, plan.schema)
+
+
+def _plan(path: str | Path | Sequence[str | Path], columns: Iterable[str] | None, options: dict[str, Any]) -> ReadPlan:
+    """The plan of a read of some columns; their names are spelled in any case."""
+    plan = ReadPlan.of(_options(path, options))
+    return plan.only(columns_among(plan.full.names, columns))
 
 
 def _options(path: str | Path | Sequence[str | Path], options: dict[str, Any]) -> QsamOptions:
@@ -108,9 +99,9 @@ def grouped(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
     return [tuple(splits[at : at + each]) for at in range(0, len(splits), max(each, 1))]
 
 
-def _batches(reader: SplitReader, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+def _batches(plan: ReadPlan, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
     for split in splits:
-        yield from reader.read(split)
+        yield from plan.read(split)
 
 
 def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], schema: pa.Schema) -> DataFrame:
@@ -130,8 +121,7 @@ def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], sc
 class DecodeTask(StageTask):
     """Decode parts of data sets into a Parquet file; its weight is in bytes."""
 
-    options: QsamOptions
-    columns: tuple[str, ...]
+    plan: ReadPlan
     splits: tuple[Split, ...]
 
 
@@ -143,8 +133,7 @@ def decode_part(task: DecodeTask) -> Receipt:
         ConversionError: a field is corrupt under ``failfast``.
     """
     started, name = time.perf_counter(), f"data/{task.bucket:05d}.parquet"
-    reader = SplitReader(task.options, task.columns)
-    rows = write_parquet(task.run / name, _batches(reader, task.splits), reader.schema)
+    rows = write_parquet(task.run / name, _batches(task.plan, task.splits), task.plan.schema)
     return publish(task, STAGE, (name,), rows, started)
 
 
@@ -199,8 +188,8 @@ def stage_data_set(
     """
     if not str(stage):
         raise DatasetError("stage is empty; . is the current directory")
-    checked = _options(path, options)
-    names = chosen_columns(checked, columns)
+    plan = _plan(path, columns, options)
+    checked, names = plan.options, tuple(plan.schema.names)
     files = [name for name, _ in list_files(checked.paths)]
     with ThreadPoolExecutor() as pool:  # in an object store, each size is a request
         stamps = list(pool.map(stamp, files))
@@ -210,10 +199,10 @@ def stage_data_set(
     with reached(run):
         rows = _kept(run)
         if not rows:
-            _decode(engine or LocalRunner(), run, inputs, checked, names)
+            _decode(engine or LocalRunner(), run, inputs, plan)
             rows = read_manifest(run, STAGE)
     made = tuple(row.files[0] for row in rows)
-    return Staged(run, SplitReader(checked, names).schema, made, sum(row.rows for row in rows))
+    return Staged(run, plan.schema, made, sum(row.rows for row in rows))
 
 
 def _kept(run: Path) -> list[Receipt]:
@@ -227,11 +216,11 @@ def _kept(run: Path) -> list[Receipt]:
     return rows if good else []
 
 
-def _decode(runner: Runner, run: Path, inputs: str, checked: QsamOptions, names: tuple[str, ...]) -> None:
+def _decode(runner: Runner, run: Path, inputs: str, plan: ReadPlan) -> None:
     """Have tasks write the columns."""
     tasks = [
-        DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), checked, names, splits)
-        for number, splits in enumerate(grouped(plan(checked)))
+        DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), plan, splits)
+        for number, splits in enumerate(grouped(plan.splits()))
     ]
     try:
         runner.run(TaskStep(STAGE, run, tasks, decode_part, "data"))

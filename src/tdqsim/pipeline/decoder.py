@@ -17,6 +17,7 @@ Other places are derived from those of the records:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 
 import numpy as np
 import pyarrow as pa
@@ -53,24 +54,45 @@ class RecordDecoder:
     ) -> None:
         self.layout = layout
         self.shape = shape or Shape()
-        known = {column.name.lower(): column for column in columns_of(layout, self.shape)}
-        for name in columns or ():
-            if name.lower() not in known:
-                raise LayoutError(
-                    f"layout {layout.name} has no column {name!r}; it has {', '.join(c.name for c in known.values())}"
-                )
-        self.columns = tuple(known.values()) if columns is None else tuple(known[name.lower()] for name in columns)
+        self.columns = columns_of(layout, self.shape)
         self.corrupt = corrupt
-        fields = list(_flat_fields(self.columns)) if self.shape.flat else [column.arrow for column in self.columns]
-        if corrupt:
-            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TYPE))
-        self.schema = pa.schema(fields)
         self._counting = frozenset(
             item.path
             for item in layout.walk()
             if any(inner.depending_on or inner.path in layout.counters for inner in item.walk())
         )
-        self._wanted = max((column.field.offset + column.field.size for column in self.columns), default=0)
+        if columns is not None:
+            self.columns = self._chosen(columns)
+        self.schema, self.reach = self._arranged(self.columns)
+
+    def only(self, columns: Sequence[str]) -> RecordDecoder:
+        """The decoder of some of the columns, in the order given.
+
+        Raises:
+            LayoutError: a column does not exist.
+        """
+        other = copy(self)
+        other.columns = self._chosen(columns)
+        other.schema, other.reach = self._arranged(other.columns)
+        return other
+
+    def _chosen(self, names: Sequence[str]) -> tuple[Column, ...]:
+        known = {column.name.lower(): column for column in self.columns}
+        for name in names:
+            if name.lower() not in known:
+                raise LayoutError(
+                    f"layout {self.layout.name} has no column {name!r}; it has "
+                    f"{', '.join(column.name for column in self.columns)}"
+                )
+        return tuple([known[name.lower()] for name in names])
+
+    def _arranged(self, columns: tuple[Column, ...]) -> tuple[pa.Schema, int]:
+        """The schema of some columns, and how many bytes of a record are needed for them."""
+        fields = list(_flat_fields(columns)) if self.shape.flat else [column.arrow for column in columns]
+        if self.corrupt:
+            fields.append(pa.field(CORRUPT_COLUMN, CORRUPT_TYPE))
+        reach = max([column.field.offset + column.field.size for column in columns], default=0)
+        return pa.schema(fields), reach
 
     def decode(
         self,
@@ -98,7 +120,7 @@ class RecordDecoder:
             buffer = np.concatenate((buffer[first:], np.zeros(end - len(buffer), np.uint8)))
         places = starts - first if first else starts
         corrupt: list[Corrupt] = []
-        records = PlacedRows(buffer, places, places + lengths, (0, self._wanted))
+        records = PlacedRows(buffer, places, places + lengths, (0, self.reach))
         kept = corrupt if self.corrupt else None
         one = Pass(self.layout, self.shape, records, counting=self._counting, corrupt=kept, present=present)
         return self._finish(one.columns(self.columns), corrupt, len(places))

@@ -20,7 +20,7 @@ from tdqsim.layouts import (
     merge_copybooks,
     parse_copybook,
 )
-from tdqsim.pipeline.option_table import DeclaredOption, OptionValues, declared_options
+from tdqsim.pipeline.option_table import DeclaredOption, OptionValues
 
 FORMATS_OF_LINES = ("D", "D2", "T")
 SOURCES = ("copybook", "copybooks", "copybook_contents", "layout")
@@ -39,25 +39,24 @@ class QsamValues(OptionValues):
     prefixes = ("field_code_page",)
 
     def __init__(self, given: Mapping[str, str], *, cobrix: bool) -> None:
-        super().__init__(declared_options("qsam_options"), given)
+        super().__init__("qsam_options", given, column="cobol" if cobrix else "default")
         self.cobrix = cobrix
-        self.default_column = "cobol" if cobrix else "default"
-        pedantic = self["pedantic"]
-        self.check_names(unknown=not pedantic, hint="set pedantic to false to pass over unknown options")
+        self.check_values("pedantic")
+        self.check_names(unknown=not self["pedantic"], hint="set pedantic to false to pass over unknown options")
         self.check_conflicts("qsam_conflicts")
         self.check_values()
 
     @property
     def only_read(self) -> tuple[str, ...]:
         """The options given that only a read can have: a write with them would not give what they read."""
-        return tuple(name for name in self if (option := self._option(name)) and self._only_read(option, name))
+        return tuple(name for name in self.written if (option := self._option(name)) and self._only_read(option, name))
 
     def _only_read(self, option: DeclaredOption, name: str) -> bool:
         return option.row["applies"] == "read only" and self[name] != option.parse(option.row["default"])
 
     def in_ascii(self, default: bool) -> bool:
         """Whether text is in ASCII: as ``encoding`` says, or the default if it is not given."""
-        return bool(self["encoding"] == "ascii") if "encoding" in self else default
+        return bool(self["encoding"] == "ascii") if "encoding" in self.written else default
 
 
 # from options to a layout ---------------------------------------------------------------------------------------------
@@ -81,7 +80,7 @@ def layout_of(given: QsamValues) -> tuple[Layout | None, int, int]:
     if source == "layout":
         layout = load_layout_yaml(_local(given.raw("layout")))
         layout = replace(layout, rules=_kept_rules(given, layout.rules))
-        layout = layout.with_rules(variable_size_occurs=occurs if "variable_size_occurs" in given else None)
+        layout = layout.with_rules(variable_size_occurs=occurs if "variable_size_occurs" in given.written else None)
     else:
         layout, header, trailer = _copybook(given)
         layout = layout.with_rules(variable_size_occurs=occurs)
@@ -105,7 +104,7 @@ def _refuse_other_page(given: QsamValues) -> None:
     """Refuse an EBCDIC page where ``encoding`` says that text is ASCII, and the other way round."""
     in_ascii = codepage(_page(given)).kind != EBCDIC
     name, asked, text = ("ebcdic_code_page", "ebcdic", "ASCII") if in_ascii else ("ascii_charset", "ascii", "EBCDIC")
-    if name in given and "encoding" not in given and not given.cobrix:
+    if name in given.written and "encoding" not in given.written and not given.cobrix:
         raise given.bad(name, f"text of this record_format is {text}; give encoding={asked} too, or leave it out")
 
 
@@ -131,11 +130,11 @@ def _rules(given: QsamValues) -> Rules:
 def _kept_rules(given: QsamValues, own: Rules) -> Rules:
     """The rules of a layout in YAML: its own code page and number formats hold unless an option says otherwise."""
     in_ascii = codepage(own.code_page).kind != EBCDIC
-    asked = given.in_ascii(in_ascii) and "ebcdic_code_page" not in given
+    asked = given.in_ascii(in_ascii) and "ebcdic_code_page" not in given.written
     keeps: dict[str, Any] = {"native_little_endian": own.native_little_endian}
-    if "floating_point_format" not in given:
+    if "floating_point_format" not in given.written:
         keeps["floating_point"] = own.floating_point
-    page_given = asked != in_ascii or ("ascii_charset" if asked else "ebcdic_code_page") in given
+    page_given = asked != in_ascii or ("ascii_charset" if asked else "ebcdic_code_page") in given.written
     page = _page_named(given, in_ascii=asked) if page_given else own.code_page
     return replace(_rules(given), **keeps, code_page=page)
 
@@ -150,7 +149,7 @@ def _copybook(given: QsamValues) -> tuple[Layout, int, int]:
     }
     if not given["truncate_comments"]:
         options["source_format"] = "free"
-    elif "comments_lbound" in given or "comments_ubound" in given:
+    elif "comments_lbound" in given.written or "comments_ubound" in given.written:
         options["source_format"] = "fixed"
     if given.raw("copybooks").strip():
         paths = given["copybooks"]
@@ -178,7 +177,7 @@ def _aside(given: QsamValues, book: Copybook, *options: str) -> Layout | None:
 
 def _changed(given: QsamValues, layout: Layout) -> Layout:
     """The layout with the changes of occurs_mapping and non_terminals."""
-    mapping = next((name for name in ("occurs_mapping", "occurs_mappings") if name in given), "")
+    mapping = next((name for name in ("occurs_mapping", "occurs_mappings") if name in given.written), "")
     try:
         if mapping:
             layout = layout.with_occurs_counts(given[mapping])

@@ -120,12 +120,27 @@ class DeclaredOption:
 
 
 @cache
-def _default(option: DeclaredOption, column: str) -> Any:
-    """The default in a column of the table or, where that cell is empty, in the column ``default``."""
-    text = option.row[column] or option.row["default"]
-    if not text and option.kind in ("number", "json", "words"):
-        return {"number": 0, "json": {}, "words": ""}[option.kind]
-    return option.parse(text)
+def _defaults(name: str, of: str, column: str) -> dict[str, Any]:
+    """The defaults in a column of a table or, where that cell is empty, in the column ``default``."""
+    empty = {"number": 0, "json": {}, "words": ""}
+    values = dict[str, Any]()
+    for known, option in declared_options(name, of).items():
+        text = option.row[column] or option.row["default"]
+        values[known] = empty[option.kind] if not text and option.kind in empty else option.parse(text)
+    return values
+
+
+@cache
+def _attributes(name: str, of: str, kind: type) -> dict[str, str]:
+    """The attributes of a dataclass that are options in Python's spelling, with the names of these."""
+    names = {option.attribute: known for known, option in declared_options(name, of).items()}
+    return {each.name: names[each.name] for each in fields(kind) if each.name in names}
+
+
+@cache
+def _conflicts(name: str) -> list[dict[str, str]]:
+    """The rows of a table of conflicts: those that exclude each other, then those that need each other."""
+    return sorted(table(name), key=lambda row: row["rule"] == "needs")
 
 
 def _like(example: Any, value: Any) -> Any:
@@ -145,51 +160,42 @@ def declared_options(name: str, of: str = "") -> dict[str, DeclaredOption]:
     return {row["option"].lower(): DeclaredOption.from_row(row) for row in rows}
 
 
-class OptionValues:
-    """The values of the options of one read or write, by name; case does not matter.
+class OptionValues(dict[str, Any]):
+    """The values of the options of one read or write, by their names in lower case, parsed once.
 
-    ``values[name]`` is the value of an option, or its default, of the type that its table declares.
+    ``values[name]`` is the value of an option, or its default, of the type that its table declares. The values that
+    were given are there from :meth:`check_values` on.
 
     Args:
-        options: the declared options, by their names in lower case.
-        given: the user's options; the value None means that an option is not given.
+        name: the table that declares the options.
+        given: the user's options, in any case; the value None means that an option is not given.
+        of: for a table of several formats: that of the read or write.
         place: the start of messages.
+        column: the column with the defaults; where its cell is empty, the column ``default`` is used.
+
+    Attributes:
+        written: the options given, by their names in lower case, as the user wrote them.
     """
 
-    default_column: str = "default"
-    """The column with the default; where that cell is empty, the column ``default`` is used."""
     numbered: ClassVar[tuple[str, ...]] = ()
     """Options that may be given several times, as ``NAME:1``; in their names ``-`` and ``_`` are the same."""
     prefixes: ClassVar[tuple[str, ...]] = ()
     """Options whose names end with a part that the user chooses."""
 
-    def __init__(self, options: Mapping[str, DeclaredOption], given: Mapping[str, object], place: str = "") -> None:
-        self.options, self._place = options, place
-        self._written: dict[str, str] = {}
-        self._values: dict[str, str] = {}
+    def __init__(
+        self, name: str, given: Mapping[str, object], *, of: str = "", place: str = "", column: str = "default"
+    ) -> None:
+        super().__init__(_defaults(name, of, column))
+        self._table, self._place = (name, of), place
+        self.options = declared_options(name, of)
+        self.written: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
         for written, value in given.items():
             if value is not None:
                 lower = str(written).lower()
                 plain = lower.replace("-", "_")
                 known = plain if plain.startswith(self.numbered) else lower
-                self._written[known], self._values[known] = str(written), str(value)
-
-    def __contains__(self, name: str) -> bool:
-        return name.lower() in self._values
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
-
-    def __getitem__(self, name: str) -> Any:
-        name = name.lower()
-        option = self._option(name)
-        assert option is not None, name
-        if name not in self._values:
-            return _default(option, self.default_column)
-        try:
-            return option.parse(self._values[name])
-        except (ValueError, RecursionError):  # or JSON is nested too deep
-            raise self.bad(name, f"must be {option.allowed}") from None
+                self.written[known], self._texts[known] = str(written), str(value)
 
     def _option(self, name: str) -> DeclaredOption | None:
         if name in self.options:
@@ -208,7 +214,7 @@ class OptionValues:
         Raises:
             DatasetError: an option is unknown or not supported.
         """
-        for name, written in self._written.items():
+        for name, written in self.written.items():
             option = self._option(name)
             if option is None and not unknown:
                 meant = did_you_mean(name, [each.name for each in self.options.values()])
@@ -216,15 +222,19 @@ class OptionValues:
             if option is not None and option.row.get("status") == "absent":
                 raise DatasetError(f"{self._place}option {written} is not supported: {option.row['note']}")
 
-    def check_values(self) -> None:
-        """Check the value of every option that was given, whether or not this read or write uses it.
+    def check_values(self, *names: str) -> None:
+        """Parse the value of every option that was given, or of some, whether or not this read or write uses it.
 
         Raises:
             DatasetError: a value is not allowed.
         """
-        for name in self:
-            if self._option(name) is not None:
-                self[name]
+        for name in names or self.written:
+            option = self._option(name)
+            if option is not None and name in self._texts:
+                try:
+                    self[name] = option.parse(self._texts[name])
+                except (ValueError, RecursionError):  # or JSON is nested too deep
+                    raise self.bad(name, f"must be {option.allowed}") from None
 
     def check_conflicts(self, name: str) -> None:
         """Check for conflicts, with a table of option, value, rule, other and other_value.
@@ -232,43 +242,45 @@ class OptionValues:
         Raises:
             DatasetError: two options exclude each other, or one needs another.
         """
-        for row in sorted(table(name), key=lambda row: row["rule"] == "needs"):
-            one = self._as_written(row["option"], row["value"])
-            other = self._as_written(row["other"], row["other_value"])
-            if one and other and row["rule"] == "excludes":
+        several = {start for start in self.numbered for known in self.written if known.startswith(start)}
+        given = self.written.keys() | several
+        for row in _conflicts(name):
+            if row["option"] not in given or not (one := self._as_written(row["option"], row["value"])):
+                continue
+            other = self._as_written(row["other"], row["other_value"]) if row["other"] in given else ""
+            if other and row["rule"] == "excludes":
                 raise DatasetError(f"options {one} and {other} exclude each other")
-            if one and not other and row["rule"] == "needs":
+            if not other and row["rule"] == "needs":
                 raise DatasetError(f"option {one} needs {row['other']}")
 
     def _as_written(self, name: str, value: str) -> str:
         """The option as the user wrote it, if it was given with this value (an empty ``value`` accepts any)."""
         if name in self.numbered:
-            written = next((known for known in self if known.startswith(name)), "")
+            written = next((known for known in self.written if known.startswith(name)), "")
         else:
-            written = name if name in self._values else ""
-        if not written or (value and self._values[written].strip().lower() != value):
+            written = name if name in self.written else ""
+        if not written or (value and self._texts[written].strip().lower() != value):
             return ""
-        return self._written[written] + (f"={value}" if value else "")
+        return self.written[written] + (f"={value}" if value else "")
 
     def bad(self, name: str, problem: str) -> DatasetError:
         """An error about the value of an option."""
         shown = self.raw(name).strip()[:_SHOWN]
-        return DatasetError(f"{self._place}option {self._written.get(name, name)} is {shown!r}; {problem}")
+        return DatasetError(f"{self._place}option {self.written.get(name, name)} is {shown!r}; {problem}")
 
     # values -----------------------------------------------------------------------------------------------------------
 
     def raw(self, name: str) -> str:
         """The value as the user wrote it; empty if it is not given."""
-        return self._values.get(name, "")
+        return self._texts.get(name, "")
 
     def attributes(self, kind: type) -> dict[str, Any]:
         """The values of the options whose names, in Python's spelling, are attributes of a dataclass."""
-        names = {option.attribute: name for name, option in self.options.items()}
-        return {each.name: self[names[each.name]] for each in fields(kind) if each.name in names}
+        return {attribute: self[name] for attribute, name in _attributes(*self._table, kind).items()}
 
     def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Name and text of each option whose name begins with ``prefix``."""
-        return ((name, value) for name, value in self._values.items() if name.startswith(prefix))
+        return ((name, value) for name, value in self._texts.items() if name.startswith(prefix))
 
     def arrows(self, prefix: str, *, empty: bool = False) -> Iterator[tuple[str, str, str]]:
         """Name, left and right side of each option of the form ``LEFT => RIGHT``, whose right side may be ``empty``."""

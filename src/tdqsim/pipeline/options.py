@@ -153,7 +153,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             layout=layout,
             shape=_shape(given),
             recfm=recfm,
-            columns=columns if "columns" in given else None,
+            columns=columns if "columns" in given.written else None,
             only_read=given.only_read,
             **_words(given, recfm),
             length_adjustment=given["rdw_adjustment"],
@@ -188,19 +188,19 @@ def _format(given: QsamValues) -> RecordFormat:
 def _words(given: QsamValues, recfm: RecordFormat) -> dict[str, Any]:
     """How descriptor words are interpreted."""
     part = given["is_rdw_part_of_record_length"]
-    if "is_rdw_part_of_record_length" not in given and "rdw_adjustment" in given:
+    if "is_rdw_part_of_record_length" not in given.written and "rdw_adjustment" in given.written:
         part = False
     blocked = recfm is RecordFormat.FB and (
-        not ("block_length" in given or given["records_per_block"])
+        not ("block_length" in given.written or given["records_per_block"])
         if given.cobrix
-        else "is_bdw_big_endian" in given or "bdw_adjustment" in given
+        else "is_bdw_big_endian" in given.written or "bdw_adjustment" in given.written
     )
     parser = HEADER_PARSERS.get(given["record_header_parser"].lower())
     return {
         "rdw_big_endian": given["is_rdw_big_endian"] if parser is None else parser,
         "bdw_big_endian": given["is_bdw_big_endian"],
         "rdw_adjustment": given["rdw_adjustment"] - (4 if part else 0),
-        "bdw_adjustment": given["bdw_adjustment"] if given.cobrix or "bdw_adjustment" in given else -4,
+        "bdw_adjustment": given["bdw_adjustment"] if given.cobrix or "bdw_adjustment" in given.written else -4,
         "fixed_blocks": blocked,
     }
 
@@ -210,7 +210,7 @@ def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
     if recfm.fixed:
         return not _words(given, recfm)["fixed_blocks"] and not given["debug_ignore_file_size"]
     plain = recfm is RecordFormat.RDW and given["record_format"] != "RDW"
-    return plain and not given.cobrix and not any(name in given for name in RDW)
+    return plain and not given.cobrix and not any(name in given.written for name in RDW)
 
 
 def _paths(given: QsamValues) -> tuple[str, ...]:
@@ -232,7 +232,7 @@ def _counted(given: QsamValues, recfm: RecordFormat, layout: Layout) -> bool:
     Then the tables determine the length of each record.
     """
     asked = given["variable_size_occurs"] == "shift_record"
-    length_given = "record_length" in given or "record_length_field" in given
+    length_given = "record_length" in given.written or "record_length_field" in given.written
     return recfm is RecordFormat.F and asked and bool(layout.counters) and not length_given
 
 

@@ -11,6 +11,7 @@ cluster needs them on shared storage.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,8 +28,7 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import SplitReader
-from tdqsim.pipeline.splits import plan
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 if TYPE_CHECKING:
@@ -57,21 +57,22 @@ class QsamDataSource(DataSource):
         """The name of the format."""
         return "qsam"
 
-    def _checked(self) -> QsamOptions:
-        return read_options(self.options, cobrix=self.cobrix)
+    @cached_property
+    def _plan(self) -> ReadPlan:
+        """The plan of the read: made by the first method that needs it, and pickled with this object from then on."""
+        return ReadPlan.of(read_options(self.options, cobrix=self.cobrix))
 
     def schema(self) -> StructType:
         """The columns that copybook and options define, or those of them that ``columns`` names."""
-        options = self._checked()
-        return with_metadata(from_arrow_schema(SplitReader(options).schema), options)
+        return with_metadata(from_arrow_schema(self._plan.schema), self._plan.options)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be only some of them."""
-        return QsamReader(self._checked(), schema)
+        return QsamReader(self._plan, schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of one data set, or of one part for each partition."""
-        return QsamWriter(self._checked(), schema, overwrite)
+        return QsamWriter(read_options(self.options, cobrix=self.cobrix), schema, overwrite)
 
 
 class CobolDataSource(QsamDataSource):
@@ -88,11 +89,9 @@ class CobolDataSource(QsamDataSource):
 class QsamReader(DataSourceReader):
     """Plans the parts, and reads each part in a task."""
 
-    def __init__(self, options: QsamOptions, schema: StructType) -> None:
-        self.options = options
-        self.columns = list(schema.names)
-        made = SplitReader(options, self.columns).schema
-        for mine, theirs in zip(made, to_arrow_schema(schema), strict=True):
+    def __init__(self, plan: ReadPlan, schema: StructType) -> None:
+        self.plan = plan if list(schema.names) == plan.schema.names else plan.only(schema.names)
+        for mine, theirs in zip(self.plan.schema, to_arrow_schema(schema), strict=True):
             if mine.type != theirs.type:
                 raise DatasetError(
                     f"column {mine.name} is {theirs.type} in the schema given, and {mine.type} by its layout"
@@ -100,12 +99,12 @@ class QsamReader(DataSourceReader):
 
     def partitions(self) -> Sequence[InputPartition]:
         """One partition for each part of each file."""
-        return [InputPartition(split) for split in plan(self.options)]
+        return [InputPartition(split) for split in self.plan.splits()]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
         settle()
-        return SplitReader(self.options, self.columns).read(partition.value)
+        return self.plan.read(partition.value)
 
 
 class PartMessage(WriterCommitMessage):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, DatasetError
-from tdqsim.pipeline.option_table import OptionValues, declared_options
+from tdqsim.pipeline.option_table import OptionValues
 from tdqsim.pipeline.stored import Kind
 
 
@@ -63,16 +63,16 @@ def read_queue_options(kind: Kind, options: Mapping[str, object], use: str = "")
             what is allowed.
     """
     place = f"format({kind!r}): "
-    given = OptionValues(declared_options("queue_options", kind), options, place)
+    given = OptionValues("queue_options", options, of=kind, place=place)
     given.check_names(unknown=False, hint="tdq guide queue-sources lists the options")
     given.check_values()
-    for option in map(given.options.__getitem__, given if use else ()):
+    for option in map(given.options.__getitem__, given.written if use else ()):
         uses = option.row["use"].split()
         if use not in uses and uses != ["all"]:
             raise DatasetError(f"{place}{option.name} is an option of {' or '.join(uses)}, not of {use}")
     intervals = {}
     if kind == "tdqueue":
-        intervals = {"ci_size": given["ciSize"], "control_intervals": given["controlIntervals"]}
+        intervals = {"ci_size": given["cisize"], "control_intervals": given["controlintervals"]}
     return QueueOptions(
         **given.attributes(QueueOptions)
         | {
@@ -80,7 +80,7 @@ def read_queue_options(kind: Kind, options: Mapping[str, object], use: str = "")
             "path": _path(given, place),
             "queues": tuple(dict.fromkeys(given["queue"])),
             "journals": tuple(dict.fromkeys(given["journal"])) if kind == "dtaq" else (),
-            "ending_sequence": given["endingSequence"] if given.raw("endingsequence") else None,
+            "ending_sequence": given["endingsequence"] if given.raw("endingsequence") else None,
             "ccsid": _page(given, place).ccsid,
             "dfhintra": intervals,
         }

@@ -1,13 +1,16 @@
-"""Reading parts of data sets as Arrow, without Spark: the work of a task of ``format("qsam")``.
+"""The plan of one read, and reading the parts of data sets by it as Arrow, without Spark.
 
->>> schema = SplitReader(options).schema          # doctest: +SKIP
->>> for split in plan(options): ...               # doctest: +SKIP
+Options and copybook are parsed once, in the process that plans. The plan that is made of them goes with the tasks.
+
+>>> plan = ReadPlan.of(options)                                        # doctest: +SKIP
+>>> for split in plan.splits(): batches = list(plan.read(split))       # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -34,6 +37,7 @@ from tdqsim.pipeline.splits import (
     records_before,
     walk_part,
 )
+from tdqsim.pipeline.splits import plan as plan_splits
 
 BATCH_BYTES = 16 << 20
 BATCH_VALUES = 1 << 21
@@ -77,59 +81,81 @@ class _Batch:
         return len(self.starts)
 
 
-class SplitReader:
-    """Reads parts of data sets as record batches.
+@dataclass(frozen=True, eq=False)
+class ReadPlan:
+    """How one read gets its columns from the bytes of files: what the reader, its partitions and tasks receive.
 
-    Raises:
-        LayoutError: a column cannot be made.
-        DatasetError: a wanted column does not exist.
+    Attributes:
+        options: the checked options; their layout and record format are those of the read.
+        full: all columns.
+        schema: the columns wanted.
+        generated: names of the columns that locate a record.
+        decoder: decodes the columns wanted that the layout has; None without a layout, or with a family.
+        family: decodes root segments with their child segments, if they are tables in a row.
+        segment: decodes the segment field.
+        segment_of: for redefinitions that only some segments have, the ids of these segments.
+        rules: the rules that say which redefinitions a record has.
     """
 
-    def __init__(self, options: QsamOptions, columns: Sequence[str] | None = None) -> None:
-        self.options = options
-        full = self._full_schema()
-        self.full = pa.schema([full.field(name) for name in columns_among(full.names, options.columns)])
+    options: QsamOptions
+    full: pa.Schema
+    schema: pa.Schema
+    generated: frozenset[str]
+    decoder: RecordDecoder | None
+    family: Family | None
+    segment: RecordDecoder | None
+    segment_of: Mapping[Path, tuple[str, ...]]
+    rules: RedefineRules | None
+
+    @classmethod
+    def of(cls, options: QsamOptions, columns: Sequence[str] | None = None) -> ReadPlan:
+        """The plan of a read of some columns; of all for None.
+
+        Raises:
+            LayoutError: a column cannot be made.
+            DatasetError: a wanted column does not exist, or the options of segments need others.
+        """
+        layout = options.layout
+        if layout is None and (options.segment_field or options.redefine_rules):
+            raise DatasetError("segment options need a copybook")
+        generated = _generated(options)
+        decoder = family = segment = rules = None
+        segments: dict[Path, tuple[str, ...]] = {}
+        if layout is not None and options.segment_children:
+            family = Family(options)
+        elif layout is not None:
+            decoder = RecordDecoder(
+                layout, options.shape, corrupt=options.generate_corrupt_fields or options.mode != "permissive"
+            )
+            for name, ids in options.segment_map.items():
+                segments |= dict.fromkeys(fields_called(layout, name), tuple(ids))
+            rules = RedefineRules(layout, options.shape, options.redefine_rules) if options.redefine_rules else None
+        if layout is not None and options.segment_field:
+            segment = segment_decoder(layout, options.segment_field)
+        made = _all_columns(options, generated, family.schema if family is not None else decoder and decoder.schema)
+        full = pa.schema([made.field(name) for name in columns_among(made.names, options.columns)])
+        names = frozenset(field.name for field in generated)
+        plan = cls(options, full, full, names, decoder, family, segment, segments, rules)
+        return plan.only(full.names if columns is None else columns)
+
+    def only(self, columns: Sequence[str]) -> ReadPlan:
+        """The plan of a read of some of the columns.
+
+        Raises:
+            DatasetError: a column does not exist.
+        """
         there = {field.name: field for field in self.full}
-        names = list(there if columns is None else columns)
-        for name in names:
+        for name in columns:
             if name not in there:
                 raise _no_column(name, self.full.names)
-        self.schema = pa.schema([there[name] for name in names])
-        self._wants_corrupt = options.generate_corrupt_fields and CORRUPT_COLUMN in names
-        self._plan(names)
+        decoder = self.decoder
+        if decoder is not None and not self.options.shape.flat:
+            decoder = decoder.only([name for name in columns if name not in self.generated and name != CORRUPT_COLUMN])
+        return replace(self, schema=pa.schema([there[name] for name in columns]), decoder=decoder)
 
-    def _full_schema(self) -> pa.Schema:
-        options = self.options
-        fields = []
-        if options.generate_record_id:
-            fields += [
-                pa.field("File_Id", pa.int32(), nullable=False),
-                pa.field("Record_Id", pa.int64(), nullable=False),
-                pa.field("Record_Byte_Length", pa.int32(), nullable=False),
-            ]
-        if options.generate_record_bytes or options.layout is None:
-            fields.append(pa.field("Record_Bytes", pa.binary(), nullable=False))
-        if options.with_input_file_name_col:
-            fields.append(pa.field(options.with_input_file_name_col, pa.string()))
-        if options.with_record_offset_col:
-            fields.append(pa.field(options.with_record_offset_col, pa.int64()))
-        fields += [pa.field(f"Seg_Id{level}", pa.string()) for level in range(len(options.segment_levels))]
-        self._generated = {field.name for field in fields}
-        self._family = Family(options) if options.segment_children and options.layout is not None else None
-        if self._family is not None:
-            fields += list(self._family.schema)
-        elif options.layout is not None:
-            fields += list(RecordDecoder(options.layout, options.shape).schema)
-        if options.generate_corrupt_fields:
-            kind = corrupt_type(as_hex=options.shape.binary_as_hex, offset=not options.cobrix)
-            fields.append(pa.field(CORRUPT_COLUMN, kind))
-        names = Counter(field.name.lower() for field in fields)
-        doubles = sorted(name for name, count in names.items() if count > 1)
-        if doubles:
-            raise DatasetError(
-                f"two columns are called {doubles[0]}; rename one of them or leave the generated one out"
-            )
-        return pa.schema(fields)
+    def splits(self) -> list[Split]:
+        """The parts of all files, one for each task; see :func:`tdqsim.pipeline.splits.plan`."""
+        return plan_splits(self.options)
 
     @cached_property
     def _column_paths(self) -> dict[str, tuple[str, bool]]:
@@ -137,33 +163,6 @@ class SplitReader:
         layout = self.options.layout
         fields = layout.walk() if layout is not None else ()
         return {".".join(item.path): (column_name(item), item.occurs is not None) for item in fields}
-
-    def _plan(self, names: list[str]) -> None:
-        """Make the decoders: for the columns wanted, and for segments."""
-        options, layout = self.options, self.options.layout
-        self._segment: RecordDecoder | None = None
-        self._rules: RedefineRules | None = None
-        self._decoder: RecordDecoder | None = None
-        self._segment_of: dict[Path, tuple[str, ...]] = {}
-        self._values = 1
-        if layout is None:
-            if options.segment_field or options.redefine_rules:
-                raise DatasetError("segment options need a copybook")
-            return
-        if options.segment_field:
-            self._segment = segment_decoder(layout, options.segment_field)
-        if self._family is not None:
-            return
-        self._segment_of = {
-            path: tuple(ids) for name, ids in options.segment_map.items() for path in fields_called(layout, name)
-        }
-        if options.redefine_rules:
-            self._rules = RedefineRules(layout, options.shape, options.redefine_rules)
-        wanted = [name for name in names if name not in self._generated and name != CORRUPT_COLUMN]
-        collect = options.generate_corrupt_fields or options.mode != "permissive"
-        columns = None if options.shape.flat else wanted
-        self._decoder = RecordDecoder(layout, options.shape, columns=columns, corrupt=collect)
-        self._values = max(sum(_values_in(column.field) for column in self._decoder.columns), 1)
 
     def read(self, split: Split) -> Iterator[pa.RecordBatch]:
         """The record batches of one part.
@@ -180,7 +179,7 @@ class SplitReader:
         try:
             start, end = part_bounds(opened, split, self.options)
             walk = walk_part(opened, start, end, self.options, data_end=split.data_end, rows=self._rows)
-            if self._family is not None:
+            if self.family is not None:
                 walk = whole_families(walk, self._roots_in)
             for base, frames in walk:
                 for rows in self._slices(frames):
@@ -198,19 +197,20 @@ class SplitReader:
             opened.close()
 
     def _roots_in(self, frames: Frames) -> Ints:
-        assert self._family is not None
+        assert self.family is not None
         batch = _Batch(frames, 0, 0, slice(0, len(frames.starts)), self.options)
-        return self._family.roots_in(self._segments(batch))
+        return self.family.roots_in(self._segments(batch))
 
     @cached_property
     def _rows(self) -> int:
         """How many records a batch has, at most."""
         width = self.options.layout.length if self.options.layout else 1
-        return max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // self._values), 1)
+        values = sum(_values_in(column.field) for column in self.decoder.columns) if self.decoder is not None else 1
+        return max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // max(values, 1)), 1)
 
     def _slices(self, frames: Frames) -> Iterator[slice]:
         count = len(frames.starts)
-        rows = count if self._family is not None else self._rows
+        rows = count if self.family is not None else self._rows
         for low in range(0, count, max(rows, 1)):
             yield slice(low, low + rows)
 
@@ -222,10 +222,10 @@ class SplitReader:
                 f"{split.path}: at offset {batch.places[index]}: the record is shorter than what is to be skipped"
             )
         segments = None
-        if self._segment is not None and (options.segment_filter or options.segment_map or ids is not None):
+        if self.segment is not None and (options.segment_filter or options.segment_map or ids is not None):
             segments = self._segments(batch)
-            if self._family is not None:
-                return self._families(self._family, batch, split, segments)
+            if self.family is not None:
+                return self._families(self.family, batch, split, segments)
             if ids is not None:
                 batch.ids = ids.arrays(segments.to_pylist(), batch.numbers.tolist(), split.file_id)
                 below = np.asarray(batch.ids[0].is_valid())
@@ -250,20 +250,20 @@ class SplitReader:
         return self._as_batch(arrays, len(roots))
 
     def _segments(self, batch: _Batch) -> pa.Array:
-        assert self._segment is not None
-        return segments_of(self._segment, batch.data, batch.starts, batch.lengths)
+        assert self.segment is not None
+        return segments_of(self.segment, batch.data, batch.starts, batch.lengths)
 
     def _made(self, batch: _Batch, split: Split, segments: pa.Array | None, opened: Opened) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
-        if self._decoder is not None:
+        if self.decoder is not None:
             present = self._present(batch, segments)
-            decoded = self._decoder.decode(batch.data, batch.starts, batch.lengths, present)
+            decoded = self.decoder.decode(batch.data, batch.starts, batch.lengths, present)
             arrays = {name: decoded.column(name) for name in decoded.schema.names}
-            entries = arrays.pop(CORRUPT_COLUMN, None) if self._decoder.corrupt else None
+            entries = arrays.pop(CORRUPT_COLUMN, None) if self.decoder.corrupt else None
         mask = self._checked(entries, batch, split, opened) if entries is not None else None
         self._generate(batch, split, arrays)
-        if self._wants_corrupt:
+        if self.options.generate_corrupt_fields and CORRUPT_COLUMN in self.schema.names:
             kind = self.schema.field(CORRUPT_COLUMN).type
             arrays[CORRUPT_COLUMN] = (
                 pa.nulls(len(batch), kind) if entries is None else _corrupt_column(entries, self._column_paths, kind)
@@ -280,10 +280,10 @@ class SplitReader:
     def _present(self, batch: _Batch, segments: pa.Array | None) -> dict[Path, Mask]:
         """For each redefinition that not every record has, which records have it."""
         present = {}
-        for path, ids in self._segment_of.items():
+        for path, ids in self.segment_of.items():
             present[path] = np.zeros(len(batch), np.bool_) if segments is None else is_among(segments, ids)
-        if self._rules is not None:
-            present |= self._rules.present(batch.data, batch.starts, batch.lengths)
+        if self.rules is not None:
+            present |= self.rules.present(batch.data, batch.starts, batch.lengths)
         return present
 
     def _checked(self, entries: pa.Array, batch: _Batch, split: Split, opened: Opened) -> pa.Array | None:
@@ -315,7 +315,7 @@ class SplitReader:
             arrays["File_Id"] = pa.array(np.full(rows, split.file_id, np.int32))
             arrays["Record_Id"] = pa.array(numbers)
             arrays["Record_Byte_Length"] = pa.array(whole.astype(np.int32))
-        if "Record_Bytes" in self.schema.names and "Record_Bytes" in self._generated and roots is None:
+        if "Record_Bytes" in self.schema.names and "Record_Bytes" in self.generated and roots is None:
             arrays["Record_Bytes"] = _raw(batch, options)
         if options.with_input_file_name_col:
             name = pa.array([split.path], pa.string())
@@ -323,6 +323,40 @@ class SplitReader:
         if options.with_record_offset_col:
             arrays[options.with_record_offset_col] = pa.array(batch.places if roots is None else batch.places[roots])
         arrays |= {f"Seg_Id{level}": array for level, array in enumerate(batch.ids)}
+
+
+def _generated(options: QsamOptions) -> list[pa.Field]:
+    """The columns that locate a record."""
+    fields = []
+    if options.generate_record_id:
+        fields += [
+            pa.field("File_Id", pa.int32(), nullable=False),
+            pa.field("Record_Id", pa.int64(), nullable=False),
+            pa.field("Record_Byte_Length", pa.int32(), nullable=False),
+        ]
+    if options.generate_record_bytes or options.layout is None:
+        fields.append(pa.field("Record_Bytes", pa.binary(), nullable=False))
+    if options.with_input_file_name_col:
+        fields.append(pa.field(options.with_input_file_name_col, pa.string()))
+    if options.with_record_offset_col:
+        fields.append(pa.field(options.with_record_offset_col, pa.int64()))
+    return fields + [pa.field(f"Seg_Id{level}", pa.string()) for level in range(len(options.segment_levels))]
+
+
+def _all_columns(options: QsamOptions, generated: list[pa.Field], decoded: pa.Schema | None) -> pa.Schema:
+    """All columns of a read.
+
+    Raises:
+        DatasetError: two columns have the same name.
+    """
+    fields = [*generated, *(field for field in decoded or () if field.name != CORRUPT_COLUMN)]
+    if options.generate_corrupt_fields:
+        kind = corrupt_type(as_hex=options.shape.binary_as_hex, offset=not options.cobrix)
+        fields.append(pa.field(CORRUPT_COLUMN, kind))
+    names = Counter([field.name.lower() for field in fields])
+    if doubles := sorted(name for name, count in names.items() if count > 1):
+        raise DatasetError(f"two columns are called {doubles[0]}; rename one of them or leave the generated one out")
+    return pa.schema(fields)
 
 
 def columns_among(there: Sequence[str], columns: Iterable[str] | None) -> list[str]:

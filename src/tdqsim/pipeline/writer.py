@@ -32,7 +32,7 @@ from tdqsim.pipeline.opening import compression
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.publishing import no_room, published
 from tdqsim.pipeline.shape import columns_of
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 
 GENERATED = ("File_Id", "Record_Id", "Record_Byte_Length", "Record_Bytes", "_corrupt_fields")
 PLAIN = " !$&()+,;<>@^`|~"
@@ -173,7 +173,7 @@ class PartWriter:
             raise DatasetError("write_onto_record_bytes needs the column Record_Bytes")
         if options.layout is None:
             return
-        read = {name.lower() for name in SplitReader(options).full.names}
+        read = {name.lower() for name in ReadPlan.of(options).full.names}
         for column in columns_of(options.layout, options.shape):
             needed = not (column.field.redefines or column.is_debug or column.field.path in options.layout.counters)
             if needed and column.name.lower() in read and column.name.lower() not in there:

@@ -20,7 +20,7 @@ from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._corrupt import CORRUPT_COLUMN
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import SplitReader
+from tdqsim.pipeline.source import ReadPlan
 from tdqsim.pipeline.splits import Split, plan
 from tdqsim.pipeline.stages.manifest import NotAllowed, StageTask
 
@@ -93,7 +93,7 @@ def records_of(task: IngestTask) -> Iterator[tuple[pa.Table, int]]:
     options = _options(task)
     maker = _Maker(task, options)
     corrupt = [CORRUPT_COLUMN] if options.generate_corrupt_fields and maker.fields else []
-    reader = SplitReader(options, [_OFFSET, "Record_Bytes", *maker.fields, *corrupt])
+    reader = ReadPlan.of(options, [_OFFSET, "Record_Bytes", *maker.fields, *corrupt])
     for split in [task.part] if task.part is not None else [each for _, each in splits_of(task)]:
         for batch in reader.read(split):
             spoiled = pc.greater(pc.list_value_length(batch.column(CORRUPT_COLUMN)), 0) if corrupt else None
