@@ -16,7 +16,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction, define_tsmodel
 from tdqsim.facts import Resp
 from tdqsim.testing import StillClock
-from tests.rules import rule
+from tests.rules import expect_rule, rule
 
 HOUR = 3600 * 10**9
 MIDNIGHT = 1_767_225_600 * 10**9
@@ -354,6 +354,63 @@ def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Run
     assert sorted(data for _, data, _ in runs.seen) == [[b"committed"], [b"kept"]]
     later(region, 5 * 3600)
     assert runs.seen[2:] == [("EMERGENCY", [b"kept too"], "")]
+    region.close()
+
+
+@pytest.mark.rule("IC-START-BACKED-OUT", "IC-START-IN-FLIGHT")
+@pytest.mark.parametrize("commit", [True, False])
+@pytest.mark.parametrize("termid", ["", "T001"])
+def test_recoverable_data_of_a_start_without_protect_belong_to_its_unit_of_work(
+    region: Region, commit: bool, termid: str
+) -> None:
+    seen: list[str] = []
+
+    @region.transaction("LATE")
+    def late(task: Task) -> None:
+        seen.append("begun")
+        expect_rule("IC-START-IN-FLIGHT" if commit else "IC-START-BACKED-OUT", task.retrieve)
+        seen.append("retrieved")
+        assert task.retrieve(nohandle=True) == b""
+        assert task.eib.eibresp is Resp.ENDDATA
+
+    with region.task() as task:
+        task.start("LATE", b"data", reqid="RECOVER", termid=termid)
+        task.start("LATE", reqid="RECNAMES", termid=termid, minutes=1, queue="NEXTQ")
+        task.asktime()
+        assert seen == ["begun"]
+        if not commit:
+            task.syncpoint_rollback()
+    run_what_is_due(region)
+    assert seen == ["begun", "retrieved"]
+    later(region, 60)
+    assert seen == ["begun", "retrieved"] * 2
+
+
+@pytest.mark.rule("IC-START-BACKED-OUT")
+def test_data_that_are_not_recoverable_stay_when_their_issuer_is_backed_out(region: Region) -> None:
+    found: list[bytes] = []
+    region.register("LATE", lambda task: found.append(task.retrieve()))
+    with region.task() as task:
+        task.start("LATE", b"data", reqid="PLAIN", minutes=1)
+        task.syncpoint_rollback()
+    later(region, 60)
+    assert found == [b"data"]
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(runs: Runs, ends: bool) -> None:
+    region = Region(DEFINITIONS, store=runs.path, clock=runs.clock)
+    region.register("LATE", lambda _task: None)
+    issuer = region.task().__enter__()
+    issuer.start("LATE", b"x", reqid="RECOVER", minutes=0 if ends else 1)
+    issuer.asktime()
+    if ends:  # its task has ended without RETRIEVE: the commit must not bring the request back
+        issuer.syncpoint()
+    region.close(clean=False)
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == []
     region.close()
 
 

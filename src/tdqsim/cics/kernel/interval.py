@@ -269,7 +269,7 @@ def take_start(task: TaskBase, order: StartOrder) -> str:
     request.deadline_ns = moment_of_day(task, now, span) if when.of_day else now + span
     request.userid = request.userid or task.userid
     request.reqid = request.reqid or region.starts.next_reqid()
-    region.starts.take(request, task._uow if order.protect else None)
+    region.starts.take(request, task, protect=order.protect)
     supersede_post(task)
     return request.reqid
 
@@ -304,7 +304,8 @@ def retrieve(
 
     Raises:
         Condition: ENDDATA: there is none, or no more, or no START has started the task. ENVDEFERR: START did not give a
-            requested value. LENGERR, with the data cut: it is longer than LENGTH.
+            requested value. LENGERR, with the data cut: it is longer than LENGTH. NOTFND: the data are recoverable and
+            were backed out with the unit of work that issued START.
         UsageError: an option that is not known.
     """
     check_options("RETRIEVE", options, _RECEIVED)
@@ -345,10 +346,21 @@ def _next_data(task: TaskBase, *, waits: bool) -> StartRequest:
 
 
 def _take_data(task: TaskBase, request: StartRequest) -> None:
+    """Take the data; recoverable data only once the unit of work that has issued START has ended.
+
+    Raises:
+        Condition: NOTFND: it was backed out.
+    """
+    starts = task._region.starts
+    if request.unit is not None:
+        wait(task, lambda: WAIT if request.unit is not None else None, starts.waiting, "TSQUEUE", request.reqid)
     if request is task._start_data:
         task._start_data = None
     else:
-        task._region.starts.retrieved(request, task)
+        starts.retrieved(request, task)
+    if request.backed_out:
+        detail = f"the data of START request {request.reqid} were backed out with the unit of work that issued it"
+        raise Condition(Resp.NOTFND, detail=detail)
 
 
 @command("CANCEL", "INVREQ ISCINVREQ NOTAUTH NOTFND SYSIDERR")

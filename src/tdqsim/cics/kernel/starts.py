@@ -19,6 +19,9 @@ PROTECT, in a unit of work in doubt    kept, when that unit of work is committed
 =====================================  ==================  =====================  ============
 
 The data of a request is a temporary storage queue named by its REQID, so a TSMODEL decides whether it is recoverable.
+Recoverable data belong to the unit of work that issues START. Without PROTECT the request does not: its task begins at
+its time. RETRIEVE waits for the end of that unit of work; if it is backed out, the data are gone, and RETRIEVE ends
+with NOTFND.
 After a restart, requests whose time has come are processed at once. A recoverable request is removed from the store by
 the commit of the first unit of work of the task that takes it; if the region fails before that, its next start starts
 the task again.
@@ -68,20 +71,26 @@ class _UnitStarts(NamedTuple):
 
     Attributes:
         issued: its STARTs PROTECT.
+        written: its other STARTs with recoverable data.
         consumed: the recoverable requests that it has taken.
     """
 
     issued: list[StartRequest]
+    written: list[StartRequest]
     consumed: list[StartRequest]
 
     def changes(self) -> Meta:
         """The changes to the store that its commit must include."""
-        kept: Meta = {request.key: request.image() for request in self.issued if request.key}
+        kept: Meta = {request.key: request.image() for request in (*self.issued, *self._left()) if request.key}
         return kept | dict.fromkeys((request.key for request in self.consumed), None)
+
+    def _left(self) -> Iterator[StartRequest]:
+        """Those of the other STARTs whose tasks have not ended."""
+        return (each for each in self.written if each.key and not (each.handle is not None and each.handle.done))
 
     def image(self) -> dict[str, Any]:
         """The record that the store keeps while the unit of work is in doubt."""
-        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in self.issued]
+        issued = [(request.key.hex(), str(request.image(), "utf-8")) for request in (*self.issued, *self._left())]
         return {"issued": issued, "consumed": [request.key.hex() for request in self.consumed]}
 
 
@@ -91,7 +100,7 @@ class Starts:
     Attributes:
         requests: the requests that have not expired, by name (REQID).
         lines: expired requests with data for a terminal, by transaction and terminal, in the order of expiry.
-        waiting: the tasks that wait in RETRIEVE WAIT.
+        waiting: the tasks that wait in RETRIEVE, with WAIT or for the end of the unit of work that has issued START.
         posts: the functions by which CANCEL takes back the POST of a task, by task. Each returns whether there was
             something to end, and removes itself.
         timed: the DELAYs and POSTs with a REQID that wait, by REQID and by the function with which CANCEL ends each, as
@@ -139,16 +148,17 @@ class Starts:
 
     # -- from the command to the deadline -----------------------------------------------------------------------------
 
-    def take(self, request: StartRequest, uow: UnitOfWork | None) -> None:
-        """Schedule a START for its time; with PROTECT (``uow``), not before that unit of work has committed."""
-        if request.data is not None and self._region.ts.recoverable(request.reqid):
+    def take(self, request: StartRequest, task: TaskData, *, protect: bool) -> None:
+        """Schedule a START of a task for its time; with PROTECT not before the unit of work has committed."""
+        if request.has_data and self._region.ts.recoverable(request.reqid):
             self._keys += 1
             request.key = _RECOVERABLE + self._keys.to_bytes(8, "big")
-        if uow is not None:
-            self._protect(request, uow)
+        if protect:
+            self._protect(request, task._uow)
             return
         if request.key:
-            self._region.hardening.commit(meta={request.key: request.image()})
+            request.unit = task._uow
+            self._unit(request.unit).written.append(request)
         self._wait(request)
 
     def _protect(self, request: StartRequest, uow: UnitOfWork) -> None:
@@ -160,7 +170,7 @@ class Starts:
         """The recoverable or protected requests of a unit of work; the first call makes them part of its end."""
         starts = self._units.get(uow)
         if starts is None:
-            starts = self._units[uow] = _UnitStarts([], [])
+            starts = self._units[uow] = _UnitStarts([], [], [])
             uow.at_commit = (*uow.at_commit, starts.changes)
             uow.kept = (*uow.kept, ("starts", starts.image))
             uow.call_at_end(lambda committed: self._unit_ended(uow, committed=committed))
@@ -173,9 +183,16 @@ class Starts:
             return
         for request in starts.issued:
             self._settle(request, committed=committed)
-        if not committed:
-            for request in starts.consumed:
+        for request in starts.written:
+            request.unit, request.backed_out = None, not committed
+            if not committed:
+                request.key = b""
+        if starts.written:
+            self.waiting.wake_all()
+        for request in starts.consumed:
+            if not committed and request.key:
                 self._forget(request)
+            request.key = b""  # a commit of the unit of work that has issued it must not bring it back
         self._units.pop(uow, None)
 
     def _settle(self, request: StartRequest, *, committed: bool) -> None:
@@ -208,6 +225,7 @@ class Starts:
         """Cancel a request."""
         if request.key:
             self._region.hardening.note(request.key, None)
+            request.key = b""
         del self.requests[request.reqid]
         if request.timer is not None:
             request.timer.cancel()
@@ -272,6 +290,7 @@ class Starts:
         request.taken = True
         if request.key:
             self._region.hardening.note(request.key, None)
+            request.key = b""
 
     def _leave_line(self, request: StartRequest) -> None:
         key = request.transid, request.termid

@@ -10,6 +10,7 @@ from tdqsim.cics.kernel.channels import Channel, Container
 from tdqsim.facts import Cvda
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.unit import UnitOfWork
     from tdqsim.core.strand import Strand, Timer
 
 _TEXTS: Final = ("transid", "userid", "termid", "reqid")
@@ -48,11 +49,13 @@ class StartRequest:
         timer: the timer of its expiration; None if the request has expired or is not committed.
         handle: the handle of its task; None while it has none.
         taken: whether it is done: its task was started, or a RETRIEVE of another task took its data.
+        unit: the unit of work that has written the data, if they are recoverable, until it ends; None otherwise.
+        backed_out: whether that unit of work was backed out, and the data with it.
     """
 
     __slots__ = (
-        "channel", "committed", "data", "deadline_ns", "handle", "key", "more", "reqid", "taken", "termid", "timer",
-        "transid", "userid",
+        "backed_out", "channel", "committed", "data", "deadline_ns", "handle", "key", "more", "reqid", "taken",
+        "termid", "timer", "transid", "unit", "userid",
     )  # fmt: skip
 
     def __init__(
@@ -78,6 +81,8 @@ class StartRequest:
         self.timer: Timer | None = None
         self.handle: Strand | None = None
         self.taken = False
+        self.unit: UnitOfWork | None = None
+        self.backed_out = False
 
     @property
     def has_data(self) -> bool:
