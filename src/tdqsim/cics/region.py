@@ -123,6 +123,7 @@ class Region(RegionCommands):
         resources: the other installed resources: ``transactions``, ``terminals`` and ``connections``, each by name.
         programs: the program table, see :class:`~tdqsim.cics.programs.Programs`.
         diagnostics: messages to the operator with their replies, traces, dumps and journal records of programs.
+        notices: what was asked for and will not happen, with the reason; see :class:`~tdqsim.core.notices.Notices`.
         ts: temporary storage.
         files: the files of file control.
         screens: terminals and maps.
@@ -132,7 +133,7 @@ class Region(RegionCommands):
     """
 
     __slots__ = (
-        "clock", "diagnostics", "dispatcher", "files", "options", "programs", "recovery", "resources",
+        "clock", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery", "resources",
         "screens", "statistics", "store", "tasks", "tdqueues", "ts",
     )  # fmt: skip
 
@@ -202,6 +203,7 @@ class Region(RegionCommands):
         self.resources, self.recovery = Resources(core), Recovery(core, core.recovery, self._check)
         self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
         self.ts, self.files, self.screens = core.ts, core.files, core.screens
+        self.notices = core.notices
 
     @classmethod
     @explains_wrong_types

@@ -50,10 +50,12 @@ from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.core.strand import Strand
 from tdqsim.errors import UsageError
+from tdqsim.facts import notice_words
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
@@ -118,6 +120,7 @@ class RegionCore(RegionData):
         self.dispatcher = dispatcher
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
+        self.notices = Notices(f"region {applid}", notice_words, self.clock.time_ns, self.log)
         self.closed = self.failed = self.started = False
         self.why_closed = "is closed"
         self.start_type = ""

@@ -39,7 +39,7 @@ def store_failed(region: RegionCore, error: StoreError) -> None:
     """
     if region.closed:  # the error may also come up while the region is being closed
         return
-    region.log.error("store_failed", error=str(error))
+    region.notices.say("store_failed", error=str(error))
     region.why_closed = f"has failed: {error}"
     end(region, clean=False)
 
@@ -82,7 +82,7 @@ def _end_tasks(region: RegionCore) -> None:
         if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
             indoubt.back_out_together(uow)
     for strand in region.survivors:
-        region.log.warning("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
+        region.notices.say("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
     if not region.readonly:
         region.statistics.end()
         restart.save_latches(region)

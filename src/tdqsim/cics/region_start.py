@@ -118,7 +118,7 @@ def _install_lost(
     missing = [resource for name, resource in found.items() if name not in region.catalogue]
     if missing:
         install(region, as_definitions(missing), way="grplist", user=region.region_user)
-        region.log.warning("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
+        region.notices.say("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
 def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:

@@ -17,6 +17,7 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 ``CONFIDENCE``               the degrees of confidence with their meaning, the best first
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
+``notice_words()``           the texts of a notice
 ``rules()``                  all rules of behaviour by id
 ``rules_of()``               the rules that a condition or message may rest on; ``unconfirmed()``: their confidence
 ===========================  =====================================================================================
@@ -27,6 +28,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tdqsim.facts._codes import Cvda, Resp
+from tdqsim.facts._notices import notice_words
 from tdqsim.facts._records import (
     ABEND_CODES,
     ATTRIBUTE_CVDA,
@@ -74,6 +76,7 @@ __all__ = [
     "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
+    "notice_words",
     "rules",
     "rules_of",
     "table",

@@ -17,9 +17,11 @@ from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.notices import Notices
 from tdqsim.core.store import Store, Work
 from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
+from tdqsim.facts import notice_words
 from tdqsim.ibmi._dts import offset_seconds
 from tdqsim.ibmi._errors import JobEnded
 from tdqsim.ibmi._fact_tables import LIMITS
@@ -68,13 +70,14 @@ class SystemData:
         readonly: whether nothing can be changed.
         closed: whether no further commands are accepted.
         failed: whether it was closed as if its process had ended: nothing more is written to the store.
+        notices: what was asked for and will not happen.
         recorder: records events; or None.
         on_failure: called with the event of each operation that ends with an escape message; or None.
     """
 
     __slots__ = (
         "_clear_places", "_utc", "ccsid", "clock", "closed", "date_format", "dispatcher", "failed", "name",
-        "on_failure", "readonly", "recorder", "store", "timezone",
+        "notices", "on_failure", "readonly", "recorder", "store", "timezone",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +92,7 @@ class SystemData:
         self.ccsid = ccsid
         self.date_format = "*YMD"
         self.readonly = readonly
+        self.notices = Notices(f"system {name}", notice_words, self.clock.time_ns)
         self.closed = self.failed = False
         self.recorder: SystemRecorder | None = None
         self.on_failure: OnFailure | None = None

@@ -89,6 +89,7 @@ class System(SystemBase):
         authorization_lists: authorization lists by name.
         locks: the object locks: which jobs hold them and which wait for them.
         values: the system values that can be set, by name (QPWDLVL, QMAXSIGN).
+        notices: what was asked for and will not happen, with the reason; see :class:`~tdqsim.core.notices.Notices`.
 
     Raises:
         StoreError: the store cannot be used.
@@ -140,7 +141,7 @@ class System(SystemBase):
             self.authorization_lists: Mapping[str, AuthorizationList] = MappingProxyType(
                 core.profiles.authorization_lists
             )
-            self.locks, self.values = core.locks, core.values
+            self.locks, self.values, self.notices = core.locks, core.values, core.notices
         except BaseException:
             if store is not None:
                 store.close(clean=False)

@@ -162,7 +162,7 @@ class _Recorder:
         try:
             kept.keep_last()
         except OSError as error:
-            core_of(self._region).log.warning("dump_not_kept", reason=str(error))
+            core_of(self._region).notices.say("dump_not_kept", reason=str(error))
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
@@ -289,7 +289,7 @@ class Host:
             try:
                 self.sysplex.add(region)
             except UsageError as refused:
-                core.log.warning("region_not_linked", reason=str(refused))
+                core.notices.say("region_not_linked", reason=str(refused))
 
         self.engine.outside(watch).result()
         return region
@@ -364,7 +364,7 @@ class Host:
         try:
             self.dumps[region.applid] = self.engine.outside(partial(KeptDumps, region, store)).result()
         except OSError as error:
-            core_of(region).log.warning("dumps_not_read", reason=str(error))
+            core_of(region).notices.say("dumps_not_read", reason=str(error))
 
     def _prepared(self, path: Path, file: RegionFile) -> dict[str, Path]:
         """The data sets that the class of ``job:`` makes or names, by DD name, except those of DD cards in the file.

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
 
 class RegionLog:
-    """The region's logger: structlog events through the standard library, and so silent until logging is configured.
+    """The region's logger: structlog events through the standard library, if a handler is configured there.
 
+    Without one, Python would print the bare event; the region's notices (:mod:`tdqsim.core.notices`) say it better.
     structlog is imported with the first event that has a handler, since the import costs more than the rest of a small
     command. As long as nothing has imported ``logging``, there is no handler.
     """
@@ -42,9 +43,7 @@ class RegionLog:
         import logging  # noqa: PLC0415  (see the class)
 
         log = logging.getLogger("tdqsim.cics")
-        if not log.handlers:
-            log.addHandler(logging.NullHandler())
-        if log.isEnabledFor(getattr(logging, level)):
+        if log.isEnabledFor(getattr(logging, level)) and log.hasHandlers():
             getattr(self._bound(log), level.lower())(event, **values)
 
     def _bound(self, log: Logger) -> BoundLogger:

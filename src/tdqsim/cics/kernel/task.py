@@ -32,6 +32,7 @@ from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
+from tdqsim.core.notices import own_lines
 from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
 from tdqsim.facts import Cvda, Resp
@@ -372,12 +373,24 @@ def abnormal_end(task: TaskData, abend: Abend) -> None:
     """End a task abnormally: its dump, dynamic backout, and message DFHAC2236."""
     dump = take_dump(task, abend)
     region = task._region
-    place = {"place": f"{dump.file}:{dump.line}"} if dump.file else {}
     region.abends[abend.code] = region.abends.get(abend.code, 0) + 1
-    region.log.warning(
-        "abend", transid=task.transid, task=task.number, abcode=abend.code, cause=repr(abend.cause),
-        **place, exc_info=product_fault(abend.cause),
-    )  # fmt: skip
+    _say_abend(task, abend, f"{dump.file}:{dump.line}" if dump.file else "")
     termid = task._facility.name if task._facility is not None else ""
     task.end(normal=False)
     region.messages.write("DFHAC2236", transid=task.transid, abcode=abend.code, program=task._abprogram, termid=termid)
+
+
+def _say_abend(task: TaskData, abend: Abend, place: str) -> None:
+    """Log an abend, and make a notice of it unless somebody waits for the result of the task, and so gets it."""
+    cause = abend if abend.cause is None else abend.cause
+    region, strand = task._region, task._strand
+    values: dict[str, Any] = {
+        "transid": task.transid, "task": task.number, "abcode": abend.code, "cause": repr(abend.cause),
+        "exc_info": product_fault(abend.cause), **({"place": place} if place else {}),
+    }  # fmt: skip
+    if strand is not None and strand.end_queue:
+        region.log.warning("abend", **values)
+        return
+    lines = own_lines(cause)
+    at = f" at {place}" if place and not lines else ""
+    region.notices.say("abend", what=f"{abend}{at}", traceback=lines, **values)

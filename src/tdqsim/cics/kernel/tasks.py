@@ -216,5 +216,5 @@ class Tasks(Generic[K]):
             try:
                 task.end(normal=False)
             except StoreError as error:  # the task was backed out nevertheless, as a restart would do
-                self._region.log.warning("backout_not_recorded", task=task.number, reason=str(error))
+                self._region.notices.say("backout_not_recorded", whose=str(task), task=task.number, reason=str(error))
             self.unfinished.pop(task, None)

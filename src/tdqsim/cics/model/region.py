@@ -23,6 +23,7 @@ from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.notices import Notices
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
 from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda, Resp
@@ -367,6 +368,7 @@ class RegionData:
     clock: Clock
     dispatcher: Dispatcher
     log: RegionLog
+    notices: Notices
     settings: Mapping[str, Any]
     groups: Mapping[str, Collection[str]]
     closed: bool

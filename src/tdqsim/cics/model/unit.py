@@ -461,7 +461,7 @@ class UnitOfWork:
         try:
             late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
         except StoreError as error:  # the record of its prepare is on the store: a restart finds it INDOUBT
-            region.log.warning("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
+            region.notices.say("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()
         if late is not None:
             raise late

@@ -209,7 +209,7 @@ class Ati:
         if not userid or (security := region.security) is None:
             userid = region.default_user
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
-            region.log.warning("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
+            region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
         if not is_attachable_by(region, queue.transid, userid, "" if facility is None else facility.name):
             return
@@ -222,7 +222,7 @@ class Ati:
         if gone != queue.starts_gone:
             queue.starts, queue.starts_gone = 0, gone
         if queue.starts >= _LIMIT:
-            self._region.log.warning("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
+            self._region.notices.say("ati_gives_up", queue=queue.name, transid=queue.transid, starts=queue.starts)
             return True
         queue.starts += 1
         return False

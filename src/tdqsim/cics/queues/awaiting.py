@@ -45,7 +45,7 @@ class AwaitingHandlers:
         for start in due:
             if self._waits(start):
                 self._pending.append(start)
-                self._region.log.warning("start_waits_for_handler", name=start.name, transid=start.what.transid)
+                self._region.notices.say("start_waits_for_handler", name=start.name, transid=start.what.transid)
             else:
                 start.go_on()
 

@@ -191,4 +191,4 @@ def open_initially(region: RegionData, queue: ExtraTdQueue) -> None:
     try:
         queue.file.open()
     except Condition as condition:
-        region.log.warning("open_failed", queue=queue.name, reason=condition.detail)
+        region.notices.say("open_failed", queue=queue.name, reason=condition.detail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tdqsim.cics.model.queue import ExtraFile, ExtraTdQueue
 from tdqsim.cics.queues.extra import DataSet
@@ -82,11 +82,11 @@ class DataSets:
         """The data set of a queue, closed."""
         return DataSet(queue, self.dds, self._spooling, self._report)
 
-    def _report(self, message: str, inserts: dict[str, object]) -> None:
+    def _report(self, message: str, inserts: dict[str, Any]) -> None:
         if message:
             self._region.messages.write(message, **inserts)
         else:
-            self._region.log.warning("data_set", **inserts)
+            self._region.notices.say("data_set", **inserts)
 
     def close(self, *, clean: bool = True) -> None:
         """Close all data sets after writing their buffers; with ``clean=False`` the buffers are lost, as by a kill."""

@@ -488,7 +488,7 @@ class Mirrors:
         except LinkDown:
             raise
         except StoreError as error:
-            self.region.log.warning("decision_not_carried_out", coordinator=key, reason=str(error))
+            self.region.notices.say("decision_not_carried_out", coordinator=key, reason=str(error))
             return MirrorOutcome({"done": False})
         except Exception as error:  # noqa: BLE001  (raised after the answer was received)
             parts = [mirror.part.uow for mirror in (self.mirrors.get(key),) if mirror is not None and mirror.part]
@@ -581,7 +581,7 @@ class Mirrors:
                 mirror.task._unit = None
                 abend = mirror.part.lose_coordinator()
         except StoreError as error:  # a unit of work in doubt remains in doubt: the coordinator is asked next
-            self.region.log.warning("not_decided_alone", coordinator=key, reason=str(error))
+            self.region.notices.say("not_decided_alone", coordinator=key, reason=str(error))
         finally:
             if abend is not None:
                 mirror.task.abcode = abend.code

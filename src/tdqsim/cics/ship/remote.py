@@ -322,7 +322,7 @@ class LinkEnd:
                 raise  # the exception is about another link, over which the request came: its end handles it
             return
         except MessageError as error:
-            self.region.log.warning("message_not_understood", connection=self.name, reason=str(error))
+            self.region.notices.say("message_not_understood", connection=self.name, reason=str(error))
             channel.close()
             return
         if outcome.late is not None:
@@ -555,7 +555,7 @@ class LinkEnd:
         try:
             acknowledged(self.region, uow_id, self.name)
         except StoreError as error:
-            self.region.log.warning("decision_not_forgotten", uow=uow_id.hex().upper(), reason=str(error))
+            self.region.notices.say("decision_not_forgotten", uow=uow_id.hex().upper(), reason=str(error))
 
     def _ask(self, uow_id: bytes, key: str) -> None:
         self._cold.discard(uow_id)
@@ -567,7 +567,7 @@ class LinkEnd:
             try:
                 resolve(self.region, uow_id, commit=decision == "COMMIT")
             except StoreError as error:  # it asks again when the link comes back
-                self.region.log.warning("not_resynchronised", uow=uow_id.hex().upper(), reason=str(error))
+                self.region.notices.say("not_resynchronised", uow=uow_id.hex().upper(), reason=str(error))
         elif decision == "COLD":
             self._cold.add(uow_id)
-            self.region.log.warning("coordinator_was_started_initial", uow=uow_id.hex().upper(), coordinator=key)
+            self.region.notices.say("coordinator_was_started_initial", uow=uow_id.hex().upper(), coordinator=key)

@@ -91,8 +91,7 @@ class InstallPlan(KeptChange):
             except InstallRefused as refused:
                 if self._way != "grplist":
                     raise
-                what = {"queue": refused.queue} if kind == "TDQUEUE" else {"resource": f"{kind}({refused.queue})"}
-                self._region.log.warning("not_installed", reason=str(refused), **what)
+                self._region.notices.say("not_installed", reason=str(refused), resource=f"{kind}({refused.queue})")
         try:
             for queue in queues:
                 self._make(queue)

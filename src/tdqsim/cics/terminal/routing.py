@@ -337,7 +337,7 @@ class Routing:
         except Condition as condition:
             invalid = {Resp.TRANSIDERR: "DFHCR4300", Resp.TERMIDERR: "DFHCR4301"}.get(condition.resp)
             if invalid is None:
-                region.log.warning("requests_not_shipped", system=system, terminal=facility.name, reason=str(condition))
+                region.notices.say("requests_not_shipped", system=system, terminal=facility.name, reason=str(condition))
                 return
             region.messages.write(invalid, transid=transid, termid=facility.name, sysid=system)
             for request in [each for each in facility.requests if _transid_of(each) == transid]:

@@ -29,7 +29,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.model.unit import UOW_ID_LENGTH, Facts, Meta, Record, UnitOfWork
@@ -128,7 +128,7 @@ class Subordinate:
         try:
             uow.prepare(_undecided(uow) if uow.decision else None)
         except StoreError as error:
-            self._region.log.warning("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
+            self._region.notices.say("prepare_failed", uow=uow.id.hex().upper(), reason=str(error))
             self._region.shunted.pop(uow.id, None)  # a lost link may have shunted it; no promise was made
             _back_out_anyhow(uow)
             return False
@@ -288,7 +288,8 @@ def _back_out_anyhow(uow: UnitOfWork) -> None:
     try:
         back_out_together(uow)
     except StoreError as error:
-        uow._region.log.warning("backout_not_recorded", uow=uow.id.hex().upper(), reason=str(error))
+        values: dict[str, Any] = {"uow": uow.id.hex().upper(), "reason": str(error)}
+        uow._region.notices.say("backout_not_recorded", whose=uow.title, **values)
 
 
 def _prepare_participants(uow: UnitOfWork) -> bool:
@@ -354,7 +355,7 @@ def _start_waittime(uow: UnitOfWork) -> None:
             try:
                 _decide_alone(uow, uow.action)
             except StoreError as error:  # it stays shunted until SET UOW or the coordinator ends it
-                uow._region.log.warning("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
+                uow._region.notices.say("waittime_not_carried_out", uow=uow.id.hex().upper(), reason=str(error))
 
     uow._region.dispatcher.call_at(uow.since_ns + uow.waittime * 10**9, over, passive=True)
 
@@ -386,8 +387,8 @@ def _decide_alone(uow: UnitOfWork, how: str) -> None:
     finally:
         if uow.ended:
             uow.state = _HEURISTIC[how]
-            whose = {"uow": uow.id.hex().upper(), "decision": how, "coordinator": uow.coordinator}
-            region.log.warning("unilateral_decision", **whose)
+            whose: dict[str, Any] = {"uow": uow.id.hex().upper(), "decision": how, "coordinator": uow.coordinator}
+            region.notices.say("unilateral_decision", **whose)
 
 
 # -- records of decisions ---------------------------------------------------------------------------------------------
@@ -537,7 +538,7 @@ def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
         return
     theirs = "COMMIT" if commit else "BACKOUT"
     if record["state"] != theirs:
-        region.log.error("heuristic_damage", uow=uow_id.hex().upper(), here=record["state"], coordinator=theirs)
+        region.notices.say("heuristic_damage", uow=uow_id.hex().upper(), here=record["state"], coordinator=theirs)
         region.damage.append(HeuristicDamage(uow_id, record["state"], theirs))
     _forget(region, uow_id)
 

@@ -313,7 +313,7 @@ def begin_numbering(region: Region) -> None:
         region.recovery.reserve_id((int.from_bytes(before, "big") + _IDS_OF_A_RUN).to_bytes(len(before), "big"))
     refused = region.store.durable.room_for(len(_NUMBERING) + len(region.recovery.last_id))
     if refused:  # a region with a full store must start too; the clock still makes the ids unique
-        region.log.warning("numbering_not_recorded", reason=refused)
+        region.notices.say("numbering_not_recorded", reason=refused)
     else:
         region.hardening.note(_NUMBERING, region.recovery.last_id)
 
@@ -404,7 +404,7 @@ def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None
         if isinstance(queue, IntraTdQueue) and queue.logical:
             _restore(region, queue, uow.on(queue), part, written)
         else:  # the definition was lost to damage, so the decision cannot be carried out on this queue
-            region.log.warning(
+            region.notices.say(
                 "work_in_doubt_lost",
                 uow=uow_id.hex().upper(),
                 queue=part["name"],

@@ -1,0 +1,38 @@
+"""The words of notices: the templates of ``notices.tsv`` with their inserts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import cast
+
+from tdqsim.core.notices import Severity, Wording
+from tdqsim.facts._tables import table
+
+
+class _Inserts(dict[str, object]):
+    """A notice must not fail for want of an insert."""
+
+    def __missing__(self, key: str) -> str:
+        return "????"
+
+
+@cache
+def _rows() -> dict[str, dict[str, str]]:
+    return {row["event"]: row for row in table("notices")}
+
+
+def notice_words(event: str, inserts: Mapping[str, object]) -> Wording:
+    """The texts of an event.
+
+    Args:
+        event: the row of ``notices.tsv``.
+        inserts: the values of its inserts, by name.
+
+    Raises:
+        KeyError: there is no such row.
+    """
+    row = _rows()[event]
+    given = _Inserts({name: value.rstrip(".") if isinstance(value, str) else value for name, value in inserts.items()})
+    resource, reason, cure = (row[each].format_map(given) for each in ("resource", "reason", "cure"))
+    return Wording(row["id"].format_map(given), cast("Severity", row["severity"]), resource, reason, cure)
