@@ -46,7 +46,8 @@ _ROOM_FOR_MORE: Final = 40
 def bounded(text: str, most: int = _MESSAGE_BYTES) -> str:
     """A message, or a part of one, cut to ``most`` bytes of UTF-8: what it quotes may be as long as a file.
 
-    Of a message of several lines, as many whole lines are kept as fit, and the others are counted.
+    Of a message of several lines, as many whole lines are kept as fit, and the others are counted. Of a longer line the
+    beginning and the end are kept, since a message begins with the place and ends with what is allowed.
     """
     if len(text) * 4 <= most:
         return text
@@ -57,7 +58,9 @@ def bounded(text: str, most: int = _MESSAGE_BYTES) -> str:
     lines, _, _ = kept.rpartition("\n")
     if lines:
         return f"{lines}\n... and {text.count(chr(10)) - lines.count(chr(10)):,} more lines"
-    return f"{kept} ... ({len(text):,} characters)"
+    end = data[-most // 4 :].decode("utf-8", "ignore")
+    begin = data[: most - most // 4 - _ROOM_FOR_MORE].decode("utf-8", "ignore")
+    return f"{begin} ... ({len(text):,} characters) ... {end}"
 
 
 class TdqError(Exception):

@@ -101,7 +101,6 @@ def test_a_run_writes_through_no_link_that_leads_out(
         ["export", "csd", "queues.yaml", "--output", "link"],
         ["import", "csd", "queues.csd", "--output", "link"],
         ["read", "PAYQ", "-d", "queues.yaml", "-s", "store", "--output", "link"],
-        ["coverage", "--write", "link"],
     ],
     ids=lambda words: words[0],
 )

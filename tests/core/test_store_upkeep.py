@@ -1,11 +1,8 @@
-"""Upgrade, compact and backup; the stores of older formats in ``stores/`` were made by the releases that had them."""
+"""Compact and backup of stores."""
 
 from __future__ import annotations
 
 import itertools
-import shutil
-import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,102 +12,8 @@ from tdqsim.cics import Region
 from tdqsim.core.store import Store
 from tdqsim.core.store import check as storecheck
 from tdqsim.definitions import define_tdqueue
-from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
-from tdqsim.ibmi import System
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse
 from tests.core import _child
-
-STORES = Path(__file__).with_name("stores")
-FORMATS = (4, 5)
-
-
-def unpacked(tmp_path: Path, name: str) -> Path:
-    place = tmp_path / name
-    with tarfile.open(STORES / f"{name}.tar.xz") as packed:
-        packed.extractall(place, filter="data")
-    return place
-
-
-def records(name: str) -> list[bytes]:
-    """What the program that made the stores wrote to a queue."""
-    return [f"{name} {n}".encode() + b"x" * (3000 if n == 3 else 0) for n in range(5)]
-
-
-def saved(path: Path) -> Path:
-    storecheck.salvage(path, path.with_name("saved"))
-    return path.with_name("saved")
-
-
-def upgraded(path: Path) -> Path:
-    assert storecheck.check(path).format in FORMATS
-    storecheck.upgrade(path)
-    assert storecheck.check(path).format == 6
-    assert sorted(each.name for each in path.iterdir() if each.is_file()) == ["lock"]
-    return path
-
-
-@pytest.mark.parametrize("how", [saved, upgraded], ids=["salvage", "upgrade"])
-@pytest.mark.parametrize("end", ["closed", "failed"])
-@pytest.mark.parametrize("number", FORMATS)
-def test_a_region_starts_on_its_store_of_an_older_format(
-    tmp_path: Path, number: int, end: str, how: Callable[[Path], Path]
-) -> None:
-    path = unpacked(tmp_path, f"format{number}-region-{end}")
-    with pytest.raises(StoreVersionError, match=f"has format {number}; this tdqsim reads format 6 only; `tdq store up"):
-        Region(store=path)
-    assert storecheck.check(path).sound
-    with Region(store=how(path)) as region:
-        assert region.recovery.start_type == ("WARM" if end == "closed" else "EMERGENCY")
-        assert region.peek("LOGA") == records("LOGA")[1:]
-        assert region.peek("PHYS") == records("PHYS")[1 if end == "closed" else 0 :]
-        assert region.peek("NONQ") == (records("NONQ") if end == "closed" else [])
-    with Region(store=path if how is upgraded else path.with_name("saved")) as region:
-        assert region.recovery.start_type == "WARM"
-
-
-@pytest.mark.parametrize("how", [saved, upgraded], ids=["salvage", "upgrade"])
-@pytest.mark.parametrize("number", FORMATS)
-def test_a_system_starts_on_its_store_of_an_older_format(
-    tmp_path: Path, number: int, how: Callable[[Path], Path]
-) -> None:
-    path = unpacked(tmp_path, f"format{number}-system-closed")
-    with System("SYS1", how(path)) as system, system.job("A", "QSECOFR") as job:
-        (queue,) = (queue for queue in system.queues() if queue.name == "Q")
-        assert queue.private["BERT"] == "*USE"
-        assert job.qrcvdtaq("Q", "QGPL").data == b"one       "
-        assert job.qrcvdtaq("K", "QGPL", key=b"k1", key_order="EQ").data == b"keyed     "
-
-
-def test_an_upgrade_is_made_once_and_refuses_damage(tmp_path: Path) -> None:
-    path = unpacked(tmp_path, "format5-region-closed")
-    file = path / "durable" / "data.mdb"
-    whole = file.read_bytes()
-    file.write_bytes(whole.replace(b"LOGA 2", b"LOGA X"))
-    with pytest.raises(StoreDamaged, match=r"LOGA.*damaged"):
-        storecheck.upgrade(path)
-    assert storecheck.check(path).format == 5
-    file.write_bytes(whole)
-    storecheck.upgrade(path)
-    storecheck.upgrade(path)
-    with Region(store=path) as region:
-        assert region.recovery.start_type == "WARM"
-        with pytest.raises(StoreInUse):
-            storecheck.upgrade(path)
-    with pytest.raises(StoreMissing):
-        storecheck.upgrade(tmp_path / "nowhere")
-
-
-@pytest.mark.parametrize("number", FORMATS)
-def test_an_old_state_file_with_a_damaged_record_does_not_vouch_for_a_clean_end(tmp_path: Path, number: int) -> None:
-    path = unpacked(tmp_path, f"format{number}-region-failed")
-    state = bytearray((path / "state").read_bytes())
-    for slot in (0, 512):
-        changed = bytearray(state)
-        changed[slot + 40] ^= 1
-        (path / "state").write_bytes(changed)
-        shutil.rmtree(tmp_path / "saved", ignore_errors=True)
-        with Region(store=saved(path)) as region:
-            assert region.recovery.start_type == "EMERGENCY"
-
 
 # -- compact ----------------------------------------------------------------------------------------------------------
 

@@ -51,7 +51,7 @@ COMMANDS: Final = {
     "import": _Where("define", "Convert CSD, DCT and CL text to definition files."),
     "export": _Where("define", "Convert definition files to CSD, DCT and CL text."),
     "layout": _Where("define", "Show a copybook as a table of offsets, and decode a record by it."),
-    "store": _Where("storage", "Check, salvage, upgrade, compact and back up stores."),
+    "store": _Where("storage", "Check, salvage, compact and back up stores."),
     "dataset": _Where("dataset", "Find out what a data set is: its format, code page, segments, options."),
     "dtaq": _Where("dtaq", "IBM i data queues: libraries, data queues, entries."),
     "probe": _Where("probe", "Programs that try open rules on a real machine, and their comparison."),

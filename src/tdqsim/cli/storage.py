@@ -1,4 +1,4 @@
-"""``tdq store``: check a store, salvage a damaged one, upgrade, compact and back up."""
+"""``tdq store``: check a store, salvage a damaged one, compact and back up."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ if TYPE_CHECKING:
     from tdqsim.core.store.check import StoreReport
 
 app = typer.Typer(rich_markup_mode=None)
-store = typer.Typer(
-    rich_markup_mode=None, help="Check, salvage, upgrade, compact and back up stores.", no_args_is_help=True
-)
+store = typer.Typer(rich_markup_mode=None, help="Check, salvage, compact and back up stores.", no_args_is_help=True)
 app.add_typer(store, name="store")
 
 Where = Annotated[Path, typer.Argument(metavar="STORE", help="The store's directory.")]
@@ -41,12 +39,6 @@ def salvage(
 ) -> None:
     """Copy everything that is undamaged into a new store; the damaged store is not changed."""
     _show(on_demand.check.salvage(path, target), as_json=as_json, saved=True)
-
-
-@store.command("upgrade")
-def upgrade(path: Where, as_json: Json = False) -> None:
-    """Convert a store of format 4 or 5 to the format of this version."""
-    _say(on_demand.check.upgrade(path), "upgraded", as_json=as_json)
 
 
 @store.command("compact")

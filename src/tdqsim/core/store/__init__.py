@@ -11,7 +11,7 @@ discards volatile data by removing its file; and damage of one file does not aff
 a change, never in a commit. ``_layout`` defines the format of the files; every value has a checksum that covers its
 key too. Before LMDB opens a file, ``_opening`` and ``_meta`` check it. LMDB does not detect damage, so ``check`` looks
 for it, and salvages undamaged data, in a separate process (``_working``, ``_examine``, ``_upkeep``). ``_pages`` reads
-LMDB's pages without LMDB. ``_state`` reads a file of older formats. ``keeper`` records which region or system owns the
+LMDB's pages without LMDB. ``keeper`` records which region or system owns the
 store.
 """
 

@@ -1,4 +1,4 @@
-"""Check and salvage: read every page and record of a store, of any format from 4 on, without LMDB."""
+"""Check and salvage: read every page and record of a store, without LMDB."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import _layout as layout
-from tdqsim.core.store._layout import FORMAT, OLDEST_FORMAT, Head, Item, Long, Standing
+from tdqsim.core.store._layout import FORMAT, Head, Item, Long, Standing
 from tdqsim.core.store._lockfile import LockFile
 from tdqsim.core.store._opening import KINDS, last_commit
 from tdqsim.core.store._pages import PageFile
-from tdqsim.core.store._state import OldState, read_state
 from tdqsim.errors import StoreDamaged, StoreError, StoreVersionError
 
 _AT_ONCE: Final = 1000
@@ -200,23 +199,18 @@ def examine(path: Path) -> StoreFindings:
     durable, volatile = halves[-1], halves[0] if len(halves) > 1 else None
     heads = [half.head for half in halves if half.head is not None]
     formats = {head.format for head in heads}
-    if (path / "durable" / "journal").exists() or (formats and not formats <= set(range(OLDEST_FORMAT, FORMAT + 1))):
-        format_ = f"format {max(formats)}" if formats else "an older format"
+    if formats - {FORMAT}:
         raise StoreVersionError(
-            f"{path}: the store has {format_}; this tdqsim reads the formats {OLDEST_FORMAT} to {FORMAT}"
+            f"{path}: the store has format {max(formats - {FORMAT})}; this tdqsim reads format {FORMAT}"
         )
-    old = read_state(path) if heads and durable.head is not None and durable.head.format < FORMAT else None
-    if old is not None and old.problem:
-        problems.append(old.problem)
-    ids = {head.store_id for head in heads} | ({bytes.fromhex(old.store_id)} if old and old.store_id else set())
-    if len(ids) > 1:
+    if len({head.store_id for head in heads}) > 1:
         problems.append("the files belong to different stores")
     problems += [
         f"{half.name}: it holds the other kind of data: files were swapped"
         for half in halves
         if half.head is not None and half.head.kind != KINDS.index(half.name)
     ]
-    left = old if old is not None else durable.head or OldState()
+    left = durable.head or Head(0, 0, b"", 0)
     notes = [f"{half.name}: {note}" for half in halves for note in half.notes]
     clean = left.clean and not notes
     if clean and left.volatile and (volatile is None or volatile.commit != left.volatile):

@@ -34,13 +34,8 @@ from zlib import crc32
 
 from tdqsim.errors import StoreDamaged
 
-FORMAT: Final = 6
-"""The version of this layout and of the records of regions and systems; other formats are refused.
-
-Format 6 records a clean close in the head record; formats 4 and 5 did so in a separate file `state`.
-"""
-OLDEST_FORMAT: Final = 4
-"""The oldest format that salvage and upgrade read: its entries have the same form as those of this format."""
+FORMAT: Final = 1
+"""The version of this layout and of the records of regions and systems; other formats are refused."""
 
 Durability = Literal["process", "power"]
 """The failures that a commit survives: ``process``: the end of the process; ``power``: a loss of power too."""
@@ -68,7 +63,6 @@ _QUEUE_RECORD: Final = Struct(">BHQqqQQ")
 _FACTS: Final = Struct(">QB")
 _LONG: Final = Struct(">QII")
 _HEAD: Final = Struct(">HB16sQBQQ16s")
-_OLD_HEAD: Final = Struct(">HB16sQ")
 _CLEAN, _SALVAGED = 0x01, 0x02
 _MOST: Final = 100
 
@@ -320,10 +314,8 @@ class Head(NamedTuple):
 
 
 def read_head(value: bytes | None) -> Head:
-    """Decode the head of a file of this or an older format; StoreDamaged when it is not one."""
+    """Decode the head of a file, of whatever format; StoreDamaged when it is not one."""
     body = unseal(HEAD_KEY, value or b"", "the head record")
-    if len(body) == _OLD_HEAD.size:
-        return Head(*_OLD_HEAD.unpack(body))
     if len(body) < _HEAD.size:
         raise StoreDamaged("the head record is not one")
     format_, kind, store_id, number, flags, *rest = _HEAD.unpack_from(body)

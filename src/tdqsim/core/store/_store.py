@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from tdqsim.core.store._durable import Durable
-from tdqsim.core.store._layout import FORMAT, OLDEST_FORMAT, Durability, Head
+from tdqsim.core.store._layout import FORMAT, Durability, Head
 from tdqsim.core.store._lockfile import LockFile, is_held, this_boot
 from tdqsim.core.store._meta import seal
 from tdqsim.core.store._opening import (
@@ -172,16 +172,12 @@ class Store:
             if (self.path / "volatile" / "data.mdb").exists():
                 raise StoreDamaged(f"{place}: the file data.mdb is missing; {STORE_HELP}")
             return None
-        if (place / "journal").exists():
-            raise StoreVersionError(f"{self.path}: the store has an older format, which this tdqsim does not read")
         last = last_commit(place, busy=self.readonly)
         if last.head is None:
             raise StoreDamaged(f"{place}: the head record is missing or damaged; {STORE_HELP}")
         if last.head.format != FORMAT:
-            older = OLDEST_FORMAT <= last.head.format < FORMAT
-            how = f"; `tdq store upgrade {self.path}` brings it to that format" if older else ""
             raise StoreVersionError(
-                f"{self.path}: the store has format {last.head.format}; this tdqsim reads format {FORMAT} only{how}"
+                f"{self.path}: the store has format {last.head.format}; this tdqsim reads format {FORMAT}"
             )
         return last
 

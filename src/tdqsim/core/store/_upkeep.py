@@ -1,4 +1,4 @@
-"""Upgrade, compact and backup, which run in the same separate process as check and salvage.
+"""Compact and backup, which run in the same separate process as check and salvage.
 
 Each reads everything first and refuses a damaged store, because it then uses LMDB, which trusts its pages. A file is
 replaced by a complete and synced one, or changed by one commit. So whenever the process is killed, the store is in its
@@ -15,37 +15,11 @@ from typing import Final
 import lmdb
 
 from tdqsim.core.store._examine import StoreFindings, examine
-from tdqsim.core.store._layout import FORMAT
 from tdqsim.core.store._meta import renumber, seal
-from tdqsim.core.store._opening import KINDS, environment, last_commit, open_half
-from tdqsim.core.store._state import read_state
+from tdqsim.core.store._opening import KINDS, environment, last_commit
 from tdqsim.errors import STORE_HELP, StoreDamaged, StoreError, StoreFull
 
 _NEW: Final = "new"
-
-
-def upgrade(path: Path) -> StoreFindings:
-    """Convert a store of an older format to this one; returns the findings about it before the conversion."""
-    findings = _sound(path)
-    if findings.format == FORMAT:
-        return findings
-    old, place = read_state(path), path / "durable"
-    head = last_commit(place).head
-    assert head is not None, "the store is sound"
-    durable = open_half(place, KINDS.index("durable"), head.store_id, limit=None, sync=True)
-    try:
-        durable.mark(
-            lambda head, commit: head._replace(
-                format=FORMAT, salvaged=findings.salvaged, clean=findings.clean, commit=commit if findings.clean else 0,
-                volatile=old.volatile if findings.clean else 0, boot=old.boot,
-            )
-        )  # fmt: skip
-    finally:
-        durable.close()
-    if findings.clean:
-        seal(place)
-    (path / "state").unlink(missing_ok=True)
-    return findings
 
 
 def compact(path: Path) -> StoreFindings:

@@ -13,7 +13,7 @@ from typing import Any
 from tdqsim.core.store._examine import StoreFindings, examine, report, rescue
 from tdqsim.core.store._lockfile import LockFile, is_held
 from tdqsim.core.store._opening import KINDS
-from tdqsim.core.store._upkeep import backup, compact, upgrade
+from tdqsim.core.store._upkeep import backup, compact
 from tdqsim.errors import StoreInUse, StoreMissing, TdqError
 
 
@@ -34,7 +34,7 @@ def work(arguments: list[str]) -> dict[str, Any]:
             return rescue(path, Path(rest[0]))
         if what == "backup":
             return _whole(backup(path, Path(rest[0]), held=False))
-        return _whole({"check": examine, "upgrade": upgrade, "compact": compact}[what](path))
+        return _whole({"check": examine, "compact": compact}[what](path))
     finally:
         lock.release()
 

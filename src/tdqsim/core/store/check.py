@@ -1,4 +1,4 @@
-"""Check and salvage a store that may be damaged; upgrade, compact and back up a sound one.
+"""Check and salvage a store that may be damaged; compact and back up a sound one.
 
 All of it runs in a separate process. So whatever effect the damage has, the caller gets a report or a clear error,
 within a limited time. Check and salvage read the files without LMDB.
@@ -122,20 +122,6 @@ def salvage(path: Path, target: Path, *, timeout: float = TIMEOUT) -> StoreRepor
         StoreDamaged: it could not be read within ``timeout`` seconds.
     """
     return _run(path, ["salvage", str(path), str(target)], timeout)
-
-
-def upgrade(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
-    """Convert a store of format 4 or 5 to the format of this version, in one commit; the report has the old format.
-
-    A store that has the current format is not changed.
-
-    Raises:
-        StoreMissing: there is no store.
-        StoreInUse: a process has it open.
-        StoreDamaged: it is damaged, and was not changed; salvage accepts a store of these formats too.
-        StoreVersionError: this version cannot read its format.
-    """
-    return _run(path, ["upgrade", str(path)], timeout)
 
 
 def compact(path: Path, *, timeout: float = TIMEOUT) -> StoreReport:
