@@ -80,8 +80,11 @@ def test_of_many_problems_whole_lines_are_shown_and_the_rest_are_counted():
     assert len(caught.value.problems) == 900  # a program has them all
 
 
-def test_a_long_text_on_one_line_ends_with_its_length():
-    assert str(StoreError("x" * 5000)).endswith("xxx ... (5,000 characters)")
+def test_a_long_text_on_one_line_keeps_its_beginning_and_what_is_allowed_at_its_end():
+    text = str(StoreError("TRIGGERLEVEL=" + "9" * 5000 + " must be 0 to 32767"))
+    assert text.startswith("TRIGGERLEVEL=999")
+    assert "999 ... (5,032 characters) ... 999" in text
+    assert text.endswith("999 must be 0 to 32767")
 
 
 def test_a_message_of_4_kb_is_whole():
