@@ -368,6 +368,8 @@ CL_COMMANDS = """
     CRTUSRPRF SUPGRPPRF 0 no 15 name 10 *NONE; CRTUSRPRF STATUS 0 no 1 word *ENABLED *DISABLED;
     CRTUSRPRF PWDEXP 0 no 1 word *NO *YES; CHGUSRPRF USRPRF 1 yes 1 name 10 ;
     CHGUSRPRF PASSWORD 2 no 1 char 128 *SAME *NONE *USRPRF; CHGUSRPRF STATUS 0 no 1 word *SAME *ENABLED *DISABLED;
+    CHGUSRPRF CURLIB 0 no 1 name 10 *SAME *CRTDFT; CHGUSRPRF CCSID 0 no 1 integer 1 65535 *SAME *SYSVAL;
+    CRTUSRPRF CURLIB 0 no 1 name 10 *CRTDFT; CRTUSRPRF CCSID 0 no 1 integer 1 65535 *SYSVAL;
     CHGUSRPRF PWDEXP 0 no 1 word *SAME *NO *YES; SBMJOB JOB 0 no 1 name 10 *JOBD; SBMJOB USER 0 no 1 name 10 *CURRENT;
     SBMJOB CURLIB 0 no 1 name 10 *CURRENT *USRPRF *CRTDFT; SBMJOB INLLIBL 0 no 250 name 10 *CURRENT *JOBD *SYSVAL *NONE;
     CRTLIB ASP 0 no 1 integer 1 1 ; CRTLIB CRTOBJAUD 0 no 1 word *SYSVAL *NONE; DLTLIB ASPDEV 0 no 1 word * *SYSBAS;
@@ -434,7 +436,8 @@ def test_system_values():
         QPWDLVL/B/4/0/4/3 QPWDMINLEN/B/4/1/128/1 QPWDMAXLEN/B/4/1/128/128 QPWDRQDDGT/C/1/0/1/0 QPWDLMTAJC/C/1/0/1/0
         QPWDLMTREP/C/1/0/2/0 QMAXSIGN/C/6/1/25/3 QLIBLCKLVL/C/1/0/1/1 QCCSID/B/4///=ccsid QDATE/C/7///=%C%y%m%d
         QTIME/C/9///=%H%M%S%f QCENTURY/C/1///=%C QYEAR/C/2///=%y QMONTH/C/2///=%m QDAY/C/3///=%d QHOUR/C/2///=%H QMINUTE/C/2///=%M
-        QSECOND/C/2///=%S QUTCOFFSET/C/5///=%z QDATFMT/C/3///=date_format QSYSLIBL/C/150///=libraries SYSNAME/C/8///=name
+        QSECOND/C/2///=%S QUTCOFFSET/C/5///=%z QDATFMT/C/3///=date_format QSYSLIBL/C/150///=libraries
+        QUSRLIBL/C/250///=user_libraries SYSNAME/C/8///=name
     """
     assert ["/".join(row[column] for column in columns) for row in table("ibmi_system_values")] == expected.split()
 

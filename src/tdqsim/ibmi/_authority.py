@@ -16,6 +16,8 @@ from tdqsim.ibmi._fact_tables import AUTHORITIES
 
 NONE: Final = "*NONE"
 SAME: Final = "*SAME"
+DEFAULT_LIBRARY: Final = "*CRTDFT"
+SYSTEM_VALUE: Final = "*SYSVAL"
 ALL: Final = AUTHORITIES["*ALL"]
 _BUNDLES = ("*ALL", "*CHANGE", "*USE")
 _SINGLE = {next(iter(grants)): word for word, grants in AUTHORITIES.items() if len(grants) == 1}
@@ -83,6 +85,8 @@ class Profile:
         groups: the group profiles whose authorities it also has, GRPPRF first, then SUPGRPPRF.
         disabled: whether sign-on is refused (STATUS(*DISABLED)).
         expired: whether its password must be changed before a sign-on (PWDEXP(*YES)).
+        current_library: the current library of its jobs of host servers (CURLIB); empty for none.
+        ccsid: the CCSID of its jobs of host servers (CCSID); 0 for that of the system.
     """
 
     name: str
@@ -90,10 +94,15 @@ class Profile:
     groups: tuple[str, ...] = ()
     disabled: bool = False
     expired: bool = False
+    current_library: str = ""
+    ccsid: int = 0
 
     def save(self) -> dict[str, Any]:
         """Its fields for the catalogue."""
-        return {"allobj": self.allobj, "groups": self.groups, "disabled": self.disabled, "expired": self.expired}
+        return {
+            "allobj": self.allobj, "groups": self.groups, "disabled": self.disabled, "expired": self.expired,
+            "current_library": self.current_library, "ccsid": self.ccsid,
+        }  # fmt: skip
 
 
 @dataclass(slots=True)

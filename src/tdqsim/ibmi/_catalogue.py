@@ -20,8 +20,11 @@ from tdqsim.ibmi._queue import Attributes, DataQueue
 from tdqsim.ibmi.journals import Journal
 
 _KINDS = frozenset(
-    {KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream"}
-)
+    {
+        KEPT_BY.decode(), "system", "object", "profile", "profileaut", "private", "autl", "allocation", "stream",
+        "password",
+    }
+)  # fmt: skip
 _ASIDE = frozenset({"system", "profile"})
 """Kinds of records that a system open for reading only may change in memory; the change is not stored."""
 _QUEUE_NAME = re.compile(rb"J?[0-9]+")
@@ -77,7 +80,10 @@ class Catalogue:
         """The user profiles."""
         for name, record in self._records("profile"):
             groups = tuple(record.get("groups", ()))
-            yield Profile(name, record["allobj"], groups, record.get("disabled", False), record.get("expired", False))
+            yield Profile(
+                name, record["allobj"], groups, record.get("disabled", False), record.get("expired", False),
+                record.get("current_library", ""), record.get("ccsid", 0),
+            )  # fmt: skip
 
     def profile_authorities(self) -> Iterator[tuple[tuple[str, str], str]]:
         """The authorities of users to profiles, by (profile, user)."""

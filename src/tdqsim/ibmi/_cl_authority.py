@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdqsim.core.capitals import capitals
-from tdqsim.ibmi._authority import NONE, SAME, added, granted_names, revoked
+from tdqsim.ibmi._authority import DEFAULT_LIBRARY, NONE, SAME, SYSTEM_VALUE, added, granted_names, revoked
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import OPERATIONS
@@ -133,7 +133,8 @@ def _secure(
 @declare("CRTUSRPRF")
 def crtusrprf(
     job: JobCore, usrprf: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: Sequence[str] = (),
-    status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
+    status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE, curlib: str = DEFAULT_LIBRARY,
+    ccsid: int | str = SYSTEM_VALUE,
 ) -> None:  # fmt: skip
     """Create a user profile, with the attributes that matter for data queues.
 
@@ -146,8 +147,11 @@ def crtusrprf(
         pwdexp: whether the password must be changed before a sign-on.
         password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE`` means
             no password.
+        curlib: the current library of the user's jobs of host servers, ``*CRTDFT`` for none.
+        ccsid: the CCSID of these jobs, ``*SYSVAL`` for that of the system.
 
     Raises:
+        ConversionError: there is no such CCSID.
         EscapeMessage: CPF2214 it exists, CPF2204 no such group, CPF2292 only a user with *ALLOBJ may grant *ALLOBJ or
             set a password. (A real system requires *SECADM for any new profile; that is not modelled.)
         ParameterError: the password is not valid, or there is no server that keeps passwords.
@@ -164,7 +168,7 @@ def crtusrprf(
         job.fail("CPF2292")
     job.system.profiles.crtusrprf(
         name, allobj=allobj, grpprf=grpprf, supgrpprf=tuple(supgrpprf), status=status, pwdexp=pwdexp,
-        password=password,
+        password=password, curlib=curlib, ccsid=ccsid,
     )  # fmt: skip
     job.log(job.message("CPC2205", name))
     job.give_turn()
@@ -172,8 +176,9 @@ def crtusrprf(
 
 @declare("CHGUSRPRF")
 def chgusrprf(
-    job: JobCore, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
-) -> None:
+    job: JobCore, usrprf: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME,
+    curlib: str = SAME, ccsid: int | str = SAME,
+) -> None:  # fmt: skip
     """Change the sign-on attributes of a user profile, for instance to enable it after too many wrong passwords.
 
     Args:
@@ -181,8 +186,11 @@ def chgusrprf(
         status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
         pwdexp: whether the password must be changed before a sign-on; None leaves it unchanged.
         password: the new password, ``*USRPRF``, ``*NONE`` or ``*SAME``.
+        curlib: the current library of the user's jobs of host servers, ``*CRTDFT`` for none, or ``*SAME``.
+        ccsid: the CCSID of these jobs, ``*SYSVAL`` for that of the system, or ``*SAME``.
 
     Raises:
+        ConversionError: there is no such CCSID.
         EscapeMessage: CPF2204 no such profile, CPF2292 the job's user does not have *ALLOBJ.
         ParameterError: there is no such status, or the password cannot be kept.
     """
@@ -192,6 +200,6 @@ def chgusrprf(
         job.fail("CPF2204", name)
     if not job.system.profiles.find(job.current_user).allobj:
         job.fail("CPF2292")
-    job.system.profiles.chgusrprf(name, status=status, pwdexp=pwdexp, password=password)
+    job.system.profiles.chgusrprf(name, status=status, pwdexp=pwdexp, password=password, curlib=curlib, ccsid=ccsid)
     job.log(job.message("CPC2206", name))
     job.give_turn()

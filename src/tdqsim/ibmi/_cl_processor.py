@@ -151,7 +151,8 @@ def _crtusrprf(job: JobCore, values: Values) -> None:
     crtusrprf(job.handle,
         values["usrprf"], allobj="*ALLOBJ" in values.get("spcaut", []), grpprf=values.get("grpprf", "*NONE"),
         supgrpprf=groups, status=values.get("status", "*ENABLED"), pwdexp=values.get("pwdexp") == "*YES",
-        password=values.get("password", "*NONE"),
+        password=values.get("password", "*NONE"), curlib=values.get("curlib", "*CRTDFT"),
+        ccsid=values.get("ccsid", "*SYSVAL"),
     )  # fmt: skip
 
 
@@ -163,6 +164,8 @@ def _chgusrprf(job: JobCore, values: Values) -> None:
         status=values.get("status", "*SAME"),
         pwdexp=pwdexp,
         password=values.get("password", "*SAME"),
+        curlib=values.get("curlib", "*SAME"),
+        ccsid=values.get("ccsid", "*SAME"),
     )
 
 
@@ -193,8 +196,6 @@ def _passed(job: JobCore, value: Any) -> bytearray:
         refuse_elements(job, "PARM", [written, f"({' '.join(value[1])})"])
 
 
-_JOBD_LIBRARIES = ("QGPL", "QTEMP")
-"""The system value QUSRLIBL: the library list of a job description or of the system."""
 _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
     {"*CHAR": ("CHAR", str), "*DEC": ("PACKED", Decimal), "*LGL": ("IND", {"0": False, "1": True}.get)}
 )
@@ -221,7 +222,7 @@ def _submitted(job: JobCore, values: Values) -> Any:
 def _libraries(job: JobCore, values: Values) -> dict[str, Any]:
     """The initial current library and library list of a submitted job; by default the submitter's."""
     current, wanted = values.get("curlib", "*CURRENT"), values.get("inllibl", ["*CURRENT"])
-    named = {"*CURRENT": job.user_libraries, "*NONE": ()}.get(wanted[0], _JOBD_LIBRARIES)
+    named = {"*CURRENT": job.user_libraries, "*NONE": ()}.get(wanted[0], job.system.values.user_libraries)
     return {
         "current_library": {"*CURRENT": job.current_library}.get(current, "" if current.startswith("*") else current),
         "library_list": tuple(named if wanted[0].startswith("*") else wanted),

@@ -6,9 +6,19 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from tdqsim.ibmi._authority import ALL, NONE, SAME, AuthorizationList, PasswordKeeper, Profile, granted_names
+from tdqsim.ibmi._authority import (
+    ALL,
+    DEFAULT_LIBRARY,
+    NONE,
+    SAME,
+    SYSTEM_VALUE,
+    AuthorizationList,
+    PasswordKeeper,
+    Profile,
+    granted_names,
+)
 from tdqsim.ibmi._catalogue import Catalogue
-from tdqsim.ibmi._data import SystemData
+from tdqsim.ibmi._data import SystemData, job_page
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._objects import SystemObject, new_name
@@ -20,6 +30,19 @@ def _disabled(status: str) -> bool:
     if status not in ("*ENABLED", "*DISABLED"):
         raise ParameterError(f"status {status!r}: allowed are *ENABLED and *DISABLED")
     return status == "*DISABLED"
+
+
+def _library(curlib: str) -> str:
+    return "" if curlib == DEFAULT_LIBRARY else new_name(curlib, "curlib")
+
+
+def _ccsid(ccsid: int | str) -> int:
+    if ccsid == SYSTEM_VALUE:
+        return 0
+    if not isinstance(ccsid, int) or isinstance(ccsid, bool):
+        raise ParameterError(f"ccsid {ccsid!r}: a number or *SYSVAL is needed")
+    job_page(ccsid)
+    return ccsid
 
 
 class Profiles:
@@ -47,7 +70,8 @@ class Profiles:
 
     def crtusrprf(
         self, name: str, *, allobj: bool = False, grpprf: str = "*NONE", supgrpprf: tuple[str, ...] = (),
-        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE,
+        status: str = "*ENABLED", pwdexp: bool = False, password: str = NONE, curlib: str = DEFAULT_LIBRARY,
+        ccsid: int | str = SYSTEM_VALUE,
     ) -> Profile:  # fmt: skip
         """Create or replace a user profile.
 
@@ -60,8 +84,11 @@ class Profiles:
             pwdexp: whether its password must be changed before a sign-on.
             password: the password for sign-on to a server of the system; ``*USRPRF`` is the profile's name, ``*NONE``
                 means no password.
+            curlib: the current library of the user's jobs of host servers, ``*CRTDFT`` for none.
+            ccsid: the CCSID of these jobs, ``*SYSVAL`` for that of the system.
 
         Raises:
+            ConversionError: there is no such CCSID.
             ParameterError: a name, status or password is not valid, a group does not exist, there are too many groups,
                 or there is no server that keeps the password.
         """
@@ -75,9 +102,10 @@ class Profiles:
         groups = tuple(self.find(group).name for group in wanted)
         if name in groups:
             raise ParameterError(f"grpprf {name}: a profile cannot be its own group")
+        library, of_jobs = _library(curlib), _ccsid(ccsid)
         if password != NONE:
             self._keep_password(name, password)
-        profile = Profile(name, allobj, groups, disabled, pwdexp)
+        profile = Profile(name, allobj, groups, disabled, pwdexp, library, of_jobs)
         self._system.carry_out(
             partial(self.by_name.__setitem__, name, profile), self._catalogue.record("profile", name, profile.save())
         )
@@ -89,8 +117,9 @@ class Profiles:
         self.passwords.keep(name, {"*NONE": None, "*USRPRF": name}.get(password, password))
 
     def chgusrprf(
-        self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME
-    ) -> Profile:
+        self, name: str, *, status: str = "*SAME", pwdexp: bool | None = None, password: str = SAME,
+        curlib: str = SAME, ccsid: int | str = SAME,
+    ) -> Profile:  # fmt: skip
         """Change the sign-on attributes of a user profile.
 
         Args:
@@ -98,20 +127,26 @@ class Profiles:
             status: ``*ENABLED``, ``*DISABLED`` or ``*SAME``.
             pwdexp: whether the password must be changed before a sign-on; None leaves it unchanged.
             password: the new password, ``*USRPRF``, ``*NONE`` or ``*SAME``.
+            curlib: the current library of the user's jobs of host servers, ``*CRTDFT`` for none, or ``*SAME``.
+            ccsid: the CCSID of these jobs, ``*SYSVAL`` for that of the system, or ``*SAME``.
 
         Raises:
+            ConversionError: there is no such CCSID.
             ParameterError: there is no such profile or status, or the password cannot be kept.
         """
         check_flags(pwdexp=pwdexp or False)
         profile = self.find(name)
+        library = profile.current_library if curlib == SAME else _library(curlib)
+        of_jobs = profile.ccsid if ccsid == SAME else _ccsid(ccsid)
         if password != SAME:
             self._keep_password(profile.name, password)
         disabled = profile.disabled if status == "*SAME" else _disabled(status)
         expired = profile.expired if pwdexp is None else pwdexp
-        after = replace(profile, disabled=disabled, expired=expired)
+        after = replace(profile, disabled=disabled, expired=expired, current_library=library, ccsid=of_jobs)
 
         def make() -> None:
             profile.disabled, profile.expired = disabled, expired
+            profile.current_library, profile.ccsid = library, of_jobs
 
         meta = self._catalogue.record("profile", profile.name, after.save())
         self._system.carry_out(make, meta)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tdqsim.ibmi._data import job_page as job_page  # noqa: PLC0414  (a public name of this module)
 from tdqsim.ibmi.job import Job
 
 

@@ -264,7 +264,8 @@ class System(SystemBase):
         if f"{number}/{user}/{name}" in core.jobs:
             raise ParameterError(f"job {number}/{user}/{name} is active; another needs another number")
         digits = number if number is not None else core.next_job_number(name, user)
-        job = Job(self, name, user, digits, **JobOptions(ccsid=core.ccsid) | options)
+        defaults = JobOptions(ccsid=core.ccsid, library_list=core.values.user_libraries)
+        job = Job(self, name, user, digits, **defaults | options)
         core.jobs[job.qualified_name] = job
         core.objects.temporary[job.qualified_name] = job._core.qtemp
         job._core.note("JOB")

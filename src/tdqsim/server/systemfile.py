@@ -48,9 +48,12 @@ _UNFINISHED: Final = b"system/unfinished"
 _NAME = r"^[A-Z$#@][A-Z0-9$#@_.]{0,9}$"
 
 
-def _check_values(given: dict[str, int]) -> dict[str, int]:
+_Value = Annotated[int | str | tuple[str, ...], Field(union_mode="left_to_right")]
+
+
+def _check_values(given: dict[str, _Value]) -> dict[str, _Value]:
     try:
-        SystemValues().update(given)
+        SystemValues().set_all(given)
     except ParameterError as error:
         raise ValueError(str(error)) from None
     return given
@@ -77,7 +80,8 @@ class SystemFile(BaseModel):
         definitions: files with data queues.
         libraries: libraries to create in addition to those of the definitions.
         commands: CL commands that are run, in order, when the system is created.
-        system_values: values such as QPWDLVL, QMAXSIGN and QLIBLCKLVL; others have their defaults.
+        system_values: values such as QPWDLVL, QMAXSIGN, QLIBLCKLVL and QUSRLIBL (the libraries of new jobs); others
+            have their defaults.
         machine: the machine.yaml with the message ids of a real machine; empty for none.
     """
 
@@ -88,7 +92,7 @@ class SystemFile(BaseModel):
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
     libraries: Annotated[tuple[Annotated[str, Field(pattern=_NAME)], ...], Field(max_length=10000)] = ()
     commands: Annotated[tuple[_Command, ...], Field(max_length=10000)] = ()
-    system_values: Annotated[dict[str, int], AfterValidator(_check_values)] = {}
+    system_values: Annotated[dict[str, _Value], AfterValidator(_check_values)] = {}
     machine: Annotated[str, Field(max_length=4096)] = ""
 
 
@@ -135,7 +139,7 @@ def system_from_directory(
         undo.callback(system.close, clean=False)
         if accounts is not None:
             system.passwords = hostservers.CommandPasswords(system, accounts)
-        system.values.update(described.system_values)
+        system.values.set_all(described.system_values)
         _install(system, described.libraries, definitions)
         if new:
             _run(system, described.commands, directory / SYSTEM_FILE_NAME)

@@ -84,7 +84,7 @@ class SystemWatch:
             done = f"{', '.join(needs_restart)}: a change of these settings needs a restart of the server"
             self._notes.add(SYSTEM_FILE_NAME, done, refused=True)
         if "system_values" in names:
-            await self._do("system values", "set", partial(self._system.values.update, file.system_values))
+            await self._do("system values", "set", partial(self._system.values.set_all, file.system_values))
         for library in file.libraries:
             if library not in before.libraries and library not in self._system.libraries:
                 await self._do(f"library {library}", "created", partial(self._system.crtlib, library))

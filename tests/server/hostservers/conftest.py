@@ -22,10 +22,12 @@ SERVICES = ("as-signon", "as-dtaq", "as-rmtcmd")
 class Served:
     """A system behind its host servers, the loop in a thread of its own."""
 
-    def __init__(self, level: int = 3, tls: ssl.SSLContext | None = None, *, machine: Machine | None = None) -> None:
+    def __init__(
+        self, level: int = 3, tls: ssl.SSLContext | None = None, *, machine: Machine | None = None, ccsid: int = 37
+    ) -> None:
         self.engine = Engine()
         self.engine.__enter__()
-        self.system: System = self.engine.make(System, "SYS1", machine=machine)
+        self.system: System = self.engine.make(System, "SYS1", machine=machine, ccsid=ccsid)
         self.accounts = {user: Account(user) for user in ("ANNA", "BERT")}
         self.system.values["QPWDLVL"] = level
         self.do(self._fill)

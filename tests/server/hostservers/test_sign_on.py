@@ -74,7 +74,7 @@ def test_what_a_sign_on_comes_to(system):
     assert tried() is SignOnCode.GOOD
     assert tried(attempt(kind=1)) is SignOnCode.REQUEST_NOT_VALID
     assert tried(who=None) is SignOnCode.PASSWORD_NONE
-    assert check(system, Account("NOBODY"), PasswordLevel.SHA1, attempt(user="NOBODY")) is SignOnCode.USER_UNKNOWN
+    assert check(system, Account("NOBODY"), PasswordLevel.SHA1, attempt(user="NOBODY")) is SignOnCode.PASSWORD_WRONG
     assert "NOBODY" not in system.profiles
     system.chgusrprf("ANNA", pwdexp=True)
     assert tried() is SignOnCode.PASSWORD_EXPIRED
@@ -229,7 +229,7 @@ def test_a_change_that_does_not_fit_changes_nothing(system):
         right._replace(new=b"\xd8" * 20, new_length=20),
     ):  # fmt: skip
         assert change(attempt("OLD"), broken) in NOT_TAKEN
-    assert change(attempt("OLD", user="NOBODY"), right) is SignOnCode.USER_UNKNOWN
+    assert change(attempt("OLD", user="NOBODY"), right) is SignOnCode.PASSWORD_WRONG
     system.chgusrprf("ANNA", status="*DISABLED")
     assert change(attempt("OLD"), right) is SignOnCode.USER_DISABLED
     system.chgusrprf("ANNA", status="*ENABLED")
@@ -245,7 +245,7 @@ def test_a_refusal_brings_its_message_when_it_is_asked_for(served, connect):
         body = b"\x03" + block(0x1105, sent) + block(0x1104, user.ljust(10).encode("cp037"))
         return client.ask(0x7004, body + (block(0x1128, b"\1") if asked else b""), template=1)
 
-    for user, password, message_id in (("NOBODY", "x", "CPF2204"), ("ANNA", "wrong", "CPF22E2")):
+    for user, password, message_id in (("NOBODY", "x", "CPF22E2"), ("ANNA", "wrong", "CPF22E2")):
         assert refused(user, password, asked=False).blocks(24) == {}
         told = refused(user, password, asked=True).blocks(24)
         assert told[0x112A] == b"\0\1"
@@ -295,7 +295,7 @@ def test_signing_on_to_each_server_at_each_level(serve, level):
     for service, server in (("as-dtaq", 0xE007), ("as-rmtcmd", 0xE008)):
         assert client(service, server).start(level, "Secret1pw") == 0
         assert client(service, server).start(level, "Secret1px") == SignOnCode.PASSWORD_WRONG
-        assert client(service, server).start(level, "Secret1pw", "NOBODY") == SignOnCode.USER_UNKNOWN
+        assert client(service, server).start(level, "Secret1pw", "NOBODY") == SignOnCode.PASSWORD_WRONG
         assert client(service, server).start(level, "Secret1pw") == 0  # the count of wrong ones begins anew
     cased = client("as-signon", 0xE009).retrieve(level, "SECRET1PW")
     assert cased.number(20, 4) == (0 if level < 2 else SignOnCode.PASSWORD_WRONG)

@@ -19,7 +19,7 @@ pytestmark = [
 ]
 
 SEEN = """
-unknown user: AS400SecurityException 32
+unknown user: AS400SecurityException 8
 wrong password: AS400SecurityException 8
 sign on: true
 vrm: 7.5

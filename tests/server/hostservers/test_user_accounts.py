@@ -75,7 +75,7 @@ def test_users_without_verifiers_disabled_ones_and_those_without_a_profile(syste
     assert sign_on(system, accounts, PasswordLevel.DES, attempt(level=PasswordLevel.DES)) is SignOnCode.PASSWORD_NONE
     users.put(User("ANNA", every, ibmi=verifiers, disabled=True))
     assert sign_on(system, accounts, PasswordLevel.SHA1, attempt()) is SignOnCode.USER_DISABLED
-    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt(user="OTHER")) is SignOnCode.USER_UNKNOWN
+    assert sign_on(system, accounts, PasswordLevel.SHA1, attempt(user="OTHER")) is SignOnCode.PASSWORD_WRONG
     assert "OTHER" not in system.profiles
 
 
@@ -83,7 +83,7 @@ def test_sign_ons_are_counted_with_those_of_the_other_faces(system):
     users = Users([User("ANNA", frozenset({Role.look}), ibmi={2: token(PasswordLevel.SHA1, "ANNA", "Secret1pw")})])
     accounts = UserAccounts(users)
     codes = [sign_on(system, accounts, PasswordLevel.SHA1, attempt("no", user="NOBODY")) for _ in range(100)]
-    assert codes[0] is SignOnCode.USER_UNKNOWN
+    assert codes[0] is SignOnCode.PASSWORD_WRONG
     assert codes[-1] is SignOnCode.SECURITY_GENERAL
     with pytest.raises(TooManySignOns):
         users.authenticate("NOBODY", "no")

@@ -122,6 +122,10 @@ class Accounts:
         """The present password levels of the systems; all levels if there is no system."""
         return frozenset(PasswordLevel.of(each.values["QPWDLVL"]) for each in self.systems) or frozenset(PasswordLevel)
 
+    def join(self, system: System) -> None:
+        """Let the accounts belong to a system; call this in the engine's thread."""
+        self.systems.append(system)
+
     def find(self, user: str) -> Account | None:
         """The account of a user; the name is in upper case."""
         return self._accounts.get(user)
@@ -160,7 +164,7 @@ class CommandPasswords:
     def __init__(self, system: System, accounts: Accounts) -> None:
         self._system = system
         self._accounts = accounts
-        accounts.systems.append(system)
+        accounts.join(system)
 
     def keep(self, user: str, password: str | None) -> None:
         """Store a password that the password level allows.
@@ -216,8 +220,8 @@ def check(system: System, account: Account | None, level: PasswordLevel, attempt
     profile = system.profiles.get(attempt.user)
     if attempt.kind != level.credential:
         return SignOnCode.REQUEST_NOT_VALID
-    if profile is None:
-        return SignOnCode.USER_UNKNOWN
+    if profile is None:  # the same answer as for a wrong password tells nobody which users there are
+        return SignOnCode.PASSWORD_WRONG
     if profile.disabled or (account is not None and account.disabled):
         return SignOnCode.USER_DISABLED
     kept = account.tokens.get(level) if account is not None else None

@@ -86,7 +86,7 @@ class CommandServer(Conversation):
         return SystemWork(work)
 
     def _program(self, frame: Frame, job: Job) -> Step:
-        name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
+        name, library = text10(frame.fixed(20, 10), job.page), text10(frame.fixed(30, 10), job.page)
         option, count = frame.number(40, 1), frame.number(41, 2)
         parameters = _parameters(frame, count)
 

@@ -20,8 +20,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from tdqsim.core.capitals import capitals
-from tdqsim.core.codepage import codepage
+from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.ibmi import Job, System
+from tdqsim.ibmi.serving import job_page
 from tdqsim.server.audit import audit
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply
@@ -92,6 +93,21 @@ class HostSystem:
         """QPWDLVL, 0 to 4."""
         return self.system.values["QPWDLVL"]
 
+    def page_of(self, user: str) -> CodePage:
+        """The code page of the jobs of a user: that of the user's CCSID, or of the system's."""
+        return job_page(self._ccsid_of(user))
+
+    def _ccsid_of(self, user: str) -> int:
+        profile = self.system.profiles.get(user)
+        return (profile.ccsid if profile is not None else 0) or self.system.ccsid
+
+    def job_of(self, user: str, name: str) -> Job:
+        """A new server job for a user, with the CCSID and the current library of the user's profile."""
+        library = self.system.profiles[user].current_library
+        job = self.system.job(name, "QUSER", ccsid=self._ccsid_of(user), current_library=library)
+        job.current_user = user
+        return job
+
     @property
     def vrm(self) -> bytes:
         """Version, release and modification in the form of replies."""
@@ -104,9 +120,9 @@ def random_seed() -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def text10(raw: bytes) -> str:
+def text10(raw: bytes, page: CodePage = EBCDIC) -> str:
     """A name of ten EBCDIC characters, without its blanks; other bytes become full stops."""
-    return capitals(EBCDIC.printable(raw).rstrip(" "))
+    return capitals(page.printable(raw).rstrip(" "))
 
 
 _COUNTED = 100
@@ -279,8 +295,8 @@ class Conversation:
             code = sign_on(host.system, host.accounts, PasswordLevel.of(host.level), attempt)
             if code is not SignOnCode.GOOD:
                 return reply(frame, 0xF002, code.to_bytes(4, "big"))
-            self.job = host.system.job(self.job_name, "QUSER")
-            self.job.current_user, self.job.local_only = user, self.local_only
+            self.job = host.job_of(user, self.job_name)
+            self.job.local_only = self.local_only
             self.user = user
             self._reader.longest = BOUNDS["frame"]
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")

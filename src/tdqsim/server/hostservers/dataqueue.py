@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from tdqsim.core.store import Entry
 from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
+from tdqsim.ibmi.layouts import shown_bytes, shown_char
 from tdqsim.ibmi.serving import check_names, is_immediate
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
@@ -45,10 +46,10 @@ class DataQueueServer(Conversation):
         act = _REQUESTS.get(frame.request)
         if act is None:
             raise Refused(_PROTOCOL_ERROR, f"request {frame.request:04X} to the data queue server")
-        name, library = text10(frame.fixed(20, 10)), text10(frame.fixed(30, 10))
         job = self.job
         if job is None:
             return End("the server job has ended")
+        name, library = text10(frame.fixed(20, 10), job.page), text10(frame.fixed(30, 10), job.page)
         call = act(job, frame, name, library)
         taken: list[Entry] = []
         operation, what = _CHANGES.get(frame.request), f"{library}/{name}"
@@ -59,7 +60,7 @@ class DataQueueServer(Conversation):
                     check_names(job, name, library)
                 answer = call(taken)
             except EscapeMessage as error:
-                return _escape(frame, error)
+                return _escape(job, frame, error)
             except ParameterError:
                 return reply(frame, _COMMON, _SYNTAX)
             if operation is not None:
@@ -87,17 +88,13 @@ def _wait(frame: Frame) -> int:
     return frame.number(43, 4, signed=True) if frame.request == _RECEIVE else 0
 
 
-def _escape(frame: Frame, error: EscapeMessage) -> bytes:
+def _escape(job: Job, frame: Frame, error: EscapeMessage) -> bytes:
     """The reply with an escape message."""
     if error.message_id == "CPF9805":
         return reply(frame, _COMMON, _DESTROYED)
     shown = _SAME.get(error.message_id, error.message_id)
-    data = EBCDIC.encode(shown) + bytes(2) + _encoded(error.text)
+    data = EBCDIC.encode(shown) + bytes(2) + shown_bytes(error.text, job.page)
     return reply(frame, _COMMON, _MESSAGE, block(_TEXT, data))
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("cp037", "replace")
 
 
 def _flag(frame: Frame, at: int) -> bool:
@@ -131,7 +128,7 @@ def _attributes(job: Job, frame: Frame, name: str, library: str) -> _Call:
         template = _DONE + described.message_length.to_bytes(4, "big")
         template += (_YES if described.include_sender_id == "Y" else _NO) + _KINDS.get(described.sequence, _NO)
         template += described.key_length.to_bytes(2, "big") + (_YES if described.force_indicator == "Y" else _NO)
-        template += _encoded(described.text_description.ljust(50))
+        template += shown_char(described.text_description, 50, job.page)
         return reply(frame, 0x8001, template)
 
     return call
@@ -159,7 +156,7 @@ def _create(job: Job, frame: Frame, name: str, library: str) -> _Call:
     length, key_length = frame.number(40, 4), frame.number(47, 2)
     sequence, authority = _SEQUENCES.get(frame.fixed(46, 1)), _AUTHORITIES.get(frame.fixed(44, 1))
     sender, force = _flag(frame, 45), _flag(frame, 49)
-    text = EBCDIC.printable(frame.fixed(50, 50)).rstrip(" ")
+    text = job.page.printable(frame.fixed(50, 50)).rstrip(" ")
     if sequence is None or authority is None:
         raise FrameError("a create with a type or authority that does not exist")
     keywords: dict[str, Any] = {"keylen": key_length} if sequence == "*KEYED" else {}

@@ -420,14 +420,6 @@ class _Mapper(asyncio.Protocol):
         if self._servers.admit(self):
             self._late = asyncio.get_running_loop().call_later(BOUNDS["mapper_seconds"], self.drop)
 
-    def _failed_at_once(self, error: BaseException) -> None:
-        self._work = None
-        self._failed(error)
-
-    def _gone_at_once(self) -> None:
-        self._work = None
-        self._over()
-
     def connection_lost(self, _exc: Exception | None) -> None:
         self._servers.connections.discard(self)
         if self._late is not None:

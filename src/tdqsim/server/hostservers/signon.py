@@ -33,7 +33,6 @@ _MALFORMED = {
 _TELL_MESSAGES = 0x1128
 _CURRENT, _LAST = 0x1106, 0x1107
 _REFUSALS = {
-    SignOnCode.USER_UNKNOWN: "CPF2204",
     SignOnCode.USER_DISABLED: "CPF22E3",
     SignOnCode.PASSWORD_WRONG: "CPF22E2",
     SignOnCode.PASSWORD_WRONG_NEXT_DISABLES: "CPF22E2",
@@ -97,7 +96,8 @@ class SignOn(Conversation):
             host.signed_on[attempt.user] = now
             ccsid = EBCDIC.ccsid.to_bytes(4, "big")
             rest = block(_CURRENT, self._moment(now)) + (block(_LAST, self._moment(last)) if last is not None else b"")
-            rest += block(0x1114, ccsid) + block(0x1104, ccsid + EBCDIC.encode(attempt.user.ljust(10)))
+            rest += block(0x1114, host.page_of(attempt.user).ccsid.to_bytes(4, "big"))
+            rest += block(0x1104, ccsid + EBCDIC.encode(attempt.user.ljust(10)))
             return reply(frame, 0xF004, bytes(4), rest)
 
         return SystemWork(retrieve)

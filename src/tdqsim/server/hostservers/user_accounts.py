@@ -1,14 +1,22 @@
-"""The accounts of a server's users, with the verifiers in ``ibmi`` of ``users.yaml``."""
+"""The accounts of a server's users, with the verifiers in ``ibmi`` of ``users.yaml``.
+
+Without a users file the verifiers are in the stores of the systems, so that passwords survive a restart.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.ibmi import System
 from tdqsim.server.hostservers.accounts import Account, Accounts
 from tdqsim.server.hostservers.passwords import PasswordLevel, tokens
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
+
+_KEPT = b"password/"
+"""The beginning of the keys of the verifiers in a store."""
 
 
 class UserAccounts(Accounts):
@@ -18,7 +26,7 @@ class UserAccounts(Accounts):
 
     Args:
         users: the users.
-        path: their file, which is written at each change; None for none.
+        path: their file, which is written at each change; None to keep the verifiers in the stores of the systems.
     """
 
     def __init__(self, users: Users, path: Path | None = None) -> None:
@@ -26,6 +34,16 @@ class UserAccounts(Accounts):
         self._users = users
         self._path = path
         self._known: dict[str, User] = {}
+
+    def join(self, system: System) -> None:
+        """See the base class. Takes the passwords that an earlier server has kept in the store of the system."""
+        super().join(system)
+        if self._path is not None:
+            return
+        for key, value in list(system.store.durable.metas(_KEPT)):
+            user = key[len(_KEPT) :].decode()
+            kept = {int(level): bytes.fromhex(verifier) for level, verifier in json.loads(value).items()}
+            self._users.put(User(user, ibmi=kept))
 
     def find(self, user: str) -> Account | None:
         """The account of a user; the name is in upper case. It is created again if the user has changed."""
@@ -75,16 +93,22 @@ class UserAccounts(Accounts):
 
     def _put(self, before: User | None, after: User) -> None:
         self._users.put(after)
-        if self._path is None:
-            return
         try:
-            self._users.write(self._path)
+            if self._path is not None:
+                self._users.write(self._path)
+            else:
+                self._keep_in_stores(after)
         except TdqError:
             if before is None:
                 self._users.remove(after.id)
             else:
                 self._users.put(before)
             raise
+
+    def _keep_in_stores(self, user: User) -> None:
+        text = json.dumps({str(level): verifier.hex() for level, verifier in user.ibmi.items()}).encode()
+        for system in self.systems:
+            system.store.durable.commit(meta={_KEPT + user.id.encode(): text if user.ibmi else None})
 
     def _verifiers(self, user: str, password: str) -> dict[int, bytes]:
         """The verifiers of a password by password level, only for the levels in use."""
