@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import DefinitionError, Problem
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
 
 __all__ = ["Check", "JobClass", "JobRequest", "JobResult", "Progress", "importable", "named_class"]
+
+_METHODS: Final = ("prepare", "begin", "progress", "finish")
 
 Progress = Callable[[str, int, int], None]
 """A callback for progress: the name of the step, the amount done, and the total amount (0 when it is not known)."""
@@ -110,10 +113,14 @@ def named_class(named: str, file: str = "region.yaml", attribute: str = "job") -
     """
     module, _, name = named.partition(":")
     try:
-        return getattr(importlib.import_module(module), name)
+        found = getattr(importlib.import_module(module), name)
     except Exception as error:  # a user's module may raise anything
         reason = f"cannot be imported: {type(error).__name__}: {error}"
         raise DefinitionError([Problem(file, 1, "", attribute, named, reason)]) from error
+    methods = (vars(found).get(method) for method in _METHODS) if isinstance(found, type) else ()
+    for reason in filter(None, (why_unusable(method, more=True) for method in methods if method is not None)):
+        raise DefinitionError([Problem(file, 1, "", attribute, named, reason)])
+    return found
 
 
 @contextmanager

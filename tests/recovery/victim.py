@@ -112,7 +112,8 @@ class Life:
 
     # -- one task -------------------------------------------------------------------------------------------------
 
-    def program(self, task: Any, number: int) -> None:
+    def program(self, task: Any, *given: int) -> None:
+        (number,) = given
         try:
             for _ in range(self.pick.randrange(1, 14)):
                 name = self.pick.choices(list(self.ops), self.weights)[0]

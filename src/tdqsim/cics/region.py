@@ -296,7 +296,15 @@ class Region(RegionCommands):
         install(core, as_definitions(definitions), way=way, user=core.task_manager.user_for(user))
 
     def transaction(self, transid: str) -> Callable[[F], F]:
-        """Decorator: the function is the program of a transaction."""
+        """Decorator: the function is the program of a transaction, ``@region.transaction("PAYP")``.
+
+        Raises:
+            UsageError: the transaction id is missing, or the function cannot be called with a task.
+        """
+        given: object = transid  # without parentheses, the function itself
+        if not isinstance(given, str):
+            needed = "@region.transaction needs the transaction id, as in @region.transaction('PAYP')"
+            raise UsageError(f"{needed}, not {given!r:.80}")
 
         def take(handler: F) -> F:
             self.register(transid, handler)
@@ -401,7 +409,7 @@ class Region(RegionCommands):
         core = self._core
         self._check("start")
         user = core.task_manager.user_for(userid)
-        entry = startable(core.transactions, program, transid, core.sysid if terminal else "")
+        entry = startable(core.transactions, program, transid, core.sysid if terminal else "", args)
         facility = core.terminal_control.defined(terminal) if terminal else None
         if facility is not None and facility.task is not None:
             raise UsageError(f"terminal {terminal} is in use by {facility.task}")

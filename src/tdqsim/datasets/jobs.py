@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from tdqsim.core.callables import why_unusable
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.datasets.bulk import read_records, write_records
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DatasetIOError, OpenError
 from tdqsim.datasets.jobcard import user_of
+from tdqsim.errors import UsageError
 
 _FILE = re.compile(r"JOB([0-9]{5,9})", re.ASCII)
 _HEADER = re.compile(rb"([A-Z0-9@#$]{1,8}) ([0-9]{1,20}) (SCAN|RUN) ([0-9]{1,5}) ([^\n]{0,200})")
@@ -83,10 +85,26 @@ class JobLog:
         root: Path | str | None = None,
     ) -> None:
         self._time_ns = time_ns
+        self._on_submit: Callable[[SubmittedJob], None] | None = None
         self.on_submit = on_submit
         self._root = None if root is None else Path(root)
         self._kept: list[SubmittedJob] = []
         self._last = 0
+
+    @property
+    def on_submit(self) -> Callable[[SubmittedJob], None] | None:
+        """The function that is called with each job; or None.
+
+        Raises:
+            UsageError: the function that is set cannot be called with a job.
+        """
+        return self._on_submit
+
+    @on_submit.setter
+    def on_submit(self, function: Callable[[SubmittedJob], None] | None) -> None:
+        if function is not None and (reason := why_unusable(function, "job")):
+            raise UsageError(f"on_submit: {reason}")
+        self._on_submit = function
 
     def __len__(self) -> int:
         return len(self._kept) if self._root is None else len(self._numbers())

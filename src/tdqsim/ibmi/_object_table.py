@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import TypeVar
 
+from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
 from tdqsim.core.store import Work
 from tdqsim.ibmi._authority import granted_names
@@ -155,9 +156,11 @@ class ObjectTable:
                 each parameter is a ``bytearray``, or None for a null pointer, which the function may change in place.
 
         Raises:
-            ParameterError: the library does not exist, the name is not valid, or a required parameter follows an
-                optional one.
+            ParameterError: the library does not exist, the name is not valid, the program cannot be called with a job,
+                or a required parameter follows an optional one.
         """
+        if reason := why_unusable(program, "job", more=True):
+            raise ParameterError(f"program {name}: {reason}")
         library, _, pgm = capitals(name).rpartition("/")
         new_name(pgm, "program")
         if library not in self.libraries:

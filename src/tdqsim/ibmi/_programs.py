@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
+from tdqsim.core.callables import refuse_coroutine
 from tdqsim.ibmi._byte_call import FORMS, call, call_form
 from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import command
@@ -51,7 +52,7 @@ def call_program(job: JobCore, name: str, library: str = "", parameters: Sequenc
     program = _resolve(job, name, library)
     if program is not None:
         if program.parms is None:
-            program.function(job.handle, *parameters)
+            refuse_coroutine(program.function(job.handle, *parameters))
         else:
             _call_typed(job, program, program.parms, parameters)
         job.give_turn()
@@ -95,6 +96,7 @@ def _call_typed(job: JobCore, program: Program, parms: Sequence[Parm], storage: 
     ]
     values = [value for one, value in zip(parms, incoming, strict=True) if one.use != "out"]
     returned = program.function(job.handle, *values)
+    refuse_coroutine(returned)
     out = [(one, value) for one, value in zip(parms, passed, strict=True) if one.use != "in"]
     for value, data in _outgoing(job, out, returned):
         value[: len(data)] = data

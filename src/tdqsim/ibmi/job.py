@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from tdqsim.core.callables import refuse_coroutine
 from tdqsim.core.strand import Strand
 from tdqsim.ibmi import (
     _byte_call,
@@ -148,7 +149,9 @@ class StartedJob(Generic[T_co]):
     def _run(self) -> T_co:
         try:
             self.job._core.check_usable()
-            return self._call(self.job, *self._args)
+            value = self._call(self.job, *self._args)
+            refuse_coroutine(value)
+            return value
         finally:
             self.job.end()
 

@@ -9,6 +9,7 @@ from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict, TypeVar, TypeVarTuple, Unpack, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
+from tdqsim.core.callables import why_unusable
 from tdqsim.core.capitals import capitals
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.dispatch import Dispatcher
@@ -59,6 +60,11 @@ def _objects(core: SystemCore) -> ObjectTable:
 
 def _profiles(core: SystemCore) -> Profiles:
     return core.profiles
+
+
+def _check_program(call: Callable[..., object], args: tuple[object, ...]) -> None:
+    if reason := why_unusable(call, "job", *("argument" for _ in args)):
+        raise ParameterError(f"start: {reason}")
 
 
 class System(SystemBase):
@@ -287,7 +293,11 @@ class System(SystemBase):
             name: job name.
             user: its user profile.
             options: as for :meth:`job`.
+
+        Raises:
+            ParameterError: the program cannot be called with a job and ``args``, or as for :meth:`job`.
         """
+        _check_program(call, args)
         return StartedJob(self.job(name, user, **options), call, args)
 
     def stepped(
@@ -312,6 +322,7 @@ class System(SystemBase):
         Returns:
             The object that steps the job, which has stopped before its first command.
         """
+        _check_program(call, args)
         job = self.job(name, user, **options)
         stepped = Stepped[T](self.dispatcher)
         job._core.stepped = stepped

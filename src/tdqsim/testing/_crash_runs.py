@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from tdqsim.cics import Abend, Condition, Region
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import StoreDamaged, UsageError
 from tdqsim.ibmi import System
 from tdqsim.testing._crash_points import Points, tear
@@ -174,6 +175,11 @@ class Enumeration(Generic[Subject]):
     points: tuple[int, ...] | None
     torn: bool
     pasted: tuple[tuple[object, ...], dict[str, object]] = ((), {})
+
+    def __post_init__(self) -> None:
+        for what, call, subject in (("scenario", self.scenario, "subject"), ("check", self.check, "subject")):
+            if reason := why_unusable(call, subject, "told"):
+                raise UsageError(f"{what}: {reason}")
 
     def once(self, course: Course | None) -> CrashReport:
         """Crash one order at every point."""

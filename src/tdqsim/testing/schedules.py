@@ -49,7 +49,8 @@ from functools import partial
 from typing import Final, Literal
 
 from tdqsim.cics import Abend
-from tdqsim.errors import WouldWaitForever
+from tdqsim.core.callables import why_unusable
+from tdqsim.errors import UsageError, WouldWaitForever
 from tdqsim.testing._explorer import Draw, Explorer, identity
 from tdqsim.testing._orders import Broken, Deviations, Policy, Redundant, Schedule, Written, policy_of
 from tdqsim.testing._pasted import call_of, test_of
@@ -276,7 +277,10 @@ def explore(
 
     Raises:
         ValueError: an argument is not allowed.
+        UsageError: the scenario cannot be called with a Stage.
     """
+    if reason := why_unusable(scenario, "stage"):
+        raise UsageError(f"scenario: {reason}")
     if schedules < 1 or depth < 1 or (preemptions is not None and preemptions < 0):
         raise ValueError("allowed are: schedules 1 or more, depth 1 or more, preemptions 0 or more")
     if not 0 <= slack < float("inf"):

@@ -9,7 +9,9 @@ from tdqsim.cics import Region, Task
 from tdqsim.cics.internals import check_usable, core_of
 from tdqsim.cics.kernel.handlers import own_name, startable
 from tdqsim.cics.stepped_task import SteppedTask
+from tdqsim.core.callables import why_unusable
 from tdqsim.core.stepping import Stepped
+from tdqsim.errors import UsageError
 from tdqsim.testing._stage import StagedDispatcher
 
 T = TypeVar("T")
@@ -38,7 +40,8 @@ def stepped(
         The task's handle; the task has stopped before its first command.
 
     Raises:
-        UsageError: the security policy does not know the user, or does not allow the user to attach the transaction.
+        UsageError: the program cannot be called with its task and ``args``; the security policy does not know the
+            user, or does not allow the user to attach the transaction.
     """
     core = core_of(region)
     check_usable(region, "stepped")
@@ -46,6 +49,8 @@ def stepped(
         core.dispatcher.use_everything()
     user = core.task_manager.user_for(userid)
     handle: Stepped = Stepped(core.dispatcher)
+    if reason := why_unusable(program, "task", *("argument" for _ in args)):
+        raise UsageError(f"stepped: {reason}")
 
     def held(task: SteppedTask) -> Any:
         task.stepped = handle

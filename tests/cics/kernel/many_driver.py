@@ -64,7 +64,8 @@ class Driver:
         self.slots[slot.name] = slot
         self.program(task, slot)
 
-    def program(self, task: Task, slot: Slot) -> None:
+    def program(self, task: Task, *given: Slot) -> None:
+        (slot,) = given
         slot.task, slot.strand = task, task._strand
         while True:
             letter = self.region.dispatcher.wait(slot.next_letter, slot.box)

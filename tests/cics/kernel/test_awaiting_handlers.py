@@ -64,7 +64,7 @@ def test_callables_are_given_to_the_transactions_of_the_catalogue_too(tmp_path, 
 
 
 def test_a_handler_given_so_must_be_callable(tmp_path):
-    with pytest.raises(Exception, match="a handler is a callable"):
+    with pytest.raises(Exception, match="cannot be called; a handler is a function of its task"):
         Region([], handlers={"TA": "not.callable"}, store=tmp_path / "store")
     assert not (tmp_path / "store").exists()
 

@@ -19,6 +19,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics.model.transaction import Handler, ProgramTable, TransactionEntry
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import DefinitionError, Problem, UsageError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
     """The callable that ``package.module:function`` names, or the program that ``PREFIX:NAME`` does.
 
     Raises:
-        DefinitionError: it cannot be imported, or is not callable.
+        DefinitionError: it cannot be imported, or cannot be called with a task.
     """
 
     def refused(message: str) -> DefinitionError:
@@ -89,6 +90,8 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
         handler = getattr(handler, attribute, None)
     if not callable(handler):
         raise refused(f"module {module_name} has no function {attributes}")
+    if reason := why_unusable(handler, "task"):
+        raise refused(reason)
     return handler
 
 
@@ -103,7 +106,11 @@ def _not_imported(module: str, error: Exception) -> str:
 
 
 def startable(
-    transactions: Mapping[str, TransactionEntry], program: str | Handler, transid: str, routed_from: str = ""
+    transactions: Mapping[str, TransactionEntry],
+    program: str | Handler,
+    transid: str,
+    routed_from: str = "",
+    args: Sequence[object] = (),
 ) -> TransactionEntry:
     """The transaction that ``region.start`` is to start: a defined one, or a function under a transaction id.
 
@@ -113,11 +120,14 @@ def startable(
         transid: the transaction id under which the function runs; derived from its Python name when empty.
         routed_from: the SYSID of the region if the task is to have a terminal: a transaction of another region is then
             routed there, and needs no program here.
+        args: the further arguments of a function.
 
     Raises:
-        UsageError: there is none of that name, or it cannot be attached.
+        UsageError: there is none of that name, it cannot be attached, or the function cannot be called.
     """
     if not isinstance(program, str):
+        if reason := why_unusable(program, "task", *("argument" for _ in args)):
+            raise UsageError(f"start: {reason}")
         return TransactionEntry(undefined(transid or own_name(program)), handler=program, defined=False)
     entry = transactions.get(program)
     if entry is None:
@@ -143,8 +153,8 @@ def register(
     transactions: dict[str, TransactionEntry], transid: str, handler: Handler, programs: ProgramTable | None = None
 ) -> None:
     """See :meth:`tdqsim.cics.region.Region.register`."""
-    if not callable(handler):
-        raise UsageError(f"TRANSACTION({transid}): {handler!r} cannot be called; a handler is a callable")
+    if reason := why_unusable(handler, "task"):
+        raise UsageError(f"TRANSACTION({transid}): {reason}; a handler is a function of its task, def handler(task)")
     entry = transactions.get(transid)
     if entry is None:
         transactions[transid] = TransactionEntry(undefined(transid), programs, handler, defined=False)
@@ -179,6 +189,8 @@ def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
                 [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
             ) from error
         if register_handlers is not None:
+            if reason := why_unusable(register_handlers, "region"):
+                raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
             register_handlers(region.facade)
     resolvers = [resolver for prefix in region.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Final, NoReturn
 from tdqsim.cics.kernel.command import Flag, Opt, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.model.level import NO_HANDLES, AbendExit, AidLabel, Label
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 from tdqsim.facts import ABEND_CODES, Resp, table
 
@@ -66,8 +67,8 @@ def handle_condition(task: TaskBase, /, **labels: Label | None) -> None:
         if label is None and resp is not Resp.ERROR and resp in ABEND_CODES:
             active[resp] = _take_default  # an entry, because without one the label of ERROR would be called
         elif label is not None:
-            if not callable(label):
-                raise UsageError(f"HANDLE CONDITION {name}: {label!r} cannot be called; allowed are callables and None")
+            if reason := why_unusable(label, "condition"):
+                raise UsageError(f"HANDLE CONDITION {name}: {reason}; allowed are functions of a condition and None")
             active[resp] = label
     task._handles = task._handles._replace(labels=active, ignored=frozenset(ignored))
 
@@ -103,8 +104,8 @@ def handle_aid(task: TaskBase, /, **labels: AidLabel | None) -> None:
     for name, label in labels.items():
         if name.upper() not in AID_NAMES:
             raise UsageError(f"{name!r} is not a key; allowed are {', '.join(AID_NAMES)}")
-        if label is not None and not callable(label):
-            raise UsageError(f"HANDLE AID {name}: {label!r} cannot be called; allowed are callables and None")
+        if label is not None and (reason := why_unusable(label, "data")):
+            raise UsageError(f"HANDLE AID {name}: {reason}; allowed are functions of the received data and None")
         active.pop(name.upper(), None)
         if label is not None:
             active[name.upper()] = label
@@ -136,8 +137,8 @@ def handle_abend(
     """
     if (program is not None) + cancel + reset > 1:
         raise UsageError("HANDLE ABEND takes one of program, cancel and reset")
-    if program is not None and not callable(program):
-        raise UsageError(f"HANDLE ABEND: {program!r} cannot be called; allowed are callables")
+    if program is not None and (reason := why_unusable(program, "abend")):
+        raise UsageError(f"HANDLE ABEND: {reason}; allowed are functions of the abend")
     handles = task._handles
     if program is not None:
         task._handles = handles._replace(abend=program, cancelled=None)

@@ -32,6 +32,7 @@ from tdqsim.cics.kernel.enqueue import release_all
 from tdqsim.cics.kernel.levels import is_outside_subset, note_failure
 from tdqsim.cics.model.queue import RequestTarget
 from tdqsim.cics.model.task import TaskData
+from tdqsim.core.callables import refuse_coroutine
 from tdqsim.core.notices import own_lines
 from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import RegionClosed, StoreError, UsageError, WrongThread
@@ -79,6 +80,8 @@ class TaskBase(TaskData):
             try:
                 try:
                     value = program(self, *args) if args else program(self)  # (a call with * is a C call, and dearer)
+                    if value is not None:
+                        refuse_coroutine(value)
                 except TaskReturn as leave:
                     value = leave.value
                 except RegionClosed:

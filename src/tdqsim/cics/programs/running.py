@@ -13,6 +13,7 @@ from tdqsim.cics.kernel.security import XPPT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import NO_HANDLES, ProgramLevel
 from tdqsim.cics.programs.table import Program, Programs
+from tdqsim.core.callables import refuse_coroutine
 from tdqsim.facts import Resp
 
 _NOT_DEFINED: Final = 1
@@ -60,7 +61,9 @@ def on_level(task: TaskBase, level: ProgramLevel) -> Iterator[None]:
 def run_program(task: TaskBase, program: Program) -> object:
     """Run a program to its end; if an abend exit of its own handles an abend, it ends normally."""
     try:
-        return program(task)
+        value = program(task)
+        refuse_coroutine(value)
+        return value  # noqa: TRY300  (a coroutine is an abend of the program)
     except TaskReturn as leave:
         return leave.value
     except Exception as error:  # noqa: BLE001  (whatever leaves a program is its abend)

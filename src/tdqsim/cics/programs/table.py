@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 from tdqsim.cics.queues.exits import Exits
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 
 Program = Callable[[Any], object]
@@ -76,8 +77,8 @@ class Programs:
         """
         if not 0 < len(name) <= 8 or not name.isascii():
             raise UsageError(f"program {name!r}: the name of a program is 1 to 8 characters")
-        if not callable(program):
-            raise UsageError(f"program {name}: {program!r} cannot be called; allowed are functions of a task")
+        if reason := why_unusable(program, "task"):
+            raise UsageError(f"program {name}: {reason}; a program is a function of its task, def program(task)")
         self._table[name.upper()] = program
         self._on_register()
 

@@ -44,6 +44,7 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.checks import check_state, target_of
 from tdqsim.cics.queues.directory import Directory, Watched, empty, fit
 from tdqsim.cics.queues.kinds import read_negative
+from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 from tdqsim.facts import EIBRCODE, LIMITS, Resp, table
 
@@ -246,8 +247,8 @@ class Exits:
             UsageError: there is no such exit, the program cannot be called, or is enabled there already.
         """
         present = self.programs(point)
-        if not callable(program):
-            raise UsageError(f"{point}: {program!r} cannot be called; allowed are functions of the exit's parameters")
+        if reason := why_unusable(program, "parameters"):
+            raise UsageError(f"{point}: {reason}; allowed are functions of the exit's parameters")
         if program in present:
             raise UsageError(f"{point}: {_name(program)} is enabled there already")
         self._programs[point] = (*present, program)

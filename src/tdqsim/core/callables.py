@@ -1,0 +1,88 @@
+"""Checks of the functions that users hand over: handlers, programs, exits, scenarios.
+
+A call of an async function, an async generator function or a generator function runs none of its lines: it returns an
+object that somebody has to drive, which nothing here does. A task of such a handler would end normally without having
+done anything, so it is refused where it is handed over. So is a function that cannot take the arguments that it will be
+called with.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from types import CoroutineType, FunctionType
+from typing import Final
+
+_LAZY: Final = inspect.CO_COROUTINE | inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR
+_KINDS: Final[dict[str, Callable[[object], bool]]] = {
+    "an async function": inspect.iscoroutinefunction,
+    "an async generator": inspect.isasyncgenfunction,
+    "a generator": inspect.isgeneratorfunction,
+}
+
+
+def why_unusable(call: object, *arguments: str, more: bool = False) -> str:
+    """Why something cannot serve as a handler or program, as the end of a sentence; empty if it can.
+
+    Args:
+        call: the object: a function, a bound method, a partial, or an object with ``__call__``.
+        arguments: the names of the positional arguments that it is called with, for the message.
+        more: whether it may be called with further arguments.
+    """
+    if type(call) is FunctionType and not more:  # the usual case, in a fraction of the time of inspect
+        code, given = call.__code__, len(arguments)
+        fewest = code.co_argcount - len(call.__defaults__ or ())
+        if not code.co_flags & _LAZY and not code.co_kwonlyargcount and fewest <= given <= code.co_argcount:
+            return ""
+    if not callable(call):
+        return f"{call!r:.40} cannot be called"
+    kind = _lazy_kind(call)
+    if kind:
+        return (
+            f"{_named(call)} is {kind}: calling it runs none of its lines; allowed is a function with neither async "
+            "nor yield"
+        )
+    try:
+        signature = inspect.signature(call, follow_wrapped=False)
+    except (ValueError, TypeError):
+        return ""  # a callable written in C may have none
+    try:
+        (signature.bind_partial if more else signature.bind)(*arguments)
+    except TypeError as error:
+        shown = f"{', '.join(arguments)}{', ...' if more else ''}"
+        return f"{_named(call)} cannot be called as ({shown}): {error}"
+    return ""
+
+
+def refuse_coroutine(value: object) -> None:
+    """Refuse the result of a program that has only called an async function: none of its lines has run.
+
+    Raises:
+        TypeError: the value is a coroutine.
+    """
+    if type(value) is CoroutineType:
+        value.close()
+        code = value.cr_code
+        raise TypeError(
+            f"the program returned a coroutine: {value.__qualname__} ({code.co_filename}:{code.co_firstlineno}) is an "
+            "async function, none of whose lines has run; allowed is a function without async"
+        )
+
+
+def _lazy_kind(call: Callable[..., object]) -> str:
+    """In words, which kind of function that runs nothing when it is called; empty for others."""
+    while isinstance(call, partial):
+        call = call.func
+    inner = call if inspect.isroutine(call) or isinstance(call, type) else type(call).__call__
+    return next((words for words, test in _KINDS.items() if test(call) or test(inner)), "")
+
+
+def _named(call: Callable[..., object]) -> str:
+    """Name a callable, with the file and line of its code."""
+    while isinstance(call, partial):
+        call = call.func
+    function = call if inspect.isroutine(call) else type(call).__call__
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    name = getattr(call, "__qualname__", None) or f"{type(call).__qualname__} object"
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code is not None else str(name)
