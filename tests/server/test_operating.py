@@ -12,7 +12,7 @@ pytest.importorskip("httpx2", reason="httpx2 is not installed")
 
 from fastapi.testclient import TestClient
 
-from tdqsim import Region, define_dtaq, define_tdqueue
+from tdqsim import Region, define_dtaq, define_tdqueue, define_transaction
 from tdqsim.cics import Access, AccessList, Condition
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
@@ -405,3 +405,48 @@ def test_a_text_is_read_beside_other_requests(api, monkeypatch, form):
     assert api.post(path, json=body).json()["detail"] == "read"
     assert there
     assert loop not in there
+
+
+# -- code of definitions ----------------------------------------------------------------------------------------------
+
+EVIL = "group: E\ntransaction:\n- {name: EVIL, handler: 'no_such_module:f'}\n"
+NOT_FROM_HERE = (
+    "text:3: TRANSACTION(EVIL) handler = 'no_such_module:f': names Python code, which a client may not do: leave it out, "
+    "and name it in a definition file of the served directory; or the owner of the server allows it by "
+    "network_handlers: yes in serve.yaml"
+)
+
+
+@pytest.mark.parametrize("install", [True, False])
+@pytest.mark.parametrize("user", ["HANDS", None])
+def test_a_definition_of_a_client_names_no_code(api, as_user, user, install):
+    headers = as_user(user) if user else {}
+    answer = api.post(f"{REGION}/definitions", json={"text": EVIL, "install": install}, headers=headers)
+    assert answer.status_code == 409
+    assert answer.json()["detail"] == NOT_FROM_HERE
+    assert "EVIL" not in api.get(f"{REGION}/definitions").json()["yaml"]
+
+
+def test_the_owner_may_allow_definitions_that_name_code(host, api):
+    host.network_handlers = True
+    answer = api.post(f"{REGION}/definitions", json={"text": EVIL})
+    assert answer.status_code == 201
+    assert "no_such_module:f" in api.get(f"{REGION}/definitions").json()["yaml"]
+
+
+def test_an_installed_definition_can_be_given_back_with_its_code(host, api):
+    region = host.regions["PAYREGN"]
+    install = [define_transaction(name="EVIL", group="E", handler="no_such_module:f", priority=1)]
+    host.engine.outside(lambda: region.install(install)).result()
+    given = EVIL.replace("handler", "priority: 7, handler")
+    assert api.post(f"{REGION}/definitions", json={"text": given}).status_code == 201
+    assert "priority: 7" in api.get(f"{REGION}/definitions").json()["yaml"]
+    other = api.post(f"{REGION}/definitions", json={"text": given.replace("no_such_module", "faulthandler")})
+    assert other.status_code == 409
+
+
+def test_csd_text_of_a_client_names_no_code(api):
+    text = "DEFINE TRANSACTION(EVIL) GROUP(E) PROGRAM(EVILP) HANDLER(evil:run)\n"
+    answer = api.post(f"{REGION}/definitions", json={"text": text, "form": "csd"})
+    assert answer.status_code == 409
+    assert "TRANSACTION(EVIL) handler = 'evil:run': names Python code" in answer.json()["detail"]

@@ -105,7 +105,8 @@ class Region(RegionCommands):
             example, names the directories of COBOL sources.
         handlers: callables by transaction id; or names of modules to import. The function ``register(region)`` of such
             a module is called, and the ``handler:`` paths of transactions are imported as well; None imports only
-            these. A start that was pending when the last run ended waits until its transaction has a handler.
+            these. A start that was pending when the last run ended waits until its transaction has a handler. After
+            a warm or emergency start a transaction whose path cannot be imported has no program, and a notice says why.
         open_data_sets: whether to open the data sets of queues with OPENTIME(INITIAL), as CICS does at a start. False
             leaves them closed and unchanged.
         machine: the machine.yaml of a real machine, or its contents: the region gives that machine's answers for the
@@ -234,7 +235,9 @@ class Region(RegionCommands):
             for transid, handler in handlers.items():
                 self.register(transid, handler)
         if modules or modules is None or self.options.settings:
-            self.load_handlers(*(modules or ()))
+            kept = self._core.start_type in ("WARM", "EMERGENCY")
+            load_handlers(self._core, modules or (), kept=kept)
+            self._core.awaiting_handlers.look_again()
 
     def _check(self, what: str) -> None:
         """Refuse a call from another thread, and one to a closed region."""

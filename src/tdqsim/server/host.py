@@ -200,6 +200,7 @@ class Host:
         accounts: the accounts for the host servers of the systems; None if there are none.
         out: the directory of data sets that no DD card names, with a folder for each region; None for ``tdq-out`` in
             the current directory of the process.
+        network_handlers: whether definitions from clients may name handlers, which are Python code.
 
     Attributes:
         engine: the engine that owns the regions and systems.
@@ -232,8 +233,10 @@ class Host:
         users: Users | None = None,
         accounts: Accounts | None = None,
         out: Path | None = None,
+        network_handlers: bool = False,
     ) -> None:
         self.accounts = accounts
+        self.network_handlers = network_handlers
         self._out = out
         self._groups = {} if users is None else users.groups
         self.engine = Engine(Clock(simulated=False))

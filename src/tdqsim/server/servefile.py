@@ -157,6 +157,7 @@ class ServeFile(_Strict):
         log: the log on standard error.
         trace: whether the regions make OpenTelemetry spans, which are sent by OTLP.
         links: the links to regions and systems of other processes.
+        network_handlers: whether definitions that clients install may name handlers: code that the server runs.
     """
 
     directories: Annotated[tuple[ServedPlace, ...], BeforeValidator(_places), Field(min_length=1, max_length=100)]
@@ -168,6 +169,7 @@ class ServeFile(_Strict):
     log: Log = Log()
     trace: Annotated[bool, BeforeValidator(_yes)] = False
     links: Annotated[tuple[ServedLinks, ...], Field(max_length=1000), AfterValidator(check_names_once)] = ()
+    network_handlers: Annotated[bool, BeforeValidator(_yes)] = False
 
 
 def load_serve_file(path: Path) -> ServeFile:

@@ -156,7 +156,10 @@ def serve(
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
         accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
         tracing = _tracing(cleanup) if config.trace else None
-        host = Host(frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out)
+        host = Host(
+            frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out,
+            network_handlers=config.network_handlers,
+        )  # fmt: skip
         try:
             for each in config.directories:
                 host.add_directory(Path(each.path), Path(each.store) if each.store else None)

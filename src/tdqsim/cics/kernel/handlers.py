@@ -84,7 +84,7 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
         return resolver.handler(region, attributes)
     try:
         handler: object = import_module(module_name)
-    except Exception as error:  # a user's module may raise anything at import
+    except (Exception, SystemExit) as error:  # a user's module may raise anything at import
         raise refused(_not_imported(module_name, error)) from error
     for attribute in attributes.split("."):
         handler = getattr(handler, attribute, None)
@@ -95,7 +95,7 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
     return handler
 
 
-def _not_imported(module: str, error: Exception) -> str:
+def _not_imported(module: str, error: BaseException) -> str:
     """Why a module cannot be imported, with the file and line in the user's code that raised the error, if any."""
     from traceback import extract_tb  # noqa: PLC0415  (needed only after a failure)
 
@@ -179,12 +179,20 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
             register({}, transid, handler)
 
 
-def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
-    """See :meth:`tdqsim.cics.region.Region.load_handlers`; the region is handed to the modules' ``register``."""
+def load_handlers(region: RegionData, modules: Iterable[str], *, kept: bool = False) -> None:
+    """See :meth:`tdqsim.cics.region.Region.load_handlers`; the region is handed to the modules' ``register``.
+
+    Args:
+        region: the region.
+        modules: the modules.
+        kept: whether the definitions are those of the last run, from the catalogue. One definition must not prevent
+            every later start: a transaction whose handler cannot be imported then has no program, a notice says why,
+            and later calls try again without an error.
+    """
     for name in modules:
         try:
             register_handlers = getattr(import_module(name), "register", None)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise DefinitionError(
                 [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
             ) from error
@@ -195,9 +203,25 @@ def load_handlers(region: RegionData, modules: Iterable[str]) -> None:
     resolvers = [resolver for prefix in region.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:
-            entry.handler = import_handler(entry.definition.handler, entry.definition.name, region.facade)
+            _import(region, entry, kept=kept)
         elif entry.program is None and entry.program_name:
             programs = (resolver.find(region.facade, entry.program_name) for resolver in resolvers)
             program = next((each for each in programs if each is not None), None)
             if program is not None:
                 region.programs.register(entry.program_name, program)
+
+
+def _import(region: RegionData, entry: TransactionEntry, *, kept: bool) -> None:
+    """Import the handler that a transaction names; see :func:`load_handlers`."""
+    try:
+        entry.handler = import_handler(entry.definition.handler, entry.definition.name, region.facade)
+    except DefinitionError as error:
+        if not kept and not entry.not_imported:
+            raise
+        entry.not_imported = error.problems[0].message
+        region.notices.say(
+            "handler_not_imported",
+            transid=entry.name, handler=entry.definition.handler, reason=entry.not_imported,
+        )  # fmt: skip
+    else:
+        entry.not_imported = ""

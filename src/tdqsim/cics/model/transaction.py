@@ -32,13 +32,14 @@ class TransactionEntry:
         name, remotesystem, enabled, program_name, dtimout_ns, priority: copied from the definition, because each new
             task needs them.
         ranks: whether it has another priority than most transactions have.
+        not_imported: why the handler that its definition names could not be imported at the start; empty if it could.
         attaches: how many of its tasks were attached since statistics were reset.
         attaches_counted: those of them that the statistics of programs counted before their last reset.
     """
 
     __slots__ = (
         "_programs", "attaches", "attaches_counted", "defined", "definition", "dtimout_ns", "enabled", "handler",
-        "name", "priority", "program_name", "ranks", "remotesystem",
+        "name", "not_imported", "priority", "program_name", "ranks", "remotesystem",
     )  # fmt: skip
 
     def __init__(
@@ -58,6 +59,7 @@ class TransactionEntry:
         """Replace the definition and keep the handler."""
         self.definition = definition
         self.defined = defined
+        self.not_imported = ""
         self.name, self.remotesystem = definition.name, definition.remotesystem
         self.program_name = definition.program
         self.enabled = definition.status == "ENABLED"

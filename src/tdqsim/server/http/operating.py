@@ -20,7 +20,7 @@ from tdqsim.client.answers.regions import RestoreResult, Snapshot
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
-from tdqsim.server.definition_text import Form, preview, read_definitions
+from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
@@ -41,10 +41,14 @@ class DefinitionText(RequestBody):
 
 @routes.operation("installDefinitions", status_code=201)
 async def install(host: Served, region: PathRegion, given: DefinitionText, user: Caller) -> InstallResult:
-    """Install definitions into the running region, all or none; from CSD or DCT text they are imported first."""
+    """Install definitions into the running region, all or none; from CSD or DCT text they are imported first.
+
+    A TRANSACTION with a new handler is refused, unless serve.yaml allows it by network_handlers.
+    """
     definitions, reports = await to_thread(read_definitions, given.text, given.form)
 
     def install() -> list[PlannedInstall]:
+        check_no_code(region, definitions, allowed=host.network_handlers)
         changes = preview(region, definitions, user.id)
         if given.install:
             region.install(definitions, user=user.id)

@@ -22,7 +22,7 @@ from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.incidents import day_and_time
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
-from tdqsim.server.definition_text import Form, preview, read_definitions
+from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.operations import operation
 from tdqsim.server.taken_up import TakenUp
 
@@ -136,13 +136,16 @@ class _Definitions:
         """Read the text; None, after a message, if it has errors."""
         try:
             text, form = self.whole or self.text.text, cast("Form", self.form.text)
-            return await to_thread(read_definitions, text, form)
+            read = await to_thread(read_definitions, text, form)
+            allowed = self.visit.console.host.network_handlers
+            await self.visit.ask(lambda: check_no_code(self.region, read[0], allowed=allowed))
         except TdqError as error:
             self.changes.show([])
             self.summary.say(str(error))
             self.reports.say("")
             self.visit.say("The text has errors, which are listed above", "bad")
             return None
+        return read
 
     # -- actions ----------------------------------------------------------------------------------------------------
 
