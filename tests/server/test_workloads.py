@@ -25,10 +25,10 @@ from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application, work
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.open_units import OpenUnits
-from tdqsim.testing._workload_targets import ServedTarget
-from tdqsim.testing.relay import Relay
-from tdqsim.testing.workloads import WorkloadRun, run_workload
-from tests.testing.workload_cases import LOGICAL, QUEUES, WORKLOADS
+from tests.quality.relay import Relay
+from tests.quality.workload_cases import LOGICAL, QUEUES, WORKLOADS
+from tests.quality.workload_targets import ServedTarget
+from tests.quality.workloads import WorkloadRun, run_workload
 
 
 class Served:

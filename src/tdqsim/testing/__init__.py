@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tdqsim.testing._crash_runs import CrashFailure, CrashReport
     from tdqsim.testing._orders import Schedule
     from tdqsim.testing._stage import Stage
-    from tdqsim.testing._workload_targets import RegionTarget, ServedTarget, WorkloadTarget
     from tdqsim.testing.active import ActivePlan
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
     from tdqsim.testing.history import History
     from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
-    from tdqsim.testing.relay import Relay
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
@@ -44,15 +42,6 @@ if TYPE_CHECKING:
         load_transcript,
     )
     from tdqsim.testing.verified_jobs import JobAnswer, JobTarget, SimulatedJobTarget
-    from tdqsim.testing.workloads import (
-        Workload,
-        WorkloadOperation,
-        WorkloadRun,
-        bank,
-        registers,
-        run_workload,
-        unique_records,
-    )
 
 __all__ = [
     "ActivePlan",
@@ -82,11 +71,8 @@ __all__ = [
     "QueueState",
     "RecycledStores",
     "RegionState",
-    "RegionTarget",
-    "Relay",
     "Schedule",
     "ScheduleFailure",
-    "ServedTarget",
     "SimulatedJobTarget",
     "SimulatedTarget",
     "Stage",
@@ -98,14 +84,9 @@ __all__ = [
     "Uncommitted",
     "Verdict",
     "Waiting",
-    "Workload",
-    "WorkloadOperation",
-    "WorkloadRun",
-    "WorkloadTarget",
     "add_hook",
     "assert_records",
     "assert_resp",
-    "bank",
     "check_history",
     "compare_transcript",
     "diff",
@@ -121,14 +102,11 @@ __all__ = [
     "load_transcript",
     "lost_triggers",
     "raises_condition",
-    "registers",
     "remove_hook",
     "replay",
-    "run_workload",
     "seed",
     "snapshot",
     "stepped",
-    "unique_records",
     "waiting",
 ]
 
@@ -143,14 +121,12 @@ __getattr__, __dir__ = load_late(
         "._crash_runs": ("CrashFailure", "CrashReport"),
         "._orders": ("Schedule",),
         "._stage": ("Stage",),
-        "._workload_targets": ("RegionTarget", "ServedTarget", "WorkloadTarget"),
         ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
         ".deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
         ".events": ("Event", "JobEvent", "load_history"),
         ".faults": ("CrashPoint", "Crashed", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
         ".history": ("History",),
         ".hooks": ("HookChain", "add_hook", "remove_hook"),
-        ".relay": ("Relay",),
         ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),
@@ -167,14 +143,5 @@ __getattr__, __dir__ = load_late(
             "load_transcript",
         ),
         ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
-        ".workloads": (
-            "Workload",
-            "WorkloadOperation",
-            "WorkloadRun",
-            "bank",
-            "registers",
-            "run_workload",
-            "unique_records",
-        ),
     },
 )

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client, RemoteError
-from tdqsim.testing._workload_targets import UNITS, ServedTarget
-from tdqsim.testing.relay import Relay
-from tdqsim.testing.workloads import Workload, bank, run_workload, unique_records
+from tests.quality.relay import Relay
+from tests.quality.workload_targets import UNITS, ServedTarget
+from tests.quality.workloads import Workload, bank, run_workload, unique_records
 from tests.server.links.test_served import eventually, sides  # noqa: F401  (a fixture)
 
 QUEUES = ["OWNQ", "FARQ"]

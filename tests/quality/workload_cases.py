@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tdqsim.definitions import define_tdqueue
-from tdqsim.testing.workloads import Workload, bank, registers, unique_records
+from tests.quality.workloads import Workload, bank, registers, unique_records
 
 LOGICAL = ["LOGA", "LOGB", "LOGC"]
 QUEUES = [

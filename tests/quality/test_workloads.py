@@ -11,9 +11,10 @@ import pytest
 from tdqsim.cics import Region, Sysplex
 from tdqsim.definitions import define_tdqueue
 from tdqsim.errors import UsageError
-from tdqsim.testing._workload_targets import UNITS, RegionTarget
 from tdqsim.testing.verified import Answer
-from tdqsim.testing.workloads import (
+from tests.quality.workload_cases import QUEUES, WORKLOADS
+from tests.quality.workload_targets import UNITS, RegionTarget
+from tests.quality.workloads import (
     Workload,
     WorkloadOperation,
     WorkloadRun,
@@ -22,7 +23,6 @@ from tdqsim.testing.workloads import (
     run_workload,
     unique_records,
 )
-from tests.testing.workload_cases import QUEUES, WORKLOADS
 
 SEEDS = range(4)
 

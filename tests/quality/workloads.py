@@ -19,7 +19,7 @@ workload                      what it does
 
 A target is anything with the methods of :class:`~tdqsim.testing.Target` that can also show the records of a queue:
 :class:`RegionTarget` for a region in this process, :class:`ServedTarget` for a region that a server serves, your own
-class for a real region. :class:`~tdqsim.testing.relay.Relay` cuts the connections to a server.
+class for a real region. :class:`~tests.quality.relay.Relay` cuts the connections to a server.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from random import Random
 from typing import Final, NamedTuple
 
 from tdqsim.errors import UsageError
-from tdqsim.testing._workload_history import BACKED_OUT, COMMITTED, OPEN, UNKNOWN, Act, Unit, events_of
-from tdqsim.testing._workload_targets import UNITS, WorkloadTarget
 from tdqsim.testing.checker import Verdict, check_history
 from tdqsim.testing.events import Event
 from tdqsim.testing.verified import Answer
+from tests.quality.workload_history import BACKED_OUT, COMMITTED, OPEN, UNKNOWN, Act, Unit, events_of
+from tests.quality.workload_targets import UNITS, WorkloadTarget
 
 _TRIES: Final = 5
 """How often a backout that was not answered is sent."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tdqsim.cics import Condition, Region
 from tdqsim.client import LostConnection, RemoteError
-from tdqsim.testing._workload_history import UNKNOWN
 from tdqsim.testing.verified import Answer, SimulatedTarget, Target
+from tests.quality.workload_history import UNKNOWN
 
 if TYPE_CHECKING:
     from tdqsim.client import RemoteRegion, RemoteUnitOfWork
