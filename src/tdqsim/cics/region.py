@@ -417,7 +417,7 @@ class Region(RegionCommands):
         if facility is not None and facility.task is not None:
             raise UsageError(f"terminal {terminal} is in use by {facility.task}")
         if core.security is not None:
-            core.task_manager.admit(entry.name, user, terminal)
+            core.task_manager.admit(entry.name, user, facility)
         startcode = "TD" if facility is not None else "S" if data is None else "SD"
         request = None if data is None else StartRequest(entry.name, data=data, userid=user, termid=terminal)
         return core.task_manager.attach(

@@ -54,7 +54,6 @@ from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.core.strand import Strand
-from tdqsim.errors import UsageError
 from tdqsim.facts import notice_words
 
 if TYPE_CHECKING:
@@ -205,11 +204,7 @@ class RegionCore(RegionData):
         facility, level = self.terminal_control.defined(terminal), None
         user = facility.userid or self.default_user
         if self.security is not None:
-            try:
-                self.task_manager.admit(entry.name, user, terminal)
-            except UsageError:
-                self.screens.screen(terminal).show(self.messages.compose("DFHAC2033", transid=transid))
-                raise
+            self.task_manager.admit(entry.name, user, facility)
         if commarea or channel is not None:
             area = memoryview(bytearray(commarea)) if commarea else None
             level = ProgramLevel(entry.program_name or entry.name, area, None, channel)

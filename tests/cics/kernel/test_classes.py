@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, define_tdqueue, define_transaction
+from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
 from tdqsim.cics import Abend
 from tdqsim.definitions import define_tranclass
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 PLAIN = {"supplied_queues": False}
 
@@ -137,6 +137,22 @@ def test_a_task_that_arrives_at_the_threshold_ends_with_akcc():
         expect_rule("LIMIT-THRESHOLD", handles[3].result)
         crowd.region.run()
         assert crowd.begun == ["A", "B", "C"]
+
+
+@pytest.mark.rule("LIMIT-THRESHOLD-MESSAGE")
+def test_the_message_of_the_threshold_goes_to_csmt_or_to_the_terminal():
+    definitions = [pay_class(1, 1), define_terminal(name="T001"), define_tdqueue(name="CSMT", type="INTRA")]
+    message = rule("LIMIT-THRESHOLD-MESSAGE").message
+    with Crowd(*definitions) as crowd:
+        crowd.start("LOWP", "A", "B")
+        written = [crowd.region.text(record) for record in crowd.region.peek("CSMT")]
+        assert [text for text in written if text.startswith(message)]
+        assert "Transaction LOWP has failed with abend AKCC." in written[0]
+        crowd.region.screens.type("T001", "LOWP")
+        crowd.region.dispatcher.run_ready()
+        shown = crowd.region.screens.screen("T001").last.text
+        assert shown.startswith(message)
+        assert "Transaction LOWP has failed with abend AKCC." in shown
 
 
 @pytest.mark.rule("LIMIT-THRESHOLD")

@@ -51,6 +51,38 @@ def test_a_terminal_user_is_refused_a_transaction(tmp_path):
         assert ran == ["ANN", rule("TERM-PRESET-USER").message]
 
 
+@pytest.mark.rule("SEC-XTRAN-DEFAULT-USER")
+def test_a_terminal_user_who_is_not_signed_on_is_told_so(tmp_path):
+    reg, ran = made(tmp_path, define_terminal(name="T001"))
+    with reg:
+        expect_rule("SEC-XTRAN-DEFAULT-USER", reg.screens.type, "T001", "PAY1")
+        shown = reg.screens.screen("T001").last.text
+        assert shown.startswith(rule("SEC-XTRAN-DEFAULT-USER").message)
+        assert "not signed on, and the default user may not use transaction PAY1" in shown
+        assert len(reg.screens.screen("T001").sent) == 1
+        assert "term id = T001, trans id = PAY1, userid = CICSUSER." in messages(reg, "CSMT")
+        reg.run()
+    assert ran == []
+
+
+@pytest.mark.rule("SEC-XTRAN-TERMINAL")
+@pytest.mark.parametrize("way", ["START", "trigger"])
+@pytest.mark.parametrize("user", ["CLERK", ""])
+def test_the_user_of_the_terminal_of_a_started_or_triggered_task_is_told(tmp_path, way, user):
+    queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAY1", triggerlevel=1, facilityid="T001")
+    reg, ran = made(tmp_path, define_terminal(name="T001", userid=user), queue)
+    with reg:
+        with reg.task(userid="ANN") as task:
+            if way == "START":
+                task.start("PAY1", termid="T001")
+            else:
+                task.writeq_td("PAYQ", b"x")
+        reg.run()
+        (shown,) = reg.screens.screen("T001").sent
+        assert shown.text.startswith(rule("SEC-XTRAN-TERMINAL").message)
+    assert ran == []
+
+
 @pytest.mark.rule("SEC-XTRAN-RESSEC", "SEC-XTRAN-UNKNOWN")
 def test_tasks_of_the_calling_program_are_attached_too(tmp_path):
     reg, ran = made(tmp_path)

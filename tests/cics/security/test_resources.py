@@ -202,6 +202,17 @@ def test_started_transactions_need_read(tmp_path):
     assert ran == ["ANN"]
 
 
+@pytest.mark.rule("SEC-XPCT-CANCEL-FIRST")
+def test_the_transid_of_cancel_is_checked_before_the_request_is_looked_for(tmp_path):
+    classes = "ACICSPCT:\n  PAY1: {access: {ANN: READ}}\n"
+    with region(tmp_path, classes, define_transaction(name="PAY1")) as reg:
+        with reg.task(userid="BOB") as task:
+            expect_rule("SEC-XPCT-CANCEL-FIRST", task.cancel, "NONE", transid="PAY1")
+            expect_rule("IC-CANCEL-NOTFND", task.cancel, "NONE")
+        with reg.task(userid="ANN") as task:
+            expect_rule("IC-CANCEL-NOTFND", task.cancel, "NONE", transid="PAY1")
+
+
 @pytest.mark.rule("SEC-STATISTICS")
 @pytest.mark.parametrize(
     ("resource_class", "kind", "name"),

@@ -10,8 +10,10 @@ from tdqsim.facts import REGION_DEFAULTS, Resp, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.cics.model.task import TaskData
+    from tdqsim.cics.model.task import Facility, TaskData
 
+NOT_AUTHORIZED: Final = "DFHAC2033"
+"""The message to the user of a terminal who may not attach a transaction."""
 SYSTEM_TRANSID: Final = "CSSY"
 """The transaction of the tasks that write messages of CICS."""
 _SUPPLIED: Final = frozenset(REGION_DEFAULTS["checked_transactions"].split())
@@ -121,11 +123,29 @@ def report_violation(
     region.messages.write("DFHXS1111", transid=transid, who=who, resource=name, classname=resource_class)
 
 
-def is_attachable_by(region: RegionData, transid: str, user: str, terminal: str = "") -> bool:
-    """Whether a user may attach a transaction; a refusal is reported. RESSEC does not affect this."""
+def is_attachable_by(
+    region: RegionData, transid: str, user: str, facility: Facility | None = None, message: str = NOT_AUTHORIZED
+) -> bool:
+    """Whether a user may attach a transaction; RESSEC does not matter. A refusal is reported, also at the terminal.
+
+    Args:
+        region: the region.
+        transid: the transaction.
+        user: the user.
+        facility: the terminal or connection of the task, if it is to have one.
+        message: the ID of the message for the user of the terminal.
+    """
     policy = region.security
     if policy is None or policy.permits(user, XTRAN, transid, Access.READ):
         return True
+    terminal = "" if facility is None else facility.name
     report_violation(region, user, transid, XTRAN, transid, terminal)
     region.messages.write("DFHAC2003", termid=terminal, transid=transid, userid=user)
+    if facility is not None and facility.kind == "TERMINAL" and facility.surrogate is None:
+        region.messages.show(facility.name, message, transid=transid)
     return False
+
+
+def unauthorized(facility: Facility) -> str:
+    """The ID of the message for the user of a terminal who has entered a transaction that he may not attach."""
+    return NOT_AUTHORIZED if facility.userid else "DFHAC2002"

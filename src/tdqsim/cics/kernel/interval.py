@@ -378,7 +378,8 @@ def cancel(
 
     Raises:
         Condition: NOTFND: there is no such request any more, or it is a START PROTECT that is not committed yet. Of a
-            START in another system also SYSIDERR. NOTAUTH 101: the user may not use the transaction of the START.
+            START in another system also SYSIDERR. NOTAUTH 101: the user may not use the transaction of the START, or
+            TRANSID, which is checked before the request is looked for.
     """
     reqid = reqid.rstrip(" ")
     if transid is not None or sysid is not None:
@@ -386,6 +387,8 @@ def cancel(
         if system:
             task._region.link(system).ship(task, "CANCEL", reqid)
             return
+    if transid is not None:
+        check_resource(task, XPCT, transid.rstrip(" "), Access.READ)
     starts = task._region.starts
     take_back = None if reqid else starts.posts.get(task)
     if starts.end_timed(reqid) if reqid else take_back is not None and take_back():

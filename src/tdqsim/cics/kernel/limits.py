@@ -4,7 +4,8 @@ An attached task is *active* from its admission to its end. A task that the limi
 listed and can be purged, but its program does not begin. Whenever a task ends or a limit is raised, queued tasks are
 admitted while the limits allow it: the highest PRIORITY first, within a priority in order of arrival. A task that waits
 for its class does not delay tasks outside the class. A task that arrives when PURGETHRESH - 1 tasks of its class are
-queued ends with abend AKCC; so do the last tasks in the queue, lowest priority first, when SET lowers PURGETHRESH.
+queued ends with abend AKCC and message DFHAC2004; so do the last tasks in the queue, lowest priority first, when SET
+lowers PURGETHRESH.
 
 =====================  =========================================
 A task                 is admitted while
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from tdqsim import definitions as defs
 
 PURGED_BY_THRESHOLD: Final = "AKCC"
+_PURGED_MESSAGE: Final = "DFHAC2004"
 _MXT_WAIT: Final = ("MXT", "XM_HELD")
 _CLASS_WAIT: Final = "TCLASS"
 
@@ -225,6 +227,7 @@ class Limits:
 
         def attempt() -> WaitMark | None:
             if place.purged:
+                _tell_purged(task)
                 text = f"the queue of transaction class {of.name} has reached PURGETHRESH {of.purgethresh}"
                 raise Abend(PURGED_BY_THRESHOLD, detail=text)
             if task not in self.active:
@@ -272,6 +275,16 @@ class Limits:
         self.active.pop(task, None)
         self.held.pop(task, None)
         self.admit()
+
+
+def _tell_purged(task: TaskData) -> None:
+    """Tell the user of the terminal, or CSMT, that the threshold has ended a task."""
+    messages, facility = task._region.messages, task._facility
+    inserts = {"transid": task.transid, "abcode": PURGED_BY_THRESHOLD}
+    if facility is not None and facility.kind == "TERMINAL":
+        messages.show(facility.name, _PURGED_MESSAGE, **inserts)
+    else:
+        messages.write(_PURGED_MESSAGE, **inserts)
 
 
 def define_class(region: RegionData, definition: defs.Tranclass) -> None:

@@ -260,10 +260,8 @@ class Starts:
         self._leave_line(request)
         if request.handle is None:
             entry = attachable(region, request.transid)
-            user, terminal = request.userid, ""
-            if facility is not None:
-                user, terminal = facility.userid or region.default_user, facility.name
-            if entry is None or not is_attachable_by(region, request.transid, user, terminal):
+            user = request.userid if facility is None else facility.userid or region.default_user
+            if entry is None or not is_attachable_by(region, request.transid, user, facility):
                 self._drop(request)
                 return
             level = None

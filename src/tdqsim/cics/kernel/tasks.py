@@ -12,7 +12,7 @@ from _thread import get_ident
 from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
-from tdqsim.cics.kernel.authority import SYSTEM_TRANSID, is_attachable_by, is_supplied
+from tdqsim.cics.kernel.authority import NOT_AUTHORIZED, SYSTEM_TRANSID, is_attachable_by, is_supplied, unauthorized
 from tdqsim.cics.kernel.conditions import Abend
 from tdqsim.cics.kernel.priorities import task_priority, with_terminal
 from tdqsim.cics.kernel.security import check_user
@@ -86,15 +86,17 @@ class Tasks(Generic[K]):
             check_user(self._region.security, userid, "userid")
         return userid or self._region.default_user
 
-    def admit(self, transid: str, user: str, terminal: str = "") -> None:
+    def admit(self, transid: str, user: str, facility: Facility | None = None) -> None:
         """Check that a user may attach a transaction that the region knows.
 
         Raises:
-            UsageError: the security policy refuses it; the text is that of DFHAC2033.
+            UsageError: the security policy refuses it; the text is that of DFHAC2033, or of DFHAC2002 if nobody is
+                signed on at the terminal.
         """
         known = transid in self._region.transactions or is_supplied(transid)
-        if known and not is_attachable_by(self._region, transid, user, terminal):
-            raise UsageError(f"DFHAC2033 {user} is not authorized to use transaction {transid}")
+        message = NOT_AUTHORIZED if facility is None else unauthorized(facility)
+        if known and not is_attachable_by(self._region, transid, user, facility, message):
+            raise UsageError(f"{message} {user} is not authorized to use transaction {transid}")
 
     def outside(self, transid: str, userid: str) -> K:
         """A task for the program outside; see :meth:`tdqsim.cics.region.Region.task`."""

@@ -211,7 +211,7 @@ class Ati:
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
-        if not is_attachable_by(region, queue.transid, userid, "" if facility is None else facility.name):
+        if not is_attachable_by(region, queue.transid, userid, facility):
             return
         queue.triggers += 1
         region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)

@@ -52,6 +52,10 @@ class Messages:
         """Write a message by its ID, such as DFHAC2236, with its inserts."""
         self.text(_ROWS[message]["destination"], self.compose(message, **inserts))
 
+    def show(self, terminal: str, message: str, **inserts: object) -> None:
+        """Show a message by its ID to the user of a terminal."""
+        self._region.screens.screen(terminal).show(self.compose(message, **inserts))
+
     def compose(self, message: str, **inserts: object) -> str:
         """Log a message and return its text, without writing it to its destination."""
         region = self._region

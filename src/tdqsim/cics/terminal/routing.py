@@ -33,7 +33,7 @@ from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from tdqsim.cics.kernel.authority import is_attachable_by
+from tdqsim.cics.kernel.authority import is_attachable_by, unauthorized
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.handlers import undefined
 from tdqsim.cics.kernel.task import TaskBase
@@ -258,8 +258,8 @@ class Routing:
             program = "" if entry is None else entry.program_name
             text = region.messages.compose(why_not or "", transid=transid[:4], program=program)
             raise Condition(Resp.TRANSIDERR, detail=text)
-        if not is_attachable_by(region, transid, facility.userid, facility.name):
-            raise Condition(Resp.TRANSIDERR, detail=region.messages.compose("DFHAC2033", transid=transid))
+        if not is_attachable_by(region, transid, facility.userid, facility):
+            raise Condition(Resp.TRANSIDERR, detail=region.messages.compose(unauthorized(facility), transid=transid))
         passed, level = order.passed, None
         if passed.size >= 0 or passed.channel is not None:
             level = ProgramLevel(entry.program_name or entry.name, passed.area(), None, passed.channel)
