@@ -19,12 +19,15 @@ from structlog.testing import capture_logs
 
 from tdqsim import Region, Sysplex, define_connection, define_tdqueue
 from tdqsim.cics import Task
+from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.cics.kernel.region_log import RegionLog
 from tdqsim.cics.queues import td
+from tdqsim.cics.text.translator import resolve
 from tdqsim.server.audit import audit, command_text
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.logs import configure_log
+from tdqsim.server.users import Role, User, Users
 
 assert Sysplex  # regions of one server are linked as those of a Sysplex
 REGION = "/api/v1/regions/PAYREGN"
@@ -95,12 +98,45 @@ def test_a_command_is_logged_with_its_text_and_its_condition(api: TestClient) ->
     [
         ("WRITEQ TD QUEUE('PAYQ') FROM('it''s (x)') LENGTH(3)", "WRITEQ TD QUEUE('PAYQ') FROM(...) LENGTH(3)"),
         ("writeq td queue(Q) from (REC)", "writeq td queue(Q) from (...)"),
-        ("WRITEQ TD FROM('open", "WRITEQ TD FROM(...)"),
-        ("DELETEQ TD QUEUE('A\nB')", "DELETEQ TD QUEUE('A\\nB')"),
+        ("WRITEQ TD FROM(REC(I)) QUEUE('PAYQ')", "WRITEQ TD FROM(...) QUEUE('PAYQ')"),
+        ("DELETEQ TD QUEUE('A B')", "DELETEQ TD QUEUE('A B')"),
+        ("SIGNON USERID('BRK') PASSWORD('pw-x')", "SIGNON USERID('BRK') PASSWORD(...)"),
+        ("SIGNON PASSWORD( 'pw)x' ) USERID('BRK')", "SIGNON PASSWORD( ...) USERID('BRK')"),
+        ("VERIFY PASSWORD('pw-x') USERID('BRK')", "VERIFY PASSWORD(...) USERID('BRK')"),
+        ("VERIFY PHRASE('pw-x') PHRASELEN(4) USERID('BRK')", "VERIFY PHRASE(...) PHRASELEN(4) USERID('BRK')"),
+        ("WRITE OPERATOR TEXT('pw-x')", "WRITE OPERATOR TEXT(...)"),
+        ("READ FILE('ACCT') RIDFLD('pw-x') INTO(REC)", "READ FILE('ACCT') RIDFLD(...) INTO(REC)"),
+        ("LINK PROGRAM('P') COMMAREA(AREA)", "LINK PROGRAM('P') COMMAREA(...)"),
     ],
 )
-def test_the_text_of_a_command_is_shown_without_the_data_that_it_sends(text: str, shown: str) -> None:
-    assert command_text(text) == shown
+def test_the_text_of_a_command_is_shown_without_secrets_and_the_data_that_it_sends(text: str, shown: str) -> None:
+    assert command_text(resolve(text)) == shown
+
+
+@pytest.mark.parametrize("verb", ["SIGNON PASSWORD", "VERIFY PASSWORD", "VERIFY PHRASE"])
+def test_no_password_is_in_the_line_of_a_command_even_if_it_is_refused(host: Host, verb: str) -> None:
+    gate = Gate(Users([User("EYES", frozenset({Role.look})), User("HANDS", frozenset({Role.operate}))]), token="all")
+    length = "PHRASELEN(4) " if "PHRASE" in verb else ""
+    with TestClient(application(host, gate), base_url="http://127.0.0.1") as client, capture_logs() as lines:
+        for user in ("EYES", "HANDS"):
+            headers = {"Authorization": f"Bearer {gate.sessions.begin(user, cookie=False)[0]}"}
+            text = f"{verb}('pw-x') {length}USERID('BRK')"
+            assert client.post(f"{REGION}/exec", json={"text": text}, headers=headers).status_code in (200, 403, 409)
+            unit = client.post(f"{REGION}/units-of-work", headers=headers).json().get("id")
+            if unit:
+                path = f"/api/v1/units-of-work/{unit}/ceci"
+                assert client.post(path, json={"text": text.replace("'", "")}, headers=headers).status_code < 500
+    shown = [line["command"] for line in changes(lines) if "command" in line]
+    assert len(shown) == 3
+    assert all("(...)" in each and "pw-x" not in each for each in shown)
+    assert "pw-x" not in str(lines)
+
+
+def test_every_option_of_a_password_is_declared_as_a_secret() -> None:
+    words = {"PASSWORD", "NEWPASSWORD", "PHRASE", "NEWPHRASE", "OLDPASSWORD", "OLDPHRASE"}
+    options = [option for command in COMMANDS.values() for option in command.options if option.word in words]
+    assert {option.word for option in options} >= {"PASSWORD", "PHRASE"}
+    assert not [option for option in options if option.is_shown]
 
 
 def test_a_request_that_was_shipped_to_a_region_is_logged_there(host: Host) -> None:

@@ -8,7 +8,8 @@ userid         the user; ``(owner)`` for the owner of the process, None if no us
 origin         the address of the client; ``local`` for the command line
 operation      the command, or the name of another operation (``facts/operations.tsv``)
 applid, queue  the region and the queue, or ``system`` and ``dtaq``, as far as the request names them
-command        the text of a command; the data of FROM is not shown
+command        the text of a command; not shown are the values of options that are declared as secret, such as
+               PASSWORD, and the data that it sends
 resp, status   the condition of the command, the status of the HTTP answer, as far as there is one
 =============  ========================================================================================
 
@@ -17,15 +18,16 @@ No record, password, token or parameter of a CL command is logged. Values of cli
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
+
+if TYPE_CHECKING:
+    from tdqsim.cics.text.translator import Resolved
 
 OWNER_NAME: Final = "(owner)"
 """The user of the audit line if the owner of the process acts."""
 _LONGEST: Final = 200
-_DATA: Final = re.compile(r"\b(FROM|INPUTMSG|VALUE)(\s*)\((?:\s*'(?:[^']|'')*(?:'|$)|[^)']*)\s*\)?", re.IGNORECASE)
 _log = structlog.get_logger("tdqsim.audit")
 
 
@@ -34,9 +36,33 @@ def one_line(text: str) -> str:
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:_LONGEST])
 
 
-def command_text(text: str) -> str:
-    """The text of a command without the data that it sends."""
-    return one_line(_DATA.sub(r"\1\2(...)", text.strip()))
+def command_text(resolved: Resolved) -> str:
+    """The text of a command, with dots for what its declaration does not show: secrets, and data it sends."""
+    text, at = resolved.source.text, 0
+    shown: list[str] = []
+    for declared, option in sorted(resolved.sends, key=lambda each: each[1].argument_offset):
+        if option.argument is not None and not declared.is_shown and option.argument_offset >= at:
+            shown += text[at : option.argument_offset], "..."
+            at = _end_of_argument(text, option.argument_offset)
+    return one_line("".join([*shown, text[at:]]).strip())
+
+
+def _end_of_argument(text: str, at: int) -> int:
+    """The offset of the parenthesis that closes the argument which begins at an offset; else the end of the text."""
+    depth, quote = 0, ""
+    for offset in range(at, len(text)):
+        character = text[offset]
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        elif character == "(":
+            depth += 1
+        elif character == ")":
+            depth -= 1
+            if depth < 0:
+                return offset
+    return len(text)
 
 
 def audit(face: str, userid: str | None, operation: str, **facts: str | int | None) -> None:

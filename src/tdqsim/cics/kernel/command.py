@@ -57,12 +57,15 @@ class Opt(NamedTuple):
         length: the length in bytes of a name or area; 0 if it is not fixed.
         word: the option's name in CICS, when it is not the parameter's name in upper case.
         required: for a receiver: whether the command must have it.
+        secret: whether its value is not for logs: a password, or text for a person. Records never are, see
+            :attr:`CommandOption.is_shown`.
     """
 
     kind: OptionKind
     length: int = 0
     word: str = ""
     required: bool = False
+    secret: bool = False
 
 
 # Types for the signatures of commands. ``help()`` shows these names; the docstring of Task explains them.
@@ -72,6 +75,8 @@ Name4 = Annotated[str, Opt("name", 4)]
 Name4OrNone = Annotated[str | None, Opt("name", 4)]
 Name8 = Annotated[str, Opt("name", 8)]
 Name8OrNone = Annotated[str | None, Opt("name", 8)]
+Password8 = Annotated[str, Opt("name", 8, secret=True)]
+Password8OrNone = Annotated[str | None, Opt("name", 8, secret=True)]
 Name16OrNone = Annotated[str | None, Opt("name", 16)]
 Halfword = Annotated[int, Opt("halfword", 2)]
 HalfwordOrNone = Annotated[int | None, Opt("halfword", 2)]
@@ -104,6 +109,7 @@ class CommandOption(NamedTuple):
         length: the length in bytes; 0 if it is not fixed.
         required: whether the command must have it.
         receiver: whether the program receives a value through it.
+        secret: see :class:`Opt`.
     """
 
     word: str
@@ -112,6 +118,13 @@ class CommandOption(NamedTuple):
     length: int
     required: bool
     receiver: bool
+    secret: bool = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether logs show its value: not that of a secret, and no record or other area that a program sends."""
+        is_area = self.kind in ("data", "storage", "value") and not self.length
+        return not self.secret and (self.receiver or not is_area)
 
 
 class Command:
@@ -173,7 +186,8 @@ class Command:
                     continue
                 word = opt.word or parameter.name.rstrip("_").upper()
                 required = parameter.default is parameter.empty
-                options.append(CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False))
+                option = CommandOption(word, parameter.name, opt.kind, opt.length, required, receiver=False)
+                options.append(option._replace(secret=opt.secret))
         for word, opt in self.receives.items():
             options.append(CommandOption(word, "", opt.kind, opt.length, opt.required, receiver=True))
         return tuple(options)

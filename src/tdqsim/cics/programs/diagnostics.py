@@ -28,7 +28,7 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import Cvda, Resp, table
 
-OperatorText = Annotated[str, Opt("name", 0)]
+OperatorText = Annotated[str, Opt("name", 0, secret=True)]
 Routecodes = Annotated[object, Opt("data")]
 Action = Annotated[Cvda | str | int | None, Opt("cvda", 4)]
 FlengthOrNone = Annotated[int | None, Opt("fullword", 4, "FLENGTH")]

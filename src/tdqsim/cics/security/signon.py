@@ -10,14 +10,14 @@ from __future__ import annotations
 from typing import Annotated, Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime
-from tdqsim.cics.kernel.command import Flag, Fullword, Name8, Name8OrNone, Opt, command
+from tdqsim.cics.kernel.command import Flag, Fullword, Name8, Opt, Password8, Password8OrNone, command
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.security import PasswordCheck
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.task import Facility
 from tdqsim.facts import Resp, table
 
-Phrase = Annotated[str, Opt("name", 100, "PHRASE")]
+Phrase = Annotated[str, Opt("name", 100, "PHRASE", secret=True)]
 
 _DAY_NS: Final = 24 * 3600 * 10**9
 _LONGEST: Final = 100
@@ -106,7 +106,7 @@ def _verify(task: TaskBase, user: str, password: str) -> Verified:
 
 
 @command("VERIFY PASSWORD", "INVREQ NOTAUTH USERIDERR", _TIMES)
-def verify_password(task: TaskBase, password: Name8, userid: Name8, *, nohandle: Flag = False) -> Verified:
+def verify_password(task: TaskBase, password: Password8, userid: Name8, *, nohandle: Flag = False) -> Verified:
     """Check that a password is that of a user. No terminal is needed, and nobody is signed on.
 
     Args:
@@ -165,7 +165,7 @@ def _terminal(task: TaskBase, resp2: int, preset: int) -> Facility:
     "INVREQ NOTAUTH USERIDERR",
     {"ESMREASON": Opt("fullword", 4), "ESMRESP": Opt("fullword", 4)},
 )
-def signon(task: TaskBase, userid: Name8, password: Name8OrNone = None, *, nohandle: Flag = False) -> SignedOn:
+def signon(task: TaskBase, userid: Name8, password: Password8OrNone = None, *, nohandle: Flag = False) -> SignedOn:
     """Sign a user on at the terminal of the task. The user of the task itself stays as it is.
 
     Args:

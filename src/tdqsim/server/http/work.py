@@ -16,7 +16,7 @@ from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import parse_cemt
-from tdqsim.cics.text.translator import resolve
+from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.client.answers.work import (
     CeciAnswer,
     CemtAnswer,
@@ -31,7 +31,7 @@ from tdqsim.client.answers.work import (
     WaitResult,
 )
 from tdqsim.errors import UsageError
-from tdqsim.server.audit import command_text
+from tdqsim.server.audit import command_text, one_line
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may, note_for_audit
 from tdqsim.server.http.common import (
@@ -52,10 +52,12 @@ from tdqsim.server.users import User
 routes = Routes()
 
 
-def _check_command(request: Request, user: User, text: str, command: ServerOperation) -> None:
+def _check_command(request: Request, user: User, resolved: Resolved) -> ServerOperation:
     """Check that a user may issue a command, which is noted for the audit line."""
-    note_for_audit(request, operation=command.name, command=command_text(text))
+    command = operation_of_command(resolved)
+    note_for_audit(request, operation=command.name, command=command_text(resolved))
     check_may(user, command)
+    return command
 
 
 _Uow = Annotated[str, Path(pattern="^[0-9A-Fa-f]{16}$", description="the id of INQUIRE UOW, in hexadecimal")]
@@ -66,7 +68,7 @@ async def execute(
     host: Served, request: Request, region: PathRegion, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command given as text, as a separate task. It needs the role of the command."""
-    _check_command(request, user, statement.text, operation_of_command(resolve(statement.text)))
+    _check_command(request, user, resolve(statement.text))
     call = partial(in_a_task, region, user, lambda task: executed(task, region, statement))
     answer: CommandResult = await attended(request, host.submit(call))
     note_for_audit(request, resp=answer["condition"])
@@ -76,7 +78,9 @@ async def execute(
 @routes.operation("executeCemt")
 async def operate(host: Served, request: Request, region: PathRegion, line: Line, user: Caller) -> CemtAnswer:
     """Execute a CEMT request; return rows, and the screen as text. It needs the role of the request."""
-    _check_command(request, user, line.text, operation_of_request(parse_cemt(line.text)))
+    command = operation_of_request(parse_cemt(line.text))
+    note_for_audit(request, operation=command.name, command=one_line(line.text.strip()))
+    check_may(user, command)
     answer = await host.ask(lambda: cemt(region, line.text, userid=user.id or region.options.default_user))
     note_for_audit(request, resp="some of it failed" if answer.errors else "NORMAL")
     return cast("CemtAnswer", {"text": answer.text, **answer.as_dict()})
@@ -113,7 +117,7 @@ async def execute_in_unit(
     host: Served, request: Request, unit: str, statement: Statement, user: Caller
 ) -> CommandResult:
     """Execute an EXEC CICS command in an open unit of work. It needs the role of the command."""
-    _check_command(request, user, statement.text, operation_of_command(resolve(statement.text)))
+    _check_command(request, user, resolve(statement.text))
     work = _in_unit(host, unit, user, lambda task: executed(task, _region_of(task), statement))
     answer: CommandResult = await attended(request, work)
     note_for_audit(request, resp=answer["condition"])
@@ -126,8 +130,7 @@ async def ceci(host: Served, request: Request, unit: str, line: Line, user: Call
 
     It needs the role of the command.
     """
-    command = operation_of_command(resolve(line.text, bare=True))
-    _check_command(request, user, line.text, command)
+    command = _check_command(request, user, resolve(line.text, bare=True))
 
     def act(task: Task) -> CeciAnswer:
         if command.name == "RETURN":

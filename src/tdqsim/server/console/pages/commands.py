@@ -19,13 +19,13 @@ from tdqsim.cics import Region, Task
 from tdqsim.cics.text.ceci import CeciResult, session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
-from tdqsim.cics.text.translator import resolve
+from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
+from tdqsim.server.operations import operation, operation_of_command, operation_of_request
 
 _KEPT: Final = 200
 """The number of lines that a screen keeps."""
@@ -120,7 +120,7 @@ class _Ceci:
         """Execute the line in the unit of work of the session, which begins with the first line."""
         text = self.line.text.strip()
         try:
-            if not text or not await self._begun(_command_of(text), text):
+            if not text or not await self._begun(_resolved(text)):
                 return
             answer = self.visit.console.host.units.do(
                 self.unit, self._user, lambda task: session(self.region, self.variables, task=task).execute(text)
@@ -131,13 +131,14 @@ class _Ceci:
             return
         await self._shown(text, answer)
 
-    async def _begun(self, command: ServerOperation, text: str) -> bool:
+    async def _begun(self, resolved: Resolved) -> bool:
+        command = operation_of_command(resolved)
         caller = self.visit.console.callers.identify(self.visit.request)
         for needed in (operation("UNIT OF WORK"), command):
             if caller is None or not caller.may(needed.role):
                 self.visit.say(f"CECI {needed.name}: refused, the role {needed.role} is needed; sign on again", "bad")
                 return False
-        self.visit.audit(command.name, command=command_text(text))
+        self.visit.audit(command.name, command=command_text(resolved))
         if not self.unit:
             begin = self.visit.console.host.units.begin(self.region, self._user, _IDLE, transid=CONSOLE_TRANSID)
             self.unit = await asyncio.wrap_future(begin)
@@ -195,13 +196,13 @@ class _Ceci:
             await self.end(commit=False)
 
 
-def _command_of(text: str) -> ServerOperation:
-    """The operation of a line.
+def _resolved(text: str) -> Resolved:
+    """The command of a line.
 
     Raises:
         TdqError: the line is not a command; or it is RETURN, which would end the task of the session.
     """
-    command = operation_of_command(resolve(text, bare=True))
-    if command.name == "RETURN":
+    resolved = resolve(text, bare=True)
+    if resolved.command.name == "RETURN":
         raise UsageError("RETURN is refused here: Commit ends the unit of work")
-    return command
+    return resolved
