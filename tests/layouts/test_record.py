@@ -419,7 +419,7 @@ def test_what_is_found_where():
         ("P", 3, "123F", 123, ""),
     ]
     (_, bad) = layout.found_in(b"\xf0\x1a\xaa")
-    assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is not C, D or F")
+    assert (bad.value, bad.remark) == (None, "a digit is over 9, or the sign is not A to F")
 
 
 def test_the_length_of_a_record_by_its_tables():

@@ -112,14 +112,19 @@ def test_rules_of_a_layout(rules, clauses, data, expected):
     ("clauses", "data", "expected"),
     [
         ("PIC S9(3)", "F1 F2 F3", 123),
-        ("PIC S9(3)", "C1 F2 F3", 123),
+        ("PIC S9(3)V99", "F1 F2 F3 F4 A5", Decimal("123.45")),
+        ("PIC S9(3)V99", "F1 F2 F3 F4 B5", Decimal("-123.45")),
+        ("PIC S9(3)V99", "F1 F2 F3 F4 E5", Decimal("123.45")),
+        ("PIC S9(3) SIGN LEADING", "B1 F2 F3", -123),
+        ("PIC S9(3)V99", "F1 F2 40 F4 C5", Decimal("120.45")),
+        ("PIC S9(3)V99", "F1 40 00 F4 C5", Decimal("100.45")),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "40 F4 F2 60", -42),
+        ("PIC S9(3)V99 COMP-3", "12 34 5A", Decimal("123.45")),
+        ("PIC S9(3)V99 COMP-3", "12 34 5B", Decimal("-123.45")),
+        ("PIC S9(3)V99 COMP-3", "12 34 5E", Decimal("123.45")),
         ("PIC 9(3)", "40 F2 F3", 23),
-        ("PIC 9(3)", "F1 00 F3", 13),
         ("PIC 9(3)", "40 40 40", None),
         ("PIC S9(3)", "00 00 00", None),
-        ("PIC 9(3)V99", "F1 F2 4B F5 40", Decimal("12.50")),
-        ("PIC 9(3)V99", "F1 F2 6B F5 40", Decimal("12.50")),
-        ("PIC S9(4)", "60 F0 F4 F2", -42),
         ("PIC X(2)", "00 00", None),
         ("PIC X(2)", "00 40", "\x00 "),
         ("PIC S9(3) COMP-3", "00 00", None),
@@ -132,18 +137,47 @@ def test_rules_of_a_layout(rules, clauses, data, expected):
         ("PIC 9(3) COMP-0", "00 07", 7),
         ("PIC S9(18) COMP-3", "44 35 29 38 16 34 88 32 91 5C", 4435293816348832915),
         ("PIC ZZ9.99", "40 40 40 40 40 40", None),
-        ("PIC 9(3).99", "F7 40 40 40 40 40", Decimal("7.00")),
-        ("PIC 9(3).99", "F0 F0 F7 6B F5 F0", Decimal("7.50")),
         ("PIC S9(3).99", "40 40 F7 4B F5 D0", Decimal("-7.50")),
         ("PIC -9(3)", "60 F0 F0 F7", -7),
         ("PIC 9(3)-", "40 40 F7 40", 7),
         ("PIC 9(2)V9 BLANK WHEN ZERO", "40 40 40", Decimal("0.0")),
     ],
 )
-def test_what_readers_of_such_files_expect(clauses, data, expected):
+def test_numbers_by_the_rules_of_ibm(clauses, data, expected):
     found = value(clauses, data)
     assert found == expected
     assert type(found) is type(expected)
+
+
+@pytest.mark.rule("LAY-COBRIX-SIGN", "LAY-COBRIX-NULL")
+@pytest.mark.parametrize(
+    ("clauses", "data", "expected"),
+    [
+        ("PIC S9(3)", "C1 F2 F3", 123),
+        ("PIC 9(3)", "F1 00 F3", 13),
+        ("PIC 9(3)V99", "F1 F2 4B F5 40", Decimal("12.50")),
+        ("PIC 9(3)V99", "F1 F2 6B F5 40", Decimal("12.50")),
+        ("PIC S9(4)", "60 F0 F4 F2", -42),
+        ("PIC 9(3).99", "F7 40 40 40 40 40", Decimal("7.00")),
+        ("PIC 9(3).99", "F0 F0 F7 6B F5 F0", Decimal("7.50")),
+    ],
+)
+def test_numbers_by_the_rules_of_cobrix_only(clauses, data, expected):
+    found = value(clauses, data, numbers="Cobrix")
+    assert found == expected
+    assert type(found) is type(expected)
+    try:
+        other = value(clauses, data)
+    except ConversionError:
+        other = "corrupt"
+    assert other == (103 if clauses == "PIC 9(3)" else "corrupt")
+
+
+@pytest.mark.rule("LAY-COBRIX-PACKED")
+@pytest.mark.parametrize("data", ["12 3A", "12 3B", "12 3E"])
+def test_packed_signs_a_b_and_e_are_none_by_the_rules_of_cobrix(data):
+    with pytest.raises(ConversionError, match="the sign is not C, D or F"):
+        value("PIC S9(3) COMP-3", data, numbers="Cobrix")
 
 
 @pytest.mark.rule("LAY-PACKED-SIGN")
@@ -156,7 +190,9 @@ def test_an_unsigned_packed_number_has_the_sign_that_is_there():
         layout.encode({"A": -123})
 
 
-@pytest.mark.rule("LAY-DISPLAY-SIGN", "LAY-DISPLAY-NULL", "LAY-PACKED-SIGN", "LAY-BINARY-PICTURE")
+@pytest.mark.rule(
+    "LAY-DISPLAY-SIGN", "LAY-DISPLAY-SEPARATE", "LAY-DISPLAY-NULL", "LAY-PACKED-SIGN", "LAY-BINARY-PICTURE"
+)
 @pytest.mark.parametrize(
     ("clauses", "data"),
     [
@@ -168,7 +204,17 @@ def test_an_unsigned_packed_number_has_the_sign_that_is_there():
         ("PIC S9(3)", "4E 40 40"),
         ("PIC 9(3)", "F1 4B F3"),
         ("PIC 9(3)V9", "F1 4B F3 F4"),
-        ("PIC S9(3) COMP-3", "12 3A"),
+        ("PIC S9(3)", "F1 F2 40"),
+        ("PIC S9(3)", "F1 F2 00"),
+        ("PIC S9(3) SIGN LEADING", "40 F2 F3"),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "F2 F3 F5 F9"),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "F0 F4 F2 CA"),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "F0 F4 F2 40"),
+        ("PIC S9(3) SIGN TRAILING SEPARATE", "F0 F4 40 60"),
+        ("PIC S9(3) SIGN LEADING SEPARATE", "4E F4 F2 C1"),
+        ("PIC 9(3)-", "F0 F4 F2 00"),
+        ("PIC 9(3).99", "F0 F0 F7 F0 F5 F0"),
+        ("PIC S9(3) COMP-3", "12 39"),
         ("PIC S9(3) COMP-3", "1A 3C"),
         ("PIC S9(2)V99 COMP-3", "12 34 5C"),
         ("PIC 9(4) COMP-6", "0A 00"),
@@ -261,10 +307,11 @@ def number(clauses, data, **rules):
 
 @pytest.mark.rule("LAY-DISPLAY-ASCII-SIGN")
 def test_in_ascii_a_digit_with_its_sign_is_first_or_last():
-    for text, expected in (("12A4", None), ("1B3D", None), ("A234", 1234), ("123M", -1234), ("}234", -234)):
+    for text, expected in (("12A4", None), ("1B3D", None), ("A234", None), ("123M", -1234), ("}234", None)):
         assert number("PIC S9(4)", text.encode(), code_page="ascii") == expected
     assert number("PIC S9(4)", b"12A4", code_page="ascii", strict_overpunch=False) == 1214
-    assert number("PIC S9(4)", bytes.fromhex("F1F2C1F4")) == 1214  # in EBCDIC it may stand anywhere
+    assert number("PIC S9(4)", b"A234", code_page="ascii", numbers="Cobrix") == 1234
+    assert number("PIC S9(4)", bytes.fromhex("F1F2C1F4"), numbers="Cobrix") == 1214  # in EBCDIC it may stand anywhere
 
 
 @pytest.mark.rule("LAY-DISPLAY-RELAXED")

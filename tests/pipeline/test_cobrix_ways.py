@@ -365,20 +365,27 @@ def test_binary_numbers_of_more_digits_than_their_column_with_zeros_behind_them(
 def test_the_digits_of_display_numbers(clauses, data, expected):
     copybook = f"01 R. 05 A {clauses}. 05 B PIC X."
     records = [bytes.fromhex(word) + b"\x40" for word in data.split()]
-    found = decoded(copybook, *records, display_pic_always_string=True)
+    rules = Rules(numbers="Cobrix")
+    found = decoded(copybook, *records, rules=rules, display_pic_always_string=True)
     found.validate(full=True)
     assert found["A"].to_pylist() == expected
     nested = f"01 R. 05 T OCCURS 1. 10 N PIC 9. 10 U PIC X OCCURS 0 TO 2 DEPENDING ON N. 05 A {clauses}."
-    moving = RecordDecoder(parse_copybook(nested).record(), Shape(display_pic_always_string=True))
+    moving = RecordDecoder(parse_copybook(nested, rules=rules).record(), Shape(display_pic_always_string=True))
     rows = [fixed_batch(moving, b"\xf1\xc1" + record[:-1], len(record) + 1).to_pylist()[0]["A"] for record in records]
     assert rows == expected
 
 
 def test_the_digits_of_ascii_display_numbers():
-    rules = Rules(code_page="ascii")
+    rules = Rules(code_page="ascii", numbers="Cobrix")
     copybook = "01 R. 05 A PIC S9(3). 05 B PIC 9(2)."
     found = decoded(copybook, b"02{07", b"02K7 ", b"021  ", rules=rules, display_pic_always_string=True).to_pylist()
     assert found == [{"A": "+020", "B": "07"}, {"A": "-022", "B": "7"}, {"A": "021", "B": None}]
+
+
+def test_the_digits_of_display_numbers_by_the_rules_of_ibm():
+    records = [bytes.fromhex(data) for data in ("40F2C0", "F140D2", "F0F2A1", "F0F2B1", "F0F240")]
+    found = decoded("01 R. 05 A PIC S9(3).", *records, display_pic_always_string=True)
+    assert found["A"].to_pylist() == ["+20", "-102", "021", "-021", None]
 
 
 def test_digits_of_display_numbers_and_what_is_no_number():

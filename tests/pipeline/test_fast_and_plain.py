@@ -3,19 +3,35 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+from random import Random
+
 import pytest
 
 pa = pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
 
-from tests.pipeline.fast_and_plain import KINDS_WITH_SIGN, differences, every_byte_at, fast, layout_of, valid_values
+from tdqsim.errors import ConversionError
+from tests.pipeline.fast_and_plain import (
+    KINDS_WITH_SIGN,
+    differences,
+    every_byte_at,
+    fast,
+    kinds,
+    layout_of,
+    patterns_of,
+    plain,
+    valid_values,
+)
 
 PAGES = ("037", "ascii")
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("numbers", ["IBM", "Cobrix"])
 @pytest.mark.parametrize("clauses", KINDS_WITH_SIGN)
-def test_all_256_bytes_in_each_place_that_may_have_the_sign(clauses, page):
-    layout = layout_of(clauses, page)
+def test_all_256_bytes_in_each_place_that_may_have_the_sign(clauses, page, numbers):
+    layout = layout_of(clauses, page, numbers)
     values = valid_values(layout)
     patterns = [
         pattern for place in (0, -1) for value in values for pattern in every_byte_at(place % len(value), value)
@@ -34,3 +50,52 @@ def test_no_other_byte_than_plus_and_minus_is_a_sign_in_sign_separate(page, digi
     marks = [others[index : index + 1] for index in range(len(others))]
     patterns = [mark + digits if leading else digits + mark for mark in (plus, minus, *marks)]
     assert fast(layout, patterns) == [42, -42, *["corrupt"] * len(marks)]
+
+
+def commit() -> str:
+    """The commit that is tested, by which a part of the cross product is drawn."""
+    try:
+        return subprocess.run(
+            ["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True, cwd=Path(__file__).parent
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "no repository"
+
+
+DRAWN = Random(commit()).sample(kinds(), 60)
+
+
+@pytest.mark.parametrize(("clauses", "page", "numbers"), DRAWN)
+def test_every_byte_in_each_place_of_kinds_drawn_by_the_commit(clauses, page, numbers):
+    layout = layout_of(clauses, page, numbers)
+    assert differences(layout, patterns_of(layout, commit())) == []
+
+
+@pytest.mark.parametrize(("clauses", "page", "numbers"), DRAWN[:12])
+def test_both_formats_refuse_in_every_mode_what_the_plain_decoder_refuses(clauses, page, numbers, tmp_path):
+    from tdqsim.pipeline.qsam import CobolDataSource, QsamDataSource
+
+    layout = layout_of(clauses, page, numbers)
+    patterns = patterns_of(layout, commit())[:512]
+    expected = plain(layout, patterns)
+    data = tmp_path / "r.dat"
+    data.write_bytes(b"".join(patterns))
+    encoding = {"encoding": "ascii"} if page == "ascii" else {"encoding": "ebcdic", "ebcdic_code_page": f"cp{page}"}
+    given = {"path": str(data), "copybook_contents": f"01 R. 05 A {clauses}.", **encoding}
+
+    def read(mode, **more):
+        kind = CobolDataSource if numbers == "Cobrix" else QsamDataSource
+        source = kind({**given, "mode": mode, "debug_ignore_file_size": "true", **more})
+        reader = source.reader(source.schema())
+        return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+
+    refused = [value == "corrupt" for value in expected]
+    rows = read("permissive", generate_corrupt_fields="true")
+    assert [bool(row["_corrupt_fields"]) for row in rows] == refused
+    kept = [value for value in expected if value != "corrupt"]
+    assert [row["A"] for row in read("dropmalformed")] == kept
+    if any(refused):
+        with pytest.raises(ConversionError, match=f"record {refused.index(True) + 1}, .*field A X'"):
+            read("failfast")
+    else:
+        assert [row["A"] for row in read("failfast")] == kept

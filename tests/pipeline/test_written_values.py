@@ -25,9 +25,9 @@ def written(clauses, values, kind, **more):
     return [record.hex().upper() for record in RecordEncoder(options(clauses, **more)).encode(batch)]
 
 
-def read(clauses, data, **more):
+def read(clauses, data, numbers="IBM", **more):
     chosen = options(clauses, **more)
-    decoder = RecordDecoder(chosen.layout, chosen.shape, corrupt=True)
+    decoder = RecordDecoder(chosen.layout.with_rules(numbers=numbers), chosen.shape, corrupt=True)
     batch = fixed_batch(decoder, bytes.fromhex(data), chosen.layout.length)
     return batch.column(0).to_pylist(), [entry["raw_value"] for row in batch.column(1).to_pylist() for entry in row]
 
@@ -89,9 +89,10 @@ def test_a_blank_field_with_decimals_is_zero_where_its_clause_says_so():
         ("PIC +9(20)", "123456789012345678901", None),  # a decimal of 20 digits
     ],
 )
-def test_a_digit_may_be_in_the_place_of_a_separate_sign(clauses, digits, expected):
+def test_a_digit_may_be_in_the_place_of_a_separate_sign_for_cobrix_only(clauses, digits, expected):
     data = digits.encode("cp037")
-    assert read(clauses, data.hex()) == ([expected], [] if expected else [data])
+    assert read(clauses, data.hex(), numbers="Cobrix") == ([expected], [] if expected else [data])
+    assert read(clauses, data.hex()) == ([None], [data])
 
 
 def test_unsigned_halfwords_use_their_top_bit():

@@ -1,14 +1,22 @@
 """Elementary values: lossless conversion between bytes and Python values.
 
-The meaning of the bytes follows the data representations of Enterprise COBOL where they are defined, and otherwise the
-conventions of other readers of mainframe files (``facts/rules`` rows LAY-...):
+There are two tables of rules for numbers (:attr:`Rules.numbers`; ``facts/rules`` rows LAY-...):
 
-* DISPLAY numbers: digits with an overpunched sign (zone C or D; F: no sign), or with a separate sign. Blanks and X'00'
-  between digits are skipped; ``.`` and ``,`` in the data are decimal points. Only blanks or X'00': null.
-* Packed numbers: sign C, D or F; all X'00': null.
+``IBM``
+    As programs of Enterprise COBOL see them, compiled with NUMPROC(NOPFD). The signs of zoned and packed numbers are A,
+    C, E and F (plus), B and D (minus); a zoned number has its sign in one place, a separate sign is ``+`` or ``-``.
+    A blank or X'00' before the last digit counts as zero, because the machine does not look at the left half of such a
+    byte. Any other byte is corrupt.
+``Cobrix``
+    As Cobrix reads files: signs C, D and F; the sign of a zoned number may be anywhere; blanks and X'00' are passed
+    over, so that the digits move together (in ASCII only around the digits); ``.`` and ``,`` in the data are decimal
+    points.
+
+Both have in common:
+
+* A DISPLAY number that is only blanks or X'00', a packed number that is only X'00', and a text of X'00' are null.
 * Binary numbers are not truncated to their PICTURE. An unsigned one with its top bit set is corrupt, except COMP-5,
   those of two bytes, and those of 9 and 18 digits.
-* Text that consists only of X'00' is null.
 
 A null is None in Python. Any other bytes are corrupt: :class:`BadValue`.
 """
@@ -32,11 +40,16 @@ Value = str | int | Decimal | float | bytes | None
 
 FLOAT_FORMATS = ("IBM", "IEEE754", "IBM_little_endian", "IEEE754_little_endian")
 FloatFormat = str
+NumberRules = Literal["IBM", "Cobrix"]
 INT_DIGITS, LONG_DIGITS = 9, 18
 WIDENED_DIGITS = (9, 18)
 HALFWORD = 2
 DIGIT, PLUS, MINUS, POINT, SKIP, BAD = 0, 16, 32, 48, 49, 255
+ZONED_SIGNS = {0xA: PLUS, 0xB: MINUS, 0xC: PLUS, 0xD: MINUS, 0xE: PLUS, 0xF: PLUS}
+PACKED_SIGNS = {"IBM": {"plus": "acef", "minus": "bd"}, "Cobrix": {"plus": "cf", "minus": "d"}}
+_SKIPPED = bytes([SKIP])
 EBCDIC_FAMILY, ASCII_FAMILY = "EBCDIC", "ASCII"
+_POINTS = {EBCDIC_FAMILY: {".": 0x4B, ",": 0x6B}, ASCII_FAMILY: {".": 0x2E, ",": 0x2C}}
 
 
 class BadValue(ValueError):
@@ -51,8 +64,10 @@ class Rules:
         code_page: name of the code page of text and DISPLAY numbers.
         floating_point: COMP-1 and COMP-2: IBM (hexadecimal), IEEE754, or either with ``_little_endian``.
         native_little_endian: COMP-5 has its low byte first.
-        strict_overpunch: True: a DISPLAY number has at most one sign, and an unsigned one has none. False: there may be
-            several signs, of which the last applies, and a plus on an unsigned number is ignored.
+        numbers: whose rules hold for zoned and packed numbers; see the module's docstring.
+        strict_overpunch: True: a DISPLAY number has at most one sign, and an unsigned one has none. False: DISPLAY
+            numbers are read by Cobrix's rules, there may be several signs, of which the last applies, and a plus on an
+            unsigned number is ignored.
         null_detection: text of X'00' is None; otherwise it is the text of those bytes.
         blank_is_zero: a DISPLAY number with decimals that consists only of blanks or X'00' is zero; otherwise None.
         utf16_big_endian: byte order of PIC N.
@@ -60,6 +75,7 @@ class Rules:
 
     code_page: str = "037"
     floating_point: FloatFormat = "IBM"
+    numbers: NumberRules = "IBM"
     native_little_endian: bool = False
     strict_overpunch: bool = True
     null_detection: bool = True
@@ -220,7 +236,16 @@ def number_table(family: str) -> bytes:
 
 
 def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
+    if rules.numbers == "IBM" and rules.strict_overpunch:
+        return _parse_in_places(field, data, rules, family)
     meaning = data.translate(number_table(family))
+    if family == ASCII_FAMILY and SKIP in meaning.strip(_SKIPPED):
+        raise BadValue("there is a blank or X'00' between the digits")
+    return _parse_anywhere(field, data, meaning, rules, family)
+
+
+def _parse_anywhere(field: Field, data: bytes, meaning: bytes, rules: Rules, family: str) -> int | Decimal | None:
+    """A DISPLAY number by Cobrix's rules, from the meaning of its bytes: sign and point may be anywhere."""
     sign: int | None = None
     digits: list[str] = []
     point = -1
@@ -248,6 +273,48 @@ def _parse_display(field: Field, data: bytes, rules: Rules, family: str) -> int 
         _check_sign(field, sign, negative=negative, rules=rules)
     number = int("".join(digits))
     return _pointed(field, -number if negative else number, len(digits), len(digits) - point if point >= 0 else None)
+
+
+def _parse_in_places(field: Field, data: bytes, rules: Rules, family: str) -> int | Decimal | None:
+    """A DISPLAY number by IBM's rules: each place has what the PICTURE says, and one place has the sign."""
+    meaning = data.translate(number_table(family))
+    if not meaning.strip(_SKIPPED):
+        return _blank(field, data, rules)
+    mask = field.picture.mask if field.picture is not None else ""
+    sign_at = (0 if field.sign is not None and field.sign.leading else len(data) - 1) if field.signed else -1
+    sign = PLUS
+    if field.sign is not None and field.sign.separate:
+        mark = meaning[sign_at]
+        if mark not in (PLUS + 15, MINUS + 15) and not (mark == SKIP and data[sign_at] and "-" in mask):
+            raise BadValue("the separate sign is neither plus nor minus")
+        sign = MINUS if mark == MINUS + 15 else PLUS
+        data, meaning, sign_at = *((data[1:], meaning[1:]) if not sign_at else (data[:-1], meaning[:-1])), -1
+        mask = mask.strip("+-")
+    digits: list[int] = []
+    for place, (byte, code) in enumerate(zip(data, meaning, strict=True)):
+        if place < len(mask) and mask[place] in ".,":
+            if byte != _POINTS[family][mask[place]] and (digits or code != SKIP):
+                raise BadValue(f"there is no {mask[place]!r} where the PICTURE has it")
+        elif code < 10:
+            digits.append(code)
+        elif place == sign_at:
+            sign, digit = _overpunched(byte, code, family)
+            digits.append(digit)
+        elif code == SKIP and place < len(data) - 1 and not (mask and digits):
+            digits += [] if mask else [0]
+        else:
+            raise BadValue("a byte is not a digit" if field.signed else "a byte is not a digit, of an unsigned number")
+    number = int("".join(map(str, digits)) or "0")
+    return _scaled(field, -number if sign == MINUS else number)
+
+
+def _overpunched(byte: int, code: int, family: str) -> tuple[int, int]:
+    """The sign and the digit of a byte that has both."""
+    if code >> 4 <= 2 and code & 15 < 10:
+        return code & 0xF0, code & 15
+    if family == EBCDIC_FAMILY and byte >> 4 in ZONED_SIGNS and byte & 15 < 10:
+        return ZONED_SIGNS[byte >> 4], byte & 15
+    raise BadValue("the byte with the sign has no sign, or no digit")
 
 
 def _blank(field: Field, data: bytes, rules: Rules) -> int | Decimal | None:
@@ -382,17 +449,17 @@ def _encode_binary(field: Field, value: object, rules: Rules) -> bytes:
     return unscaled.to_bytes(field.length, byte_order(field, rules), signed=field.signed)
 
 
-def _decode_packed(field: Field, data: bytes, _rules: Rules) -> Value:
+def _decode_packed(field: Field, data: bytes, rules: Rules) -> Value:
     if not any(data) and field.usage is not Usage.COMP_6:
         return None
-    text = data.hex()
-    sign = "f"
+    text, sign, signs = data.hex(), "f", PACKED_SIGNS[rules.numbers]
     if field.usage is not Usage.COMP_6:
         text, sign = text[:-1], text[-1]
-    if not text.isdecimal() or sign not in "cdf":
-        raise BadValue("a digit is over 9, or the sign is not C, D or F")
+    if not text.isdecimal() or sign not in signs["plus"] + signs["minus"]:
+        known = "A to F" if rules.numbers == "IBM" else "C, D or F"
+        raise BadValue(f"a digit is over 9, or the sign is not {known}")
     number = int(text)
-    return _scaled(field, -number if sign == "d" else number)
+    return _scaled(field, -number if sign in signs["minus"] else number)
 
 
 def _encode_packed(field: Field, value: object, _rules: Rules) -> bytes:

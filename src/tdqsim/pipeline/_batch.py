@@ -247,11 +247,12 @@ class Pass:
         else:
             unscaled = decimal_array(numbers.low, numbers.high, pa.decimal128(item.digits, item.scale), nulls)
             array = unscaled.cast(kind)
-        limit = 10 ** (kind.precision - kind.scale) if pa.types.is_decimal(kind) else 1 << 64
+        is_decimal = pa.types.is_decimal(kind)
+        limit = 10 ** (kind.precision - kind.scale) if is_decimal else 1 << (kind.bit_width - 1)
 
         def one(data: bytes) -> object:
             value = decode_value(item, data, self.rules)
-            if isinstance(value, int | Decimal) and not -limit < value < limit:
+            if isinstance(value, int | Decimal) and not -limit - (not is_decimal) < value < limit:
                 raise BadValue("more digits than the column")
             return value
 
@@ -395,7 +396,8 @@ def digits_text(item: Field, data: bytes, rules: Rules) -> str | None:
         return None if rules.null_detection else ""
     assert isinstance(value, int)
     signs = [" +-"[mark >> 4] for mark in data.translate(number_table(family)) if mark >> 4 in (1, 2)]
-    return "".join(signs[-1:]) + str(abs(value)).rjust(digits, "0")
+    sign = "".join(signs[-1:]) or ("-" if value < 0 else "")
+    return sign + str(abs(value)).rjust(digits, "0")
 
 
 def _fits(item: Field, kind: pa.DataType, numbers: Integers) -> Mask | None:

@@ -120,6 +120,7 @@ def _rules(given: QsamValues) -> Rules:
     return Rules(
         code_page=_page(given),
         floating_point=given["floating_point_format"],
+        numbers="Cobrix" if given.cobrix else "IBM",
         strict_overpunch=given["strict_sign_overpunching"],
         null_detection=detects and given["string_trimming_policy"] != "keep_all",
         blank_is_zero=not detects,
