@@ -28,7 +28,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 IMPORTED = [
     "execnet", "freezegun", "pdb", "tdqsim.cics.queues.datasets", "tdqsim.cobol.pytest_plugin", "tdqsim.ibmi",
-    "tdqsim.server.links", "tdqsim.testing.active", "tdqsim.testing.clock", "tdqsim.testing.kit", "tdqsim.testing.plugin",
+    "tdqsim.server.links", "tdqsim.faults.active", "tdqsim.testing.clock", "tdqsim.testing.kit", "tdqsim.testing.plugin",
     "tdqsim.testing.stores",
 ]  # fmt: skip
 """What the server imports besides pytest, where it is there to be imported."""

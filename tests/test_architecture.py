@@ -26,16 +26,20 @@ BELOW = {
     "layouts": BASE,
     "cics": MIDDLE,
     "ibmi": MIDDLE,
+    "faults": MIDDLE | {"cics", "ibmi"},
+    "state": MIDDLE | {"cics", "ibmi"},
     "report": MIDDLE | {"cics", "ibmi"},
-    "testing": MIDDLE | {"cics", "ibmi", "report", "job", "client"},
-    "pipeline": MIDDLE | {"cics", "ibmi", "report", "testing", "job"},
-    "cobol": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline"},
-    "server": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "client", "job", "tracing"},
-    "probe": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "cobol", "server", "job"},
-    "cli": MIDDLE | {"cics", "ibmi", "report", "testing", "pipeline", "probe", "cobol", "server", "client", "job"},
+    "testing": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "job", "client"},
+    "pipeline": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "job"},
+    "cobol": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline"},
+    "server": MIDDLE
+    | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "cobol", "client", "job", "tracing"},
+    "probe": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "cobol", "server", "job"},
+    "cli": MIDDLE
+    | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "probe", "cobol", "server", "client", "job"},
     "client": set(),
     "job": MIDDLE | {"cics", "ibmi"},
-    "tracing": MIDDLE | {"cics", "report", "testing"},
+    "tracing": MIDDLE | {"cics", "faults", "report"},
 }
 """Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""
 

@@ -27,8 +27,8 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, 
 from tdqsim.cics import Condition, Region, Task, UnitOfWork
 from tdqsim.cics.internals import core_of, has_ended, is_implicit, startcode_of, unit_of
 from tdqsim.errors import UsageError
+from tdqsim.faults.hooks import add_hook, remove_hook
 from tdqsim.report.flows import resource_of
-from tdqsim.testing.hooks import add_hook, remove_hook
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider

@@ -10,8 +10,8 @@ from time import process_time, process_time_ns
 import pytest
 
 from tdqsim import Region, System, Task, define_tdqueue
+from tdqsim.faults.hooks import HookChain
 from tdqsim.testing import Event, History, RecycledStores, Stage, check_history, explore
-from tdqsim.testing.hooks import HookChain
 from tdqsim.testing.kit import Kit, definitions_of
 from tests.bench._ratio import Batch, compare, report
 from tests.bench._table import hold, reach

@@ -16,11 +16,11 @@ from tdqsim import Region, define_dtaq, define_tdqueue, define_transaction
 from tdqsim.cics import Access, AccessList, Condition
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
+from tdqsim.faults.plan import DiskFull, Fault, FaultPlan
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.users import Role, User, Users
-from tdqsim.testing.faults import DiskFull, Fault, FaultPlan
 
 REGION = "/api/v1/regions/PAYREGN"
 QUEUE = f"{REGION}/queues/PAYQ"

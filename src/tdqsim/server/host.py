@@ -25,6 +25,8 @@ from tdqsim.datasets.workdir import output_directory
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
+from tdqsim.faults.active import ActivePlan
+from tdqsim.faults.plan import FaultPlan
 from tdqsim.ibmi import System
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
@@ -45,8 +47,6 @@ from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_
 from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
-from tdqsim.testing.active import ActivePlan
-from tdqsim.testing.faults import FaultPlan
 
 T = TypeVar("T")
 _RECENT: Final = 5000

@@ -28,7 +28,7 @@ from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.facts import table
 from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.refusals import Refusals
-from tdqsim.testing.deadlock import find_deadlock, lost_triggers
+from tdqsim.state.deadlock import find_deadlock, lost_triggers
 
 _LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
 

@@ -13,19 +13,19 @@ from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cics.look.state import QueueState, Uncommitted
+    from tdqsim.faults.active import ActivePlan
+    from tdqsim.faults.hooks import HookChain, add_hook, remove_hook
+    from tdqsim.faults.plan import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
+    from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing._crash_runs import CrashFailure, CrashReport
     from tdqsim.testing._orders import Schedule
     from tdqsim.testing._stage import Stage
-    from tdqsim.testing.active import ActivePlan
     from tdqsim.testing.assertions import assert_records, assert_resp, raises_condition
     from tdqsim.testing.checker import Anomaly, Verdict, check_history
     from tdqsim.testing.clock import FrozenClock, StillClock, Waiting, frozen, jump_to_next_deadline, waiting
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
-    from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
     from tdqsim.testing.events import Event, JobEvent, load_history
-    from tdqsim.testing.faults import Crashed, CrashPoint, DiskFull, Fault, FaultPlan, LinkCut, MessageFault, TornWrite
     from tdqsim.testing.history import History
-    from tdqsim.testing.hooks import HookChain, add_hook, remove_hook
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
@@ -114,7 +114,7 @@ __getattr__, __dir__ = load_late(
     __name__,
     {
         "tdqsim.cics.look.state": ("QueueState", "Uncommitted"),
-        ".active": ("ActivePlan",),
+        "tdqsim.faults.active": ("ActivePlan",),
         ".assertions": ("assert_records", "assert_resp", "raises_condition"),
         ".checker": ("Anomaly", "Verdict", "check_history"),
         ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
@@ -122,11 +122,20 @@ __getattr__, __dir__ = load_late(
         "._orders": ("Schedule",),
         "._stage": ("Stage",),
         ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
-        ".deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
+        "tdqsim.state.deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
         ".events": ("Event", "JobEvent", "load_history"),
-        ".faults": ("CrashPoint", "Crashed", "DiskFull", "Fault", "FaultPlan", "LinkCut", "MessageFault", "TornWrite"),
+        "tdqsim.faults.plan": (
+            "CrashPoint",
+            "Crashed",
+            "DiskFull",
+            "Fault",
+            "FaultPlan",
+            "LinkCut",
+            "MessageFault",
+            "TornWrite",
+        ),
         ".history": ("History",),
-        ".hooks": ("HookChain", "add_hook", "remove_hook"),
+        "tdqsim.faults.hooks": ("HookChain", "add_hook", "remove_hook"),
         ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
         ".seeding": ("load_records", "seed"),
         ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),

@@ -12,11 +12,11 @@ from tdqsim.core.messages import MessageFrame
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.transport import LinkDown
 from tdqsim.errors import RegionClosed
-from tdqsim.testing import torn
+from tdqsim.faults import torn
+from tdqsim.faults.hooks import add_hook, recorded
+from tdqsim.faults.plan import Crashed
 from tdqsim.testing._footprints import DURABLE
 from tdqsim.testing._later_turns import LaterTurns
-from tdqsim.testing.faults import Crashed
-from tdqsim.testing.hooks import add_hook, recorded
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task

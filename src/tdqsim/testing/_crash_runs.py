@@ -20,7 +20,10 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 from tdqsim.cics import Abend, Condition, Region
 from tdqsim.core.callables import why_unusable
 from tdqsim.errors import StoreDamaged, UsageError
+from tdqsim.faults.active import ActivePlan
+from tdqsim.faults.plan import Crashed, FaultPlan
 from tdqsim.ibmi import System
+from tdqsim.state.deadlock import Deadlock
 from tdqsim.testing._crash_points import Points, tear
 from tdqsim.testing._explorer import Draw, identities
 from tdqsim.testing._footprints import DURABLE
@@ -28,10 +31,7 @@ from tdqsim.testing._orders import Controller, Deviations, Policy, Redundant, Sc
 from tdqsim.testing._pasted import test_of
 from tdqsim.testing._placements import FaultSearch, Placed, Placement
 from tdqsim.testing._shrinker import Tried, shrink
-from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.clock import StillClock
-from tdqsim.testing.deadlock import Deadlock
-from tdqsim.testing.faults import Crashed, FaultPlan
 
 Subject = TypeVar("Subject")
 Told = list[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tdqsim.testing.faults import FaultPlan, shown
+from tdqsim.faults.plan import FaultPlan, shown
 
 _INDENT: Final = " " * 4
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from tdqsim.faults.active import ActivePlan
+from tdqsim.faults.plan import AnyFault, Fault, FaultPlan, MessageFault
 from tdqsim.testing._explorer import Explorer, Walk
-from tdqsim.testing.active import ActivePlan
-from tdqsim.testing.faults import AnyFault, Fault, FaultPlan, MessageFault
 
 Candidate = Fault | MessageFault
 Placement = tuple[tuple[int, int], ...]

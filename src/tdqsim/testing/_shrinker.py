@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
+from tdqsim.faults.plan import FaultPlan
 from tdqsim.testing._orders import Deviations, Step
-from tdqsim.testing.faults import FaultPlan
 
 _LONGEST_SEARCH: Final = 500
 

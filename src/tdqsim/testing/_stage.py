@@ -18,14 +18,14 @@ from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.strand import Strand, Timer, WaitQueue
 from tdqsim.definitions import Definitions, Resource
+from tdqsim.faults.hooks import add_hook
+from tdqsim.faults.plan import FaultPlan, MessageFault
 from tdqsim.ibmi import StartedJob, System
 from tdqsim.ibmi.job_core import JobBase
+from tdqsim.state.deadlock import find_deadlock, lost_triggers, stuck
 from tdqsim.testing._footprints import ENQ, Footprint, Touch, touched_by_api, touched_by_command
 from tdqsim.testing._orders import Broken, Choice, Controller, Policy
 from tdqsim.testing.clock import StillClock
-from tdqsim.testing.deadlock import find_deadlock, lost_triggers, stuck
-from tdqsim.testing.faults import FaultPlan, MessageFault
-from tdqsim.testing.hooks import add_hook
 from tdqsim.testing.stores import RecycledStores
 from tdqsim.testing.text import show_record
 

@@ -26,17 +26,17 @@ from tdqsim.cics import Region
 from tdqsim.cics.ship.sysplex import Sysplex
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, Resource
+from tdqsim.faults.active import ActivePlan
+from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.ibmi import System
+from tdqsim.state.deadlock import Deadlock, find_deadlock
 from tdqsim.testing._crash_points import Points
 from tdqsim.testing._crash_runs import Course, CrashReport, Enumeration, Told
 from tdqsim.testing._explorer import Explorer
 from tdqsim.testing._orders import Controller, Schedule, policy_of
 from tdqsim.testing._placements import FaultSearch, Placed, candidates_of
 from tdqsim.testing._stage import StagedDispatcher, StagedRegion
-from tdqsim.testing.active import ActivePlan
 from tdqsim.testing.clock import StillClock
-from tdqsim.testing.deadlock import Deadlock, find_deadlock
-from tdqsim.testing.faults import AnyFault, FaultPlan
 
 Installed = Definitions | Iterable[Resource]
 Options = Mapping[str, Any]

@@ -10,13 +10,13 @@ from functools import partial
 from typing import Final
 
 from tdqsim.cics import Region
+from tdqsim.faults.hooks import recorded
 from tdqsim.ibmi import System
 from tdqsim.layouts import Layout
 from tdqsim.report.digest import Digest, Moment
 from tdqsim.report.queue_layouts import in_a_line
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, RawEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
-from tdqsim.testing.hooks import recorded
 from tdqsim.testing.text import show_record
 
 _BATCH: Final = 5_000

@@ -46,10 +46,10 @@ from tdqsim.cics.queues.checks import final_target
 from tdqsim.core.codepage import codepage
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
+from tdqsim.faults.hooks import recorded
 from tdqsim.report.flows import resource_of
 from tdqsim.testing import _parts
 from tdqsim.testing.events import AnyEvent, Event, Events, JobEvent, RawEvent, encode
-from tdqsim.testing.hooks import recorded
 from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:

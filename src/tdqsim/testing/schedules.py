@@ -8,7 +8,7 @@ next; on an IBM i system it decides so before every API and CL command of a job.
 What counts as a failure
     the scenario raises, or never ends; tasks or jobs wait for each other, even if DTIMOUT or the default wait of a job
     would end the wait; a task waits for ever; an abend, or the abnormal end of a job, that was not allowed; a trigger
-    that will start no task (:mod:`~tdqsim.testing.deadlock`).
+    that will start no task (:mod:`~tdqsim.state.deadlock`).
 
 Time
     Only waits take time: DELAY, intervals, waits with a limit. Of two deadlines at the same moment, either may come
@@ -51,13 +51,13 @@ from typing import Final, Literal
 from tdqsim.cics import Abend
 from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError, WouldWaitForever
+from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.testing._explorer import Draw, Explorer, identity
 from tdqsim.testing._orders import Broken, Deviations, Policy, Redundant, Schedule, Written, policy_of
 from tdqsim.testing._pasted import call_of, test_of
 from tdqsim.testing._placements import FaultSearch, Placed, candidates_of
 from tdqsim.testing._shrinker import Tried, shrink
 from tdqsim.testing._stage import Stage
-from tdqsim.testing.faults import AnyFault, FaultPlan
 from tdqsim.testing.stores import RecycledStores
 
 Method = Literal["pct", "exhaustive"]

@@ -26,12 +26,12 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import ConversionError, UsageError
+from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.layouts import BadValue, Field, FieldType, Layout
 from tdqsim.layouts.codecs import Rules, decode_value, encode_value, fill
 from tdqsim.testing._orders import Schedule
 from tdqsim.testing._placements import candidates_of
 from tdqsim.testing._stage import Stage
-from tdqsim.testing.faults import AnyFault, FaultPlan
 from tdqsim.testing.schedules import replay
 
 if TYPE_CHECKING:

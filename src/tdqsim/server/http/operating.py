@@ -20,13 +20,13 @@ from tdqsim.client.answers.regions import RestoreResult, Snapshot
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
+from tdqsim.faults.plan import CrashPoint, FaultPlan, TornWrite
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
 from tdqsim.server.inspection import probe
 from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
-from tdqsim.testing.faults import CrashPoint, FaultPlan, TornWrite
 
 routes = Routes()
 

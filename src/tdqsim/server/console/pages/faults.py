@@ -11,14 +11,14 @@ from nicegui import ui
 from tdqsim.cics import Region
 from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.facts import Resp
+from tdqsim.faults.active import ActivePlan
+from tdqsim.faults.plan import AnyFault, Fault, FaultPlan
 from tdqsim.server.console.callers import Caller
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.testing.active import ActivePlan
-from tdqsim.testing.faults import AnyFault, Fault, FaultPlan
 
 _COLUMNS: Final = (
     column("fault", "Fault", mono=True, wide=True), column("happened", "Occurred"), column("do", ""),

@@ -21,7 +21,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.region_state import TaskRow
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.testing.deadlock import Deadlock, find_deadlock, lost_triggers
+from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
 
 _COLUMNS: Final = (
     column("task", "Task", num=True),

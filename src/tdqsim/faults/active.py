@@ -18,9 +18,8 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.store.check import as_if_machine_stopped
 from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.facts import Resp
-from tdqsim.ibmi import MessagePlan, System
-from tdqsim.ibmi.job_core import JobBase
-from tdqsim.testing.faults import (
+from tdqsim.faults.hooks import add_hook, remove_hook
+from tdqsim.faults.plan import (
     AnyFault,
     Crashed,
     CrashPoint,
@@ -32,8 +31,9 @@ from tdqsim.testing.faults import (
     TornWrite,
     shown,
 )
-from tdqsim.testing.hooks import add_hook, remove_hook
-from tdqsim.testing.torn import Image, image_of, tear
+from tdqsim.faults.torn import Image, image_of, tear
+from tdqsim.ibmi import MessagePlan, System
+from tdqsim.ibmi.job_core import JobBase
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData

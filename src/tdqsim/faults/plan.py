@@ -9,7 +9,7 @@ and used again. It has no effect until it is used on regions, a sysplex or syste
     assert active.happened
 
 Each fault counts matching commands over all regions and systems that use the plan. The faults are caused by
-:mod:`~tdqsim.testing.active`; commands that run without a plan have no extra cost.
+:mod:`~tdqsim.faults.active`; commands that run without a plan have no extra cost.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tdqsim.ibmi import DECLARATIONS, MessagePlan
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.faults.active import ActivePlan
     from tdqsim.ibmi import System
-    from tdqsim.testing.active import ActivePlan
 
 Half = Literal["durable", "volatile"]
 Moment = Literal["before_commit", "after_commit"]
@@ -324,7 +324,7 @@ class FaultPlan:
 
         An exception that leaves the block gets a note with the faults that have happened.
         """
-        from tdqsim.testing.active import ActivePlan  # noqa: PLC0415  (that imports this module)
+        from tdqsim.faults.active import ActivePlan  # noqa: PLC0415  (that imports this module)
 
         active = ActivePlan(self)
         try:

@@ -1,0 +1,265 @@
+"""The state of a region, to look at: queues, tasks, units of work, waits, dumps, and what would happen next.
+
+Each function reads the live region once and returns frozen values, which stay as they are while the region goes on. It
+starts no task and changes nothing: no statistics, no event, no record. Call it in the thread of the region. A page, an
+answer of an API or a report is made from these values and asks the live objects for nothing::
+
+    from tdqsim import Region, define_tdqueue, state
+
+    with Region([define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL")]) as region, region.task() as task:
+        task.writeq_td("PAYQ", b"x")
+        print([queue.name for queue in state.queues(region) if queue.uncommitted])  # ['PAYQ']
+        print([(each.number, each.transid) for each in state.tasks(region)])
+        print([unit.works for unit in state.units(region)])
+        print(state.explain(region, "PAYQ"))
+
+Functions with ``userid`` look under the security policy of the region, for that user; empty stands for the owner of the
+process, who may look at everything. What commands do is in :mod:`tdqsim.cics`; data queues show their state by
+``System.state_of``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from tdqsim.cics import Condition, Region
+from tdqsim.cics.internals import core_of
+from tdqsim.cics.kernel.authority import may_use
+from tdqsim.cics.kernel.security import XDCT, Access
+from tdqsim.cics.kernel.task import TaskBase
+from tdqsim.cics.look import explain as _explain
+from tdqsim.cics.look import install_preview as _install_preview
+from tdqsim.cics.look import state as _state
+from tdqsim.cics.look.explain import Explanation
+from tdqsim.cics.look.explain_requests import Prediction
+from tdqsim.cics.look.install_preview import PlannedInstall
+from tdqsim.cics.look.installed import installed
+from tdqsim.cics.look.records import records as _records
+from tdqsim.cics.look.state import LockState, QueueState, TaskState, Uncommitted, UnitState, WorkState
+from tdqsim.cics.look.waits import Wait, waits_of
+from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
+from tdqsim.cics.queues.checks import final_target
+from tdqsim.cics.spi.inquire_reqid import REQID
+from tdqsim.cics.spi.inquiry import inquire_one
+from tdqsim.cics.spi.rows import ReqidInfo, TdqueueInfo
+from tdqsim.cics.spi.set import check_set as _check_set
+from tdqsim.cics.spi.tdqueue_options import TDQUEUE
+from tdqsim.core.notices import Notice, Notices
+from tdqsim.definitions import Definitions, Resource
+from tdqsim.facts import Resp
+from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
+
+__all__ = [
+    "Deadlock",
+    "Dump",
+    "DumpedItem",
+    "DumpedWork",
+    "Explanation",
+    "LockState",
+    "Notice",
+    "Notices",
+    "PlannedInstall",
+    "Prediction",
+    "QueueState",
+    "TaskState",
+    "Uncommitted",
+    "UnitState",
+    "Wait",
+    "WorkState",
+    "aliases",
+    "check_readable",
+    "check_set",
+    "definitions",
+    "depth",
+    "depths",
+    "explain",
+    "find_deadlock",
+    "inquire",
+    "lost_triggers",
+    "planned_installs",
+    "queue",
+    "queues",
+    "records",
+    "target",
+    "tasks",
+    "units",
+    "waiting_requests",
+    "waits",
+]
+
+
+# -- queues -----------------------------------------------------------------------------------------------------------
+
+
+def queues(region: Region, *, type: str = "", records: bool = False) -> Iterator[QueueState]:  # noqa: A002  (the vendor's word)
+    """The state of all queues, in the order of installation.
+
+    Args:
+        region: the region.
+        type: only queues of this TYPE, such as ``INTRA``; all if empty.
+        records: whether the states have the records.
+    """
+    core = core_of(region)
+    if type == "INTRA":
+        return _state.intra_states(core, records=records)
+    return (each for each in _state.queue_states(core, records=records) if type in {"", each.type})
+
+
+def queue(region: Region, name: str, *, records: bool = False) -> QueueState | None:
+    """The state of a queue, of an alias itself and not of its target; None if it is not installed."""
+    return _state.state_of(core_of(region), name, records=records)
+
+
+def depths(region: Region) -> Iterator[tuple[str, int]]:
+    """The name of each intrapartition queue and the number of its committed records."""
+    return _state.depths_of(core_of(region))
+
+
+def depth(region: Region, name: str) -> int | None:
+    """The number of committed records of an intrapartition queue; None if there is no such queue."""
+    return _state.numitems_of(core_of(region), name)
+
+
+def aliases(region: Region, name: str) -> Iterator[str]:
+    """The name of a queue and the names of its targets, as long as these are aliases; each name once."""
+    return _state.names_along(core_of(region), name)
+
+
+def target(region: Region, name: str) -> str:
+    """The name of the queue that a name stands for.
+
+    Raises:
+        Condition: QIDERR: the name or a target of an alias is not installed.
+    """
+    return final_target(core_of(region), name.rstrip(" ")).name
+
+
+def records(
+    region: Region,
+    name: str,
+    *,
+    userid: str = "",
+    skip: int = 0,
+    limit: int | None = None,
+    uncommitted: bool = False,
+) -> list[bytes]:
+    """Records of a queue; other tasks run meanwhile if it takes long to find the first one.
+
+    Args:
+        region: the region.
+        name: the queue; an alias stands for its target.
+        userid: see the module.
+        skip: how many records to pass over.
+        limit: how many to return at most; all if None.
+        uncommitted: for a LOGICAL queue, with those that unfinished units of work have written, without those that
+            they have read.
+
+    Raises:
+        Condition: QIDERR, NOTAUTH. TdqError: the queue is remote, or its data set cannot be read.
+    """
+    check_readable(region, name, userid)
+    pause = partial(region.dispatcher.yield_now, always=True)
+    found = _records(final_target(core_of(region), name.rstrip(" ")), skip, pause, with_uncommitted=uncommitted)
+    return list(islice(found, limit))
+
+
+def check_readable(region: Region, name: str, userid: str) -> None:
+    """Check that a user may read the records of a queue.
+
+    Raises:
+        Condition: QIDERR; NOTAUTH 101: the policy does not give READ to the user.
+    """
+    found = target(region, name)
+    if userid and not may_use(_asks(region, userid), XDCT, found, Access.READ):
+        raise Condition(Resp.NOTAUTH, 101, f"user {userid} may not read queue {found}")
+
+
+def inquire(region: Region, name: str, *options: str, userid: str = "") -> TdqueueInfo:
+    """INQUIRE TDQUEUE without a task: the named options, or all.
+
+    Raises:
+        Condition: QIDERR, NOTAUTH.
+    """
+    info: TdqueueInfo = inquire_one(_asks(region, userid), TDQUEUE, name, options)
+    return info
+
+
+def check_set(region: Region, name: str, options: dict[str, Any], *, userid: str = "") -> None:
+    """Check that SET TDQUEUE with these options, by the vendor's words such as TRIGGERLEVEL, would succeed.
+
+    Raises:
+        Condition: the condition that it would end with.
+    """
+    _check_set(_asks(region, userid), name, options)
+
+
+# -- tasks, units of work, waits --------------------------------------------------------------------------------------
+
+
+def tasks(region: Region) -> Iterator[TaskState]:
+    """The tasks, in order of their start."""
+    return _state.tasks_of(core_of(region))
+
+
+def units(region: Region) -> Iterator[UnitState]:
+    """The units of work in flight, shunted or in doubt."""
+    return _state.unit_states(core_of(region))
+
+
+def waits(region: Region) -> tuple[Wait, ...]:
+    """All waits: first those for a resource that another task holds, then the others."""
+    return tuple(waits_of(core_of(region)))
+
+
+def waiting_requests(region: Region, userid: str = "") -> dict[str, ReqidInfo]:
+    """The STARTs, and the DELAYs and POSTs with a REQID, that wait for their time, by REQID, in the order of expiry.
+
+    Raises:
+        Condition: NOTAUTH 100: the user may not inquire them.
+    """
+    asks = _asks(region, userid)
+    return {name: inquire_one(asks, REQID, name, ()) for name in REQID.keys(core_of(region))}
+
+
+# -- what would happen ------------------------------------------------------------------------------------------------
+
+
+def explain(
+    region: Region,
+    name: str,
+    *,
+    kind: str = "TDQUEUE",
+    userid: str = "",
+    size: int = 1,
+    pause: Callable[[], object] | None = None,
+) -> Explanation:
+    """Explain a queue, or a task, transaction, program or temporary storage queue, for a user; see ``Region.explain``.
+
+    Args:
+        region: the region.
+        name: the resource, or the number of a task.
+        kind: TDQUEUE, TASK, TRANSACTION, PROGRAM or TSQUEUE.
+        userid: the user whose requests are predicted; empty: the default user of the region.
+        size: the length, in bytes, of the record of the predicted WRITEQ.
+        pause: called while the next record of a data set is searched for, so that other tasks can run.
+    """
+    asks = _asks(region, userid)
+    return _explain.explain(core_of(region), name, kind=kind, task=asks, size=size, pause=pause)
+
+
+def definitions(region: Region) -> Definitions:
+    """The definitions of the resources that are installed now."""
+    return installed(core_of(region))
+
+
+def planned_installs(region: Region, resources: Iterable[Resource], userid: str = "") -> list[PlannedInstall]:
+    """What an installation by a user would do with each definition, in order."""
+    return _install_preview.planned_installs(core_of(region), resources, userid or region.options.default_user)
+
+
+def _asks(region: Region, userid: str) -> TaskBase:
+    """A task that only asks: the results of requests are predicted for its user, and nothing is executed."""
+    return TaskBase(core_of(region), 0, "TEST", userid or region.options.default_user)
