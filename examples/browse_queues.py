@@ -3,7 +3,8 @@
     python examples/browse_queues.py DIR [STORE] [--copy-to DIR]
 
 DIR is a region directory. STORE is the directory of a store, whose queues are then shown; another process may be using
-it. The script works like a browse transaction: INQUIRE TDQUEUE START, NEXT until END, END.
+it. The records of a queue that is not recoverable are in the memory of that process: "? records". The script works like
+a browse transaction: INQUIRE TDQUEUE START, NEXT until END, END.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def browse(region: Region) -> Iterator[TdqueueInfo]:
 def describe(info: TdqueueInfo) -> str:
     """One queue on one line."""
     target = {Cvda.INDIRECT: f"-> {info.indirectname}", Cvda.EXTRA: f"DD {info.ddname}"}.get(info.type, "")
-    items = "" if info.numitems < 0 else f"{info.numitems} records"
+    items = "" if info.type is not Cvda.INTRA else "? records" if info.numitems < 0 else f"{info.numitems} records"
     state = "" if info.enablestatus is Cvda.NOTAPPLIC else info.enablestatus.name
     return f"{info.tdqueue:4}  {info.type.name:8}  {state:9}  {items or target}".rstrip()
 

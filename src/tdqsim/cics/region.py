@@ -465,7 +465,8 @@ class Region(RegionCommands):
                 and leave out records that they have read.
 
         Raises:
-            Condition: QIDERR. UsageError: the queue is remote, or a number is below 0.
+            Condition: QIDERR. UsageError: the queue is remote, a number is below 0, or the region is read-only and
+                only the running region knows the records.
         """
         self._check("peek")
         return peek(self._core, name, limit, skip=skip, with_uncommitted=uncommitted)

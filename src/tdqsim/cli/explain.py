@@ -109,7 +109,7 @@ def explain(
         explanations = [_explained(region, name, size) for name in matching(region, words)]
         installed = {info.tdqueue.rstrip() for info in region.browse_tdqueue("TYPE")}
         missing = [name for name in matching(region, words) if name not in installed]
-        unknown = unknown_outside(place, region)
+        unknown = unknown_outside(region)
         table = codepage(page or options_of(region).codepage)
     if history is not None:
         explanations = [_with_history(each, history, table, record) for each in explanations]

@@ -86,7 +86,7 @@ def cemt(
         text = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
         _emit_screen({"text": text, **result.as_dict()}, as_json=as_json)
         if result.request.resource == "TDQUEUE":
-            say_unknown(unknown_outside(place, region).intersection(row.name.rstrip() for row in result.rows))
+            say_unknown(unknown_outside(region).intersection(row.name.rstrip() for row in result.rows))
         return not result.errors
 
     with looking(place, anywhere=only_syntax) if only_looks else using(place) as region:
@@ -173,7 +173,7 @@ def stats(
     if statistics is None:
         with looking_here(place) as looked:
             statistics, applid = looked.statistics.now().as_dict(), looked.applid
-            say_unknown(unknown_outside(place, looked) - supplied(looked))
+            say_unknown(unknown_outside(looked) - supplied(looked))
     queues = [queue for queue in statistics["queues"] if everything or any(queue[name] for name in _COUNTED)]
     if as_json:
         emit_json({**statistics, "queues": queues})

@@ -388,20 +388,14 @@ def options_of(region: Region | RemoteRegion) -> RegionOptions | RemoteRegion:
     return region.options if hasattr(region, "options") else region
 
 
-def unknown_outside(place: Place, region: Region | RemoteRegion) -> frozenset[str]:
+def unknown_outside(region: Region | RemoteRegion) -> frozenset[str]:
     """The queues whose records are only in the memory of the process that has the store.
 
     These are the non-recoverable queues of a region that is running, or that was not closed; in the latter case their
     records are lost.
     """
-    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only for commands that need it)
-
-    if place.store is None or isinstance(region, RemoteRegion) or region.recovery.start_type != "EMERGENCY":
-        return frozenset()
-    infos = region.browse_tdqueue("TYPE", "RECOVSTATUS")
-    return frozenset(
-        info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.recovstatus.name == "NOTRECOVABLE"
-    )
+    infos = region.browse_tdqueue("TYPE", "NUMITEMS")
+    return frozenset(info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.numitems < 0)
 
 
 def say_unknown(names: Iterable[str]) -> None:

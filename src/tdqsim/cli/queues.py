@@ -90,7 +90,7 @@ def inquire(
         folded = frozenset() if words or everything else supplied(region)
         wanted = [name for name in matching(region, words) if name not in folded]
         infos = {name: region.inquire_tdqueue(name, *shown) for name in wanted}
-        unknown = unknown_outside(place, region)
+        unknown = unknown_outside(region)
     if not infos and words:
         warn(f"no queue has the name {' or '.join(words)}")
         raise typer.Exit(Exit.CONDITION)
@@ -164,7 +164,7 @@ def browse(
     """Browse the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the order of the region."""
     options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
     with looking(place) as region:
-        unknown = unknown_outside(place, region)
+        unknown = unknown_outside(region)
         folded = frozenset() if everything else supplied(region)
         infos: list[TdqueueInfo | RemoteTdqueueInfo] = [*region.browse_tdqueue(*options)]
     if as_json:
@@ -174,6 +174,8 @@ def browse(
     _emit_infos(shown, options, unknown=unknown)
     if folded:
         aside(f"and {len(folded)} supplied queues that were never used (--all)")
+    if "NUMITEMS" in options:
+        say_unknown(unknown & shown.keys())
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -203,16 +205,17 @@ def peek(
             return
         table = codepage(page or options_of(region).codepage)
         wanted = list(matching(region, words)) if words else _holding(region)
-        unknown = unknown_outside(place, region)
-        if unknown:
-            say_unknown(
-                unknown & {_stands_for(region, name) for name in wanted} if words else unknown - supplied(region)
-            )
+        unknown = unknown_outside(region)
+        hidden = {name for name in wanted if unknown and _stands_for(region, name) in unknown}
+        say_unknown({_stands_for(region, name) for name in hidden} if words else unknown - supplied(region))
         if as_json:
-            values = {name: [record_value(each, table) for each in _records(region, name, limit)] for name in wanted}
+            values = {
+                name: None if name in hidden else [record_value(each, table) for each in _records(region, name, limit)]
+                for name in wanted
+            }
             emit_json(values)
             return
-        for name in wanted:
+        for name in (name for name in wanted if name not in hidden):
             if len(wanted) > 1:
                 emit(f"{name}:")
             for record in _records(region, name, limit):
@@ -267,7 +270,7 @@ def snapshot(
     """Write every queue that holds records, with its state and its records, as JSON."""
     with looking(place) as region:
         table = codepage(page or options_of(region).codepage)
-        unknown = sorted(unknown_outside(place, region) - supplied(region))
+        unknown = sorted(unknown_outside(region) - supplied(region))
         queues = {
             name: {
                 **region.inquire_tdqueue(name, "TYPE", "ENABLESTATUS", "NUMITEMS").as_dict(plain=True),

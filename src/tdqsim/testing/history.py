@@ -344,7 +344,7 @@ class History:
         self._stands[state.name] = info
         if first:
             info = {**info, "latch": state.cycle}
-            if state.numitems <= _LARGEST_QUEUE:
+            if 0 <= state.numitems <= _LARGEST_QUEUE:
                 info["records"] = list(region.peek(state.name))
         self.trace(("QUEUE", 0, state.name, b"", region.clock.time_ns(), "", "", "NORMAL", 0, 0, info))
 

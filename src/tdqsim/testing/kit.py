@@ -294,10 +294,10 @@ class Kit:
         for now in queue_states(core_of(region)):
             events = history.of(now.name, _SHOWN_EVENTS)
             count = 0 if region.closed else now.numitems
-            if not events and not count:
+            if not events and count <= 0:
                 continue
             state = f"{now.type} {now.enablestatus}"
-            if now.holds_records and not region.closed:
+            if now.holds_records and not region.closed and count >= 0:
                 state += f", {count} records, RECOVSTATUS {now.recovstatus}{', cycle on' if now.cycle else ''}"
                 first = [
                     show_record(record, region.options.codepage)

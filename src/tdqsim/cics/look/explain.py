@@ -23,7 +23,6 @@ from tdqsim.cics.look.explain_requests import (
     FarExplanation,
     Prediction,
     foresee,
-    only_known_there,
     would_be_open,
 )
 from tdqsim.cics.look.state import QueueState, queue_state
@@ -214,7 +213,7 @@ def _intra(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Iterator
     kinds = {"NO": "not recoverable", "PHYSICAL": "physically recoverable", "LOGICAL": "logically recoverable"}
     committed = " committed" if now.recovstatus == "LOGICAL" else ""
     holds = f"it holds {_records(now.numitems)}{committed}"
-    if only_known_there(region, queue):
+    if not queue.is_known:
         holds = "how many records it holds is not known from outside the region"
     yield f"Queue {now.name} is {kinds[now.recovstatus]} and {now.enablestatus}; {holds}."
     yield from _units_of_work(now)
@@ -275,7 +274,7 @@ def _trigger(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Iterat
         return
     if now.cycle:
         yield from _cycle(region, queue)
-    elif only_known_there(region, queue):
+    elif not queue.is_known:
         yield f"It starts {now.transid} at {_records(now.level)}; whether a cycle is on is not known either."
     else:
         yield from _no_cycle(region, queue, now)

@@ -260,13 +260,8 @@ def _data_set(command: str, queue: ExtraTdQueue, size: int, pause: Callable[[], 
     file.foresee_write(size)
 
 
-def only_known_there(region: Region, queue: IntraTdQueue) -> bool:
-    """Whether the records are only in the memory of the running region, whose store this region reads."""
-    return region.looks_from_outside and queue.recovstatus == "NO"
-
-
 def _readq(task: TaskBase, queue: IntraTdQueue, _size: int) -> None:
-    if only_known_there(task._region, queue):
+    if not queue.is_known:
         raise _NotKnown(UNKNOWN, "how many records it holds is not known from outside the region")
     try:
         record = _next_record(task, queue)
@@ -373,7 +368,7 @@ def _effect_of_disable(queue: TdQueue) -> str:
 
 def _discard(task: TaskBase, name: str) -> str:
     queue: TdQueue = check_discard(task, name)
-    if isinstance(queue, IntraTdQueue) and only_known_there(task._region, queue):
+    if isinstance(queue, IntraTdQueue) and not queue.is_known:
         return "its records are lost"
     lost = queue.stored.count if isinstance(queue, IntraTdQueue) else 0
     return f"its records are lost ({lost})" if lost else ""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from tdqsim.cics.look.records import records
 from tdqsim.cics.look.state import queue_state
-from tdqsim.cics.model.queue import TdQueue
+from tdqsim.cics.model.queue import IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.errors import UsageError
@@ -22,7 +22,8 @@ class QueueSnapshot(NamedTuple):
         name: the name of the queue.
         type: INTRA, EXTRA, INDIRECT or REMOTE.
         enablestatus: as shown by INQUIRE; an alias is ENABLED.
-        numitems: the number of committed records of an intrapartition queue; 0 for others.
+        numitems: the number of committed records of an intrapartition queue; 0 for others; -1 if only the running
+            region knows it, whose store this region reads.
         target: INDIRECTNAME, or REMOTENAME; empty for others.
         records: the records in order; empty if not requested, and for aliases and remote queues.
     """
@@ -41,6 +42,11 @@ def peek(region: RegionData, name: str, limit: int | None, *, skip: int = 0, wit
         if number is not None and not 0 <= number <= maxsize:
             raise UsageError(f"peek: {word} is {number!r}; allowed are 0 and more")
     queue = final_target(region, name.rstrip(" "))
+    if isinstance(queue, IntraTdQueue) and not queue.is_known:
+        raise UsageError(
+            f"peek: the records of queue {queue.name} are not known from outside: those of a queue that is not "
+            "recoverable are in the memory of the running region, and gone when it was killed"
+        )
     return list(islice(records(queue, skip, with_uncommitted=with_uncommitted), limit))
 
 

@@ -127,7 +127,8 @@ class QueueState(TriggerState):
             and ``cycle`` were read; empty for other queues, and if the link is down.
         system: REMOTESYSTEM.
         recovstatus: NO, PHYSICAL or LOGICAL, for an intrapartition queue.
-        numitems: the number of (committed) records of an intrapartition queue.
+        numitems: the number of (committed) records of an intrapartition queue; -1 if only the running region knows it,
+            whose store this region reads.
         peak_items: the highest ``numitems`` since statistics were last reset.
         emptystatus: EMPTYSTATUS of a data set; NOTAPPLIC if it is closed.
         output: whether it is an output data set.

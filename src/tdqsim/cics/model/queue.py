@@ -210,6 +210,8 @@ class IntraTdQueue(TdQueue):
         starts: the tasks started in this cycle while no more than ``starts_gone`` records had left the queue.
         triggers: the trigger tasks started since the last reset of statistics.
         failed_start: whether a failure to start the task has been reported, so that it is reported once.
+        is_known: whether its records are known: a region that reads the store of a running one does not know those of a
+            non-recoverable queue, which are in the memory of that one.
         taken: for a non-recoverable queue: the number of records that have left it since it was installed.
         peak: the highest item count recorded so far; see :attr:`peak_items`.
         read_end, write_end: the locks of a logically recoverable queue; no other queue has them.
@@ -219,9 +221,9 @@ class IntraTdQueue(TdQueue):
     type = "INTRA"
     __slots__ = (
         "atifacility", "bounds", "ci_left", "cycle", "durable", "facilityid", "failed_start", "fire_at",
-        "free_at", "latched", "peak", "peak_cis", "read_end", "readers", "recovstatus", "starts", "starts_gone",
-        "stored", "taken", "transid", "triggerlevel", "triggers", "userid", "volatile", "wait", "waitaction",
-        "write_end",
+        "free_at", "is_known", "latched", "peak", "peak_cis", "read_end", "readers", "recovstatus", "starts",
+        "starts_gone", "stored", "taken", "transid", "triggerlevel", "triggers", "userid", "volatile", "wait",
+        "waitaction", "write_end",
     )  # fmt: skip
 
     definition: definitions.IntraQueue
@@ -247,6 +249,7 @@ class IntraTdQueue(TdQueue):
         self.wait: str = definition.wait
         self.waitaction: str = definition.waitaction
         self.stored = stored
+        self.is_known = True
         if isinstance(stored, DurableQueue):
             self.durable = stored
         else:
@@ -298,8 +301,8 @@ class IntraTdQueue(TdQueue):
 
     @property
     def numitems(self) -> int:
-        """The number of records; for a logically recoverable queue the committed ones."""
-        return int(self.stored.count)
+        """The number of records; for a logically recoverable queue the committed ones; -1 if it is not known."""
+        return int(self.stored.count) if self.is_known else -1
 
     @property
     def peak_items(self) -> int:

@@ -158,6 +158,7 @@ def make_queue(
             queue = IntraTdQueue(name, intra, signature, _stored(region, intra, moves))
         except StoreError as error:
             raise _not_moved(definition, error) from error
+        queue.is_known = intra.recovstatus != "NO" or not region.looks_from_outside
     bind(queue)
     return queue
 
