@@ -912,3 +912,14 @@ def test_send_keeps_fmh_and_last_with_what_was_sent(workshop):
     region.run()
     (sent,) = region.screens.screen("T001").sent
     assert (sent.command, sent.text, sent.options) == ("SEND", "DATA", ("FMH", "LAST"))
+
+
+def test_a_literal_that_is_too_long_for_a_name_is_told_at_its_command(workshop):
+    workshop.program(
+        "TOOLONG", "01 D PIC X(3) VALUE 'ABC'.", "EXEC CICS WRITEQ TD QUEUE('OUT  X') FROM(D) END-EXEC GOBACK."
+    )
+    with pytest.warns(
+        CobolWarning, match=r"TOOLONG\.cbl:7: WRITEQ: QUEUE\('OUT  X'\) has 6 characters; .* 'OUT ' is taken"
+    ):
+        workshop.run("TOOLONG")
+    assert workshop.out() == [b"ABC"]

@@ -336,3 +336,36 @@ def test_the_length_of_a_variable_group_and_figurative_constants_as_arguments(wo
     )
     workshop.run("LENGTHS")
     assert workshop.out() == [b"0123456", b"0", b" "]
+
+
+def test_copy_in_a_command_is_an_option_and_no_copy_statement(workshop):
+    """In the program and in a copybook, with and without a blank before the parenthesis, at the end of a line."""
+    asked = []
+
+    def answer(options, _level):
+        asked.append(sorted(options))
+
+    (workshop.folder / "BLOCK.cpy").write_text(
+        card("    EXEC CICS INQUIRE PROGRAM('A') COPY(WS-N)") + card("    END-EXEC.")
+    )
+    workshop.programs.verbs.update({"ISSUE": answer, "INQUIRE PROGRAM": answer, "CSD COPY": answer})
+    workshop.program(
+        "COPIES",
+        "01 WS-N PIC S9(8) COMP.\n01 WS-T PIC X(4) VALUE 'COPY'.",
+        """
+        EXEC CICS ISSUE COPY TERMID(WS-T) CTLCHAR('C') END-EXEC
+        EXEC CICS CSD COPY
+            RESTYPE(WS-N) AS('COPY') END-EXEC
+        EXEC CICS INQUIRE PROGRAM('A') COPY (WS-N) END-EXEC
+        EXEC CICS INQUIRE PROGRAM('A') COPY
+            (WS-N) END-EXEC.
+        COPY BLOCK.
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(WS-T) END-EXEC
+        EXEC CICS RETURN END-EXEC.
+        """,
+    )
+    workshop.run("COPIES")
+    assert asked == [
+        ["COPY", "CTLCHAR", "ISSUE", "TERMID"], ["AS", "COPY", "CSD", "RESTYPE"], *3 * [["COPY", "INQUIRE", "PROGRAM"]]
+    ]  # fmt: skip
+    assert workshop.out() == [b"COPY"]

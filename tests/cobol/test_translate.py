@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tdqsim.cobol import CobolError
+from tdqsim.cobol.calls import too_long, unserved
 from tdqsim.cobol.translate import translate
 
 PROGRAM = """\
@@ -111,7 +112,7 @@ def test_what_cannot_be_translated_is_told_with_file_and_line():
             "pay.cbl",
         )
     assert caught.value.problems == (
-        "pay.cbl:8: DFHRESP(QZER0): there is no such condition",
+        "pay.cbl:8: DFHRESP(QZER0): there is no such condition; did you mean QZERO?",
         "pay.cbl:9: EXEC ADA is not known; allowed are CICS, SQL, DLI",
         "pay.cbl:11: LOW-VALUES as an argument has no length; use an item or a literal",
         "pay.cbl:12: EXEC CICS DELETEQ: the parentheses do not match",
@@ -152,3 +153,50 @@ def test_sql_keeps_its_statement_and_host_variables():
     found = command(" EXEC SQL SELECT NAME INTO :REC FROM T WHERE ID = :R END-EXEC.")
     assert found.text == "SQL SELECT NAME INTO A1 FROM T WHERE ID = A2"
     assert found.written == ("REC", "R")
+
+
+def test_dfhvalue_knows_every_cvda_of_the_vendors_table_and_hints_at_misspelt_ones():
+    words = (
+        "FULLAPI 384 DPLSUBSET 383 PHASEIN 168 OBTAINING 96 NOATI 76 THREADSAFE 1051 EMPTYREQ 31 VRRDS 732 HTTPYES 1033"
+    )
+    names = words.split()
+    lines = "".join(f" IF R = DFHVALUE({name}) CONTINUE.\n" for name in names[::2])
+    text = translate(PROGRAM.format(lines), "pay.cbl").text
+    assert [line.split()[3] for line in text.split("\n") if line.startswith(" IF R = ")] == names[1::2]
+    with pytest.raises(CobolError, match=r"DFHVALUE\(FULAPI\): there is no such CVDA; did you mean FULLAPI\?"):
+        translate(PROGRAM.format(" IF R = DFHVALUE(FULAPI) CONTINUE."), "pay.cbl")
+
+
+def test_dsiderr_is_filenotfound():
+    assert "IF R = 12" in translate(PROGRAM.format(" IF R = DFHRESP(DSIDERR) CONTINUE."), "pay.cbl").text
+    assert unserved(command(" EXEC CICS HANDLE CONDITION DSIDERR(L1) END-EXEC")) == ""
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("HANDLE AID CLEAR()", "HANDLE AID: CLEAR() has no label in its parentheses; write CLEAR(label)"),
+        ("HANDLE AID CLEAR ( ) PF1", "HANDLE AID: CLEAR() has no label in its parentheses; write CLEAR(label)"),
+        ("HANDLE CONDITION QZERO()", "HANDLE CONDITION: QZERO() has no label in its parentheses; write QZERO(label)"),
+        ("HANDLE ABEND LABEL()", "HANDLE ABEND: LABEL() has no label in its parentheses; write LABEL(label)"),
+    ],
+)
+def test_an_option_of_handle_with_empty_parentheses_is_named(written, said):
+    with pytest.raises(CobolError) as caught:
+        command(f" EXEC CICS {written} END-EXEC")
+    assert caught.value.problems[0].startswith(f"pay.cbl:8: {said}")
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("WRITEQ TD QUEUE('CSERR') FROM(REC)", "QUEUE('CSERR') has 5 characters; a name here has at most 4"),
+        ("LINK PROGRAM('PAYROLLCALC')", "PROGRAM('PAYROLLCALC') has 11 characters; a name here has at most 8"),
+        ("WRITEQ TD QUEUE('PAY     ') FROM(REC)", ""),
+        ("WRITEQ TD QUEUE(REC) FROM(REC)", ""),
+    ],
+)
+def test_a_literal_that_is_too_long_for_a_name_is_told(written, said):
+    assert [text.partition(", so ")[0] for _word, text in too_long(command(f" EXEC CICS {written} END-EXEC"))] == [
+        *([said] if said else [])
+    ]

@@ -9,6 +9,7 @@ import pytest
 from tdqsim.facts import (
     ABEND_CODES,
     ATTRIBUTE_CVDA,
+    CVDAS,
     EIBFN,
     INQUIRE_OPTIONS,
     SUPPLIED_QUEUES,
@@ -114,18 +115,18 @@ def test_abend_codes_of_conditions(prefix):
     assert found == expected
 
 
-CVDAS = """
+NUMBERS = """
     DREPBATCH 845 AUTOINSTALL 1140 BUNDLE 1180 DYNAMIC 178 TABLE 847 EXECINSTALL 846 UNDEFINED 14 RECOVERABLE 29
     HEURCOMMIT 757 HEURBACKOUT 758 ACTIVE 181 WAITING 765 CONNECTION 755 DATASET 756 WAITCOMMIT 763 WAITFORGET 622
     WAITRMI 766 WAITRRMS 1063 RLSSERVER 761 OTS 1107 RETAINED 715 OWNER 753 WAITER 754 TDQ 767 TDQUEUE 767 COORDINATOR 770
     SUBORDINATE 773 IRC 121 OK 274 RUNNING 229 DISPATCHABLE 228 SUSPENDED 231 TASK 233 TERM 234 DEST 235 PURGE 236
-    FORCEPURGE 237 KILL 232 ACQUIRED 69 RELEASED 70 INSERVICE 73 OUTSERVICE 74 CMDSECNO 205 CMDSECYES 206 RESSECNO 202
-    RESSECYES 203 COLDSTART 266 WARMSTART 267 EMERGENCY 268 SHUTDOWN 288 RESET 290
+    FORCEPURGE 237 KILL 232 ACQUIRED 69 RELEASED 70 INSERVICE 73 OUTSERVICE 74 CMDSECNO 205 CMDSECYES 207 RESSECNO 202
+    RESSECYES 204 COLDSTART 266 WARMSTART 267 EMERGENCY 268 SHUTDOWN 288 RESET 290
 """
 
 
 def test_cvda_numbers_of_signatures_tasks_and_units_of_work():
-    words = CVDAS.split()
+    words = NUMBERS.split()
     expected = dict(zip(words[::2], map(int, words[1::2]), strict=True))
     assert {name: Cvda[name].value for name in expected} == expected
 
@@ -140,13 +141,17 @@ def test_cvdas_of_one_number_are_names_of_one_thing():
 
 
 def test_cvdas_that_only_verbs_of_cobol_programs_have():
-    """Those whose numbers are published; what stands for the others is no number of IBM's."""
+    """Names from each part of the vendor's table, and the one whose number is not IBM's."""
     published = {"IMMEDIATE": 2, "EVENTUAL": 3, "CRITICAL": 11, "BIT": 1020, "BASICAUTH": 1092, "APPEND": 1036,
-                 "UCTRAN": 450, "NOUCTRAN": 451, "TRANIDONLY": 452}  # fmt: skip
+                 "UCTRAN": 450, "NOUCTRAN": 451, "TRANIDONLY": 452, "FULLAPI": 384, "DPLSUBSET": 383, "ACQUIRING": 71,
+                 "NOATI": 76, "PHASEIN": 168, "T3277R": 145, "NEWSESSION": 485, "ASRUNTRAN": 1209, "GET": 748,
+                 "NOTIPADDR": 30001}  # fmt: skip
     found = {row["name"]: int(row["value"]) for row in table("cobol_cvda")}
     assert {name: found[name] for name in published} == published
-    others = sorted(number for name, number in found.items() if name not in published)
-    assert others == list(range(30001, 30001 + len(others)))
+    assert len(found) == 920
+    assert not found.keys() & Cvda.__members__.keys()
+    assert CVDAS["EXECENQ"] == 751
+    assert CVDAS["FULLAPI"] == 384
 
 
 INQUIRED = {

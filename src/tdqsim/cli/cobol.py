@@ -75,6 +75,9 @@ def check(
                 for command in each.commands:
                     if why := on_demand.calls.unserved(command):
                         typer.echo(f"{command.place}: {why}")
+                    for _word, what in on_demand.calls.too_long(command):
+                        wrong += 1
+                        typer.echo(f"{command.place}: {command.verb}: {what}")
             for place in on_demand.portability.differences(text, str(source)) if code_page else ():
                 typer.echo(str(place))
     if wrong:

@@ -24,6 +24,8 @@ _TOKEN: Final = re.compile(
     re.VERBOSE | re.MULTILINE,
 )
 _AS_LATIN: Final = {0xDC00 + byte: byte for byte in range(0x80, 0x100)}
+COPY_OPTION: Final = "C#PY"
+"""What stands for the option COPY of a command while the preprocessor expands COPY statements; of the same length."""
 _MARK: Final = re.compile(r'#line\s+(\d+)\s+"([^"]*)"')
 
 

@@ -28,7 +28,7 @@ class CobolWarning(UserWarning):
 
 def over(level: Level, declared: ExecCommand, word: str, area: Area, length: int) -> None:
     """Warn that a command reads or writes beyond an area."""
-    _warn(
+    warn_of(
         level,
         declared,
         word,
@@ -44,17 +44,17 @@ def unfit(level: Level, declared: ExecCommand, options: Sequence[tuple[CommandOp
         if option.kind == "abstime":
             if area.size != _ABSTIME or not area.packed:
                 text = f"{_named(option, area)}; ABSTIME is eight bytes, PIC S9(15) COMP-3"
-                _warn(level, declared, option.word, text)
+                warn_of(level, declared, option.word, text)
         elif not option.receiver:
             continue
         elif option.kind in _BINARY:
             size, wanted = _BINARY[option.kind]
             if area.size != size or not area.binary:
-                _warn(level, declared, option.word, f"{_named(option, area)}; CICS writes {wanted}")
+                warn_of(level, declared, option.word, f"{_named(option, area)}; CICS writes {wanted}")
         elif option.kind == "pointer" and area.size < _POINTER:
-            _warn(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
+            warn_of(level, declared, option.word, f"{_named(option, area)}; a pointer has {_POINTER} here")
         elif option.kind == "name" and option.length and area.size < option.length:
-            _warn(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
+            warn_of(level, declared, option.word, f"{_named(option, area)}; CICS writes {option.length} bytes")
 
 
 def unconverted(level: Level, declared: ExecCommand, name: str) -> None:
@@ -73,7 +73,8 @@ def _named(option: CommandOption, area: Area) -> str:
     return f"{option.word}({area.written}) has {area.size} bytes, {usage}"
 
 
-def _warn(level: Level, declared: ExecCommand, word: str, text: str) -> None:
+def warn_of(level: Level, declared: ExecCommand, word: str, text: str) -> None:
+    """Issue a warning about an option of a command, once for each place and option."""
     key = (declared.place, word)
     if key not in level.settings.warned:
         level.settings.warned.add(key)

@@ -27,7 +27,7 @@ from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
 from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol._paragraph_entries import PARAGRAPH
-from tdqsim.cobol.area_warnings import over, unconverted, unfit
+from tdqsim.cobol.area_warnings import over, unconverted, unfit, warn_of
 from tdqsim.cobol.code_pages import Conversion
 from tdqsim.cobol.event_commands import quiet
 from tdqsim.cobol.fields import FLOOR, NO_VALUE, Area, Areas
@@ -107,6 +107,8 @@ class Plan:
             self.plain = self.names[1] in _PLAIN
             if self.names[1] == "SYNCPOINT":
                 self.issue = _syncpoint(self.issue, backout="ROLLBACK" in declared.text)
+        if cut := too_long(declared):
+            self.issue = _warning_of(self.issue, declared, cut)
 
 
 def _paragraph(declared: ExecCommand) -> Issue:
@@ -368,6 +370,40 @@ def unserved(declared: ExecCommand) -> str:
     except TranslationError as error:
         return f"{declared.shown}: {_needed(declared, refusal_of(error))}"
     return ""
+
+
+def too_long(declared: ExecCommand) -> list[tuple[str, str]]:
+    """The literals of a command that are longer than the names for which they stand, each as option and text.
+
+    An item may be longer, because it may end in blanks; a literal that is too long is always a mistake.
+    """
+    labels = "".join(f" {word}(A1)" if number else f" {word}" for word, number in declared.labels)
+    try:
+        sends = resolve(declared.text + labels).sends
+    except TranslationError:
+        return []
+    found = []
+    for each, option in sends:
+        if each.kind != "name" or not each.length or not isinstance(option.argument, _AREAS):
+            continue
+        at = _at(option)
+        name = _literal(declared.written[at], "name", 0) if at < len(declared.written) else None
+        name = name.rstrip(" ") if isinstance(name, str) else ""
+        if len(name) > each.length:
+            text = f"{each.word}({declared.written[at]}) has {len(name)} characters; a name here has at most "
+            found.append((each.word, f"{text}{each.length}, so {name[: each.length]!r} is taken"))
+    return found
+
+
+def _warning_of(issue: Issue, declared: ExecCommand, cut: list[tuple[str, str]]) -> Issue:
+    """Do a command with names that are too long; a warning says so once."""
+
+    def warn_and_issue(level: Level, rows: Sequence[int]) -> None:
+        for word, text in cut:
+            warn_of(level, declared, word, text)
+        issue(level, rows)
+
+    return warn_and_issue
 
 
 def _needed(declared: ExecCommand, refusal: Refusal) -> str:

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.cobol._tokens import WordPlace, readable
+from tdqsim.cobol._tokens import COPY_OPTION, WordPlace, readable
 from tdqsim.cobol.collation import EBCDIC_WORD, in_ebcdic_order, with_ebcdic_word
 from tdqsim.cobol.file_names import COPYBOOKS, MAPS, PROGRAMS
 from tdqsim.cobol.margins import is_free, without_margins
@@ -43,6 +43,12 @@ _INCLUDE: Final = re.compile(
 )
 _SQL: Final = re.compile(rb"\bEXEC\s+SQL\b(?:(?!(?<![A-Z0-9-])EXEC\s).)*?\bEND-EXEC\b", re.IGNORECASE | re.DOTALL)
 _COMMA: Final = re.compile(rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|--[^\n]*|,", re.MULTILINE)
+_CICS: Final = re.compile(
+    rb"\bEXEC(?:UTE)?\s+CICS\b(?:(?!(?<![A-Z0-9-])EXEC(?:UTE)?\s).)*?\bEND-EXEC\b", re.IGNORECASE | re.DOTALL
+)
+_OPTION: Final = re.compile(
+    rb"'[^'\n]*'|\"[^\"\n]*\"|^.{6}[*/][^\n]*|(?<![A-Z0-9-])COPY(?![A-Z0-9-])", re.IGNORECASE | re.MULTILINE
+)
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
@@ -270,7 +276,7 @@ def _library(folder: Path, sources: Sequence[Path], text: bytes, *, free: bool) 
         path = shelf.copybooks.get(name) or shelf.maps[name]
         if name in shelf.copybooks:
             text = path.read_bytes()
-            if _SQL.search(text):
+            if _SQL.search(text) or _CICS.search(text):
                 (library / name).write_bytes(_without_options(text, free=free))
             else:
                 (library / name).symlink_to(path.absolute())
@@ -301,14 +307,20 @@ def _without_options(text: bytes, *, free: bool) -> bytes:
     """Remove margins and leading CBL and PROCESS statements, and replace each EXEC SQL INCLUDE by a COPY.
 
     A comma in SQL is replaced by a mark, because the preprocessor drops commas; without it an indicator variable could
-    not be told from the next host variable. Comments of SQL (``--``) are removed. The number of lines does not change.
+    not be told from the next host variable. Comments of SQL (``--``) are removed. COPY in EXEC CICS is an option, which
+    the preprocessor would take for a statement, so a mark stands for it. The number of lines does not change.
     """
     lines = without_margins(text.replace(b"\r\n", b"\n").split(b"\n"), free=free)
     for at, line in enumerate(lines):
         if line.strip() and not _SEQUENCE.match(line.decode("latin-1")):
             break
         lines[at] = b""
-    return _SQL.sub(_with_marks, _INCLUDE.sub(_copied, b"\n".join(lines)))
+    marked = _CICS.sub(_with_copy_option, b"\n".join(lines))
+    return _SQL.sub(_with_marks, _INCLUDE.sub(_copied, marked))
+
+
+def _with_copy_option(command: re.Match[bytes]) -> bytes:
+    return _OPTION.sub(lambda found: COPY_OPTION.encode() if found[0].upper() == b"COPY" else found[0], command[0])
 
 
 def _with_marks(sql: re.Match[bytes]) -> bytes:

@@ -31,10 +31,9 @@ from tdqsim.cobol.fields import Area
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
-from tdqsim.cobol.translate import CVDAS
 from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.facts import EIBFN, Resp, table
+from tdqsim.facts import CVDAS, EIBFN, Resp, table
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""

@@ -46,10 +46,11 @@ from tdqsim.cobol._paragraph_entries import (
     ranges_of,
 )
 from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
-from tdqsim.cobol._tokens import Word, WordPlace, readable, words
+from tdqsim.cobol._tokens import COPY_OPTION, Word, WordPlace, readable, words
 from tdqsim.cobol.sql_statements import statement_of
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp, table
+from tdqsim.facts import CVDAS, Resp
 
 
 class CobolError(TdqError):
@@ -146,11 +147,6 @@ class Translation:
 _NATIONAL: Final = {"DISPLAY-OF": "DFHEIDSP", "NATIONAL-OF": "DFHEINAT"}
 """The names of these functions in the run-time."""
 _RESPONSES: Final = {"RESP": "DFHEI-RESP", "RESP2": "DFHEI-RESP2"}
-CVDAS: Final[Mapping[str, int]] = {
-    **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
-    **{name: int(each) for name, each in Cvda.__members__.items()},
-}
-"""The numbers that DFHVALUE gives to programs."""
 _ADDRESS: Final = "pointer "
 _RECORDS: Final[dict[tuple[str, ...], tuple[str, set[str], str]]] = {
     ("SEND", "MAP"): ("FROM", {"FROM", "MAPONLY", "SET"}, "O"),
@@ -191,6 +187,12 @@ def translate(text: str, file: str, *, paragraphs: bool = False) -> Translation:
     if problems:
         raise CobolError(problems)
     return replace(made[0], following=tuple(made[1:]))
+
+
+def _without_label(names: tuple[str, ...], word: str) -> str:
+    """The problem of an option of HANDLE with empty parentheses."""
+    alone = "CANCEL ends an exit" if word == "LABEL" else f"{word} alone stands for its default action"
+    return f"{' '.join(names)}: {word}() has no label in its parentheses; write {word}(label); {alone}"
 
 
 def _names_of(divisions: Divisions) -> tuple[str, ...]:
@@ -394,7 +396,10 @@ class _Translator:
         value = members.get(name.text.upper())
         if value is None:
             kind = "condition" if function.is_word("DFHRESP") else "CVDA"
-            self._problem(name.place, f"{function.text.upper()}({name.text}): there is no such {kind}")
+            self._problem(
+                name.place,
+                f"{function.text.upper()}({name.text}): there is no such {kind}{did_you_mean(name.text, members)}",
+            )
             return 0
         return int(value)
 
@@ -409,7 +414,10 @@ class _Translator:
             self._problem(first.place, f"EXEC {language} has no END-EXEC")
             return inside
         if language == "CICS":
-            self._command(first, self.words[at + 2 : end], self.words[end])
+            inside_command = [
+                word._replace(text="COPY") if word.text == COPY_OPTION else word for word in self.words[at + 2 : end]
+            ]
+            self._command(first, inside_command, self.words[end])
         elif language in _LANGUAGES:
             self._statement(first, language, at, end)
         else:
@@ -484,6 +492,11 @@ class _Translator:
             else:
                 arguments.append(argument)
                 parts.append(f"{word}(A{len(arguments)})")
+        self.problems += (
+            f"{name.place}: {_without_label(names, name.text.upper())}"
+            for name, argument in options
+            if argument == [] and name.text.upper() in labels
+        )
         self._default_record(names, parts, arguments)
         passed = [self._passed(some) for some in arguments]
         moves = [f"MOVE {_RESPONSES[word]} TO {self._on_one_line(some)}" for word, some in responses.items()]

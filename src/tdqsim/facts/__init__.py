@@ -7,6 +7,7 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 ``Resp``, ``Cvda``           conditions and CICS-value data areas, with their numbers
 ``ABEND_CODES``              the abend code of each unhandled condition; a condition without one is ignored by default
 ``ATTRIBUTE_CVDA``           what INQUIRE shows for an attribute's keyword: its option, and the CVDA
+``CVDAS``                    the number of each CVDA of the vendor's whole table, by name
 ``EIBFN``, ``EIBRCODE``      the values of these EIB fields for a command, and for a condition of transient data
 ``INQUIRE_OPTIONS``          the options of INQUIRE by resource type and name; ``INQUIRE_TDQUEUE_OPTIONS``: of TDQUEUE
 ``LIMITS``                   limits and lengths that no attribute table holds
@@ -27,7 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tdqsim.facts._codes import Cvda, Resp
+from tdqsim.facts._codes import CVDAS, Cvda, Resp
 from tdqsim.facts._notices import notice_words
 from tdqsim.facts._records import (
     ABEND_CODES,
@@ -58,6 +59,7 @@ __all__ = [
     "ABEND_CODES",
     "ATTRIBUTE_CVDA",
     "CONFIDENCE",
+    "CVDAS",
     "EIBFN",
     "EIBRCODE",
     "INQUIRE_OPTIONS",

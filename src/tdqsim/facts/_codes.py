@@ -6,7 +6,10 @@ The names are written out so that editors and type checkers know them. Each numb
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum, auto
+from types import MappingProxyType
+from typing import Final
 
 from tdqsim.facts._tables import table
 
@@ -36,6 +39,7 @@ class Resp(IntEnum):
     NOSTART = auto()
     TERMIDERR = auto()
     FILENOTFOUND = auto()
+    DSIDERR = auto()
     NOTFND = auto()
     DUPREC = auto()
     DUPKEY = auto()
@@ -297,3 +301,12 @@ class Cvda(IntEnum):
     NOTADDABLE = auto()
     DELETABLE = auto()
     NOTDELETABLE = auto()
+
+
+CVDAS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **{row["name"]: int(row["value"]) for row in table("cobol_cvda")},
+        **{name: int(each) for name, each in Cvda.__members__.items()},
+    }
+)
+"""The numbers that DFHVALUE gives: those of the vendor's whole table, of which ``Cvda`` has the ones used here."""

@@ -90,7 +90,7 @@ def test_arguments(argument, value):
         ("READQ TD)", 9, "option's name"),
         ("READQ 'TD'", 7, "option's name"),
         ("V A(DFHRESP(NOPE))", 13, "no such condition"),
-        ("V A(DFHVALUE(NOPE))", 14, "no such CVDA"),
+        ("V A(DFHVALUE(NOPES))", 14, "no such CVDA; did you mean"),
         ("V A(X'ABC')", 5, "pairs"),
         ("V A(1234567890123456789)", 5, "18 digits"),
         ("V A(B(1)(2))", 12, "subscripts already"),

@@ -16,8 +16,9 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import TdqError
-from tdqsim.facts import Cvda, Resp, table
+from tdqsim.facts import CVDAS, Resp, table
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("exec_text")}
 
@@ -311,10 +312,11 @@ class _Parser:
         self.need("(", function)
         token = self.next()
         name = token.text.upper()
-        known = Resp.__members__ if function == "DFHRESP" else Cvda.__members__
+        known = Resp.__members__ if function == "DFHRESP" else CVDAS
         if name not in known:
             kind = "condition" if function == "DFHRESP" else "CVDA"
-            raise TranslationError(f"{function}({token.text}): there is no such {kind}", self.text, token.offset)
+            reason = f"{function}({token.text}): there is no such {kind}{did_you_mean(name, known)}"
+            raise TranslationError(reason, self.text, token.offset)
         self.need(")", f"{function}({name}")
         return NumberLiteral(int(known[name]), f"{function}({name})")
 
