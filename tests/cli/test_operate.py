@@ -325,6 +325,7 @@ tdqueue:
 - {name: PAYI, type: INTRA, transid: PAYI, triggerlevel: 3, atifacility: FILE}
 - {name: PAYN, type: INTRA, transid: PAYN, triggerlevel: 1, atifacility: FILE}
 - {name: PAYU, type: INTRA, transid: PAYU, triggerlevel: 1, atifacility: FILE}
+- {name: PAYT, type: INTRA, transid: PAYI, triggerlevel: 1}
 transaction:
 - {name: PAYI, handler: "abending:payi"}
 - {name: PAYN}
@@ -358,14 +359,16 @@ def test_abends_of_tasks_that_a_command_triggered_are_told_with_exit_code_1(
 @pytest.mark.parametrize(
     ("queue", "text"),
     [
-        ("PAYN", "transaction PAYN was not started (DFHAC2016): it has no program: register a handler"),
-        ("PAYU", "queue PAYU: transaction PAYU was not started (DFHTD0183): no TRANSACTION of that name is defined"),
+        ("PAYN", "DFHAC2016 TDQUEUE(PAYN): No task of PAYN is attached: it has no program. Register a handler"),
+        ("PAYU", "DFHTD0183 TDQUEUE(PAYU): Its trigger starts no task: TRANSACTION PAYU is not defined."),
+        ("PAYT", "TDQ0001 TDQUEUE(PAYT): The task of its trigger (PAYI) waits for terminal PAYT, which is not defined"),
     ],
 )
 def test_a_trigger_that_found_no_program_is_told(tdq: Tdq, broken: Path, queue: str, text: str) -> None:
     ended = tdq("write", queue, "A", "-s", "s1")
-    assert ended.code == 0
-    assert text in ended.err
+    assert ended.code == 1
+    assert ended.err.count(text) == 1
+    assert "tdqsim:" not in ended.err
 
 
 def test_a_handler_that_was_not_imported_is_told(tdq: Tdq, tmp_path: Path) -> None:
@@ -375,8 +378,8 @@ def test_a_handler_that_was_not_imported_is_told(tdq: Tdq, tmp_path: Path) -> No
         "  transaction:\n  - {name: PAYP, handler: 'payflow:post'}\n"
     )
     ended = tdq("write", "PAYQ", "A", "-d", "pay.yaml", "-s", "s1")
-    assert ended.code == 0
-    assert "(DFHAC2016): it has no program: its handler payflow:post was not imported" in ended.err
+    assert ended.code == 1
+    assert "No task of PAYP is attached: it has no program; its handler payflow:post was not imported" in ended.err
 
 
 @pytest.mark.parametrize("handlers", ["", "handlers: [flow]\n"])

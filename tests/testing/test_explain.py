@@ -63,7 +63,7 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
 
     assert "It starts PAYP at 2 records; 2 more are needed." in told()
     moment = region.clock.now().strftime("%Y-%m-%d %H:%M")
-    assert "No task of PAYP can be attached: the transaction is disabled or has no program (DFHAC2016)." in told()
+    assert "No task of PAYP is attached: it has no program. Register a handler for PAYP" in told()
     region.register("PAYP", lambda task: task.delay(seconds=10))
     region.set_terminal("T001", inservice=False)
     region.writeq_td("TRGQ", b"1")
@@ -74,7 +74,9 @@ def test_why_a_trigger_has_not_fired(region: Region) -> None:
     assert "A cycle is on (number 1, of PAYP)" in told()
     assert f"The latch was set at {moment}" in told()
     assert f"by a WRITEQ TD of task {writer.number} FILL, when the queue held 2 records." in told()
-    assert "Its task waits for terminal T001, which is out of service or not defined." in told()
+    assert "The task of its trigger (PAYP) waits for terminal T001, which is out of service." in told()
+    (waits,) = region.notices
+    assert waits.reason in told()
     region.set_terminal("T001", inservice=True)
     region.dispatcher.run_ready()
     assert "it is started again until somebody reads the queue to QZERO" in told()
@@ -94,7 +96,8 @@ def test_a_transaction_that_is_not_there(stores) -> None:
     queue = define_tdqueue(name="TRGQ", type="INTRA", transid="GONE", atifacility="FILE")
     with Region([queue], supplied_queues=False, store=stores.take()) as region:
         told = region.explain("TRGQ")
-        assert "No cycle can begin: transaction GONE: it is not defined (DFHTD0183)." in str(told)
+        assert "Its trigger starts no task: TRANSACTION GONE is not defined." in str(told)
+        assert "(DFHTD0183)" in str(told)
         assert not told.starts
 
 

@@ -359,11 +359,19 @@ def test_without(tdq_region):
     ("definitions", "record", "lines"),
     [
         ('"payments.yaml"', "BAD", ["task 2 PAYP: abend ASRA: ValueError: no such account (", "payflow.py:6)", 'tdq_expect("ASRA")']),
-        ("QUEUE, define_transaction(name='PAYP')", "A", ["transaction PAYP was not started (DFHAC2016): it has no program", 'tdq_expect("DFHAC2016")']),
-        ("QUEUE", "A", ["queue PAYQ: transaction PAYP was not started (DFHTD0183)", 'tdq_expect("DFHTD0183")']),
-        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "A", ["(DFHAC2008): the transaction is disabled"]),
+        ("QUEUE, define_transaction(name='PAYP')", "A", ["DFHAC2016 TDQUEUE(PAYQ): No task of PAYP is attached: it has no program", 'tdq_expect("DFHAC2016")']),
+        ("QUEUE", "A", ["DFHTD0183 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is not defined.", 'tdq_expect("DFHTD0183")']),
+        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "A", ["DFHAC2008 TDQUEUE(PAYQ): No task of PAYP is attached: TRANSACTION PAYP is disabled."]),
+        ("TERM", "A", ["TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined", "ATIFACILITY(FILE)"]),
+        ("TERM, define_terminal(name='PAYQ', inservice='NO')", "A", ["TDQ0002 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is out"]),
+        ("SYST", "A", ["TDQ0003 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for connection CON1, which is not defined"]),
+        ("SYST, define_connection(name='CON1', netname='FAR', inservice='NO')", "A", ["TDQ0004 TDQUEUE(PAYQ)", "which is out of service"]),
+        ("QUEUE, define_transaction(name='PAYP', remotesystem='FAR')", "A", ["DFHTD0340 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is remote"]),
     ],
-    ids=["abend", "no program", "no transaction", "disabled"],
+    ids=[
+        "abend", "no program", "no transaction", "disabled", "no terminal", "terminal out of service", "no connection",
+        "connection out of service", "remote",
+    ],
 )  # fmt: skip
 @pytest.mark.parametrize("expected", [False, True])
 def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
@@ -371,17 +379,21 @@ def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
 ) -> None:
     pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
     pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
-    mark = '@pytest.mark.tdq_expect("ASRA", "DFHAC2016", "DFHTD0183", "DFHAC2008")' if expected else ""
+    codes = '"ASRA", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004"'
+    mark = f"@pytest.mark.tdq_expect({codes})" if expected else ""
     body = f"""
 import pytest
-from tdqsim import define_tdqueue, define_transaction
+from tdqsim import define_connection, define_tdqueue, define_terminal, define_transaction
 QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+TERM = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
+SYST = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="SYSTEM",
+                      facilityid="CON1"), define_transaction(name="PAYP")
 
 {mark}
 @pytest.mark.tdq_definitions({definitions})
 def test_it(tdq_region):
     tdq_region.writeq_td("PAYQ", tdq_region.encode("{record}"))
-    assert tdq_region.peek("CSMT") or tdq_region.diagnostics.operator  # the message that CICS writes
+    assert tdq_region.notices
 
 def test_other(tdq_region):
     pass
@@ -390,6 +402,56 @@ def test_other(tdq_region):
     assert ("2 passed" if expected else "1 failed, 1 passed") in text, text
     for line in lines:
         assert (line in text) is not expected
+
+
+@pytest.mark.parametrize(
+    ("definitions", "reason"),
+    [
+        ("QUEUE, define_transaction(name='PAYP')", "DFHAC2016 TDQUEUE(PAYQ): No task of PAYP is attached: it has no"),
+        ("QUEUE", "DFHTD0183 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is not defined."),
+        ("QUEUE, define_transaction(name='PAYP', status='DISABLED')", "DFHAC2008 TDQUEUE(PAYQ): No task of PAYP is"),
+        ("TERM", "TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is not defined"),
+    ],
+    ids=["no program", "no transaction", "disabled", "no terminal"],
+)
+def test_the_reason_is_told_where_the_own_assertion_of_the_test_fails_first(
+    pytester: pytest.Pytester, definitions: str, reason: str
+) -> None:
+    body = f"""
+import pytest
+from tdqsim import define_tdqueue, define_transaction
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+TERM = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1), define_transaction(name="PAYP")
+
+@pytest.mark.tdq_definitions({definitions})
+def test_it(tdq_region):
+    tdq_region.writeq_td("PAYQ", b"A")
+    tdq_region.writeq_td("PAYQ", b"B")
+    assert tdq_region.peek("PAYQ") == []
+"""
+    text = run(pytester, body)
+    assert "1 failed" in text, text
+    assert text.count(f"notice of region TDQREGN: {reason}") == 1
+
+
+def test_a_trigger_that_starts_later_does_not_fail_the_test(pytester: pytest.Pytester) -> None:
+    body = """
+import pytest
+from tdqsim import define_tdqueue, define_terminal
+
+@pytest.mark.tdq_definitions(define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1))
+def test_it(tdq_region):
+    done = []
+    tdq_region.register("PAYP", lambda task: done.extend(task.readq_td_all("PAYQ")))
+    tdq_region.writeq_td("PAYQ", b"A")
+    assert [each.id for each in tdq_region.notices.lasting] == ["TDQ0001"]
+    tdq_region.install([define_terminal(name="PAYQ")])
+    tdq_region.run()
+    assert done == [b"A"]
+    assert tdq_region.notices.lasting == ()
+"""
+    text = run(pytester, body)
+    assert "1 passed" in text, text
 
 
 def test_an_abend_that_somebody_was_told_of_fails_no_test(pytester: pytest.Pytester) -> None:

@@ -112,7 +112,7 @@ def write(
 ) -> None:
     """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run.
 
-    The exit code is 1 if a task that it has started abends.
+    The exit code is 1 if a task that it has started abends, or a trigger starts nothing.
     """
     with using(place, start=True) as region, behind(region) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)

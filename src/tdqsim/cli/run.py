@@ -10,7 +10,7 @@ import typer
 
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_directories, offered_transactions
-from tdqsim.cli.errors import Exit, InputError
+from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, StoreOption
 from tdqsim.cli.progress import Bar
@@ -191,6 +191,9 @@ def _run(region: Region, request: _Request, job: JobClass | None, bar: Bar) -> R
         request.pictures.over()
     watch.finish()
     abends = [each.text for each in watch.outcomes.unexpected()]
+    for notice in watch.outcomes.notices:
+        if notice.severity == "warning":
+            warn(str(notice))
     if request.place.store is not None:
         statistics_file.write(request.place.store, region)
     return Report.of(region, seed=request.seed, seconds=seconds, tasks=watch.outcomes.ended, abends=abends)

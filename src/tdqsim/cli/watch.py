@@ -1,4 +1,4 @@
-"""Tasks that a command starts and does not wait for: their abends are reported, and set the exit code to 1."""
+"""What a command asks for and does not wait for: abends, and what does not happen, are told, with exit code 1."""
 
 from __future__ import annotations
 
@@ -18,21 +18,24 @@ if TYPE_CHECKING:
 
 
 class Behind:
-    """Failures of tasks that a command started; a trigger without a program is only reported."""
+    """Failures of tasks that a command started, and what did not happen."""
 
     def __init__(self) -> None:
         self.outcomes = Outcomes()
 
     def tell(self) -> None:
-        """Report the failures.
+        """Tell the failures, and what may surprise.
 
         Raises:
-            typer.Exit: a task abended; the exit code is 1.
+            typer.Exit: a task abended, or something did not happen; the exit code is 1.
         """
         failures = self.outcomes.unexpected()
         for each in failures:
             warn(each.text)
-        if any(each.strand is not None for each in failures):
+        for notice in self.outcomes.notices:
+            if notice.severity == "warning":
+                warn(str(notice))
+        if failures:
             raise typer.Exit(Exit.CONDITION)
 
 

@@ -221,9 +221,10 @@ class Notices:
         self._silent = True
 
     @property
-    def errors(self) -> tuple[Notice, ...]:
-        """Those of severity ``error``: what has not happened."""
-        return tuple(each for each in self._kept if each.severity == "error")
+    def lasting(self) -> tuple[Notice, ...]:
+        """Those whose cause has not ended, as far as is known."""
+        last = {(each.id, each.resource, each.reason): each for each in self._kept}
+        return tuple(each for key, each in last.items() if key in self._counts)
 
 
 def own_lines(error: BaseException) -> str:

@@ -28,6 +28,7 @@ from tdqsim.testing.text import show_record
 
 if TYPE_CHECKING:  # most tests use one region and no system, so nothing else is imported at run time
     from tdqsim.cics.ship.sysplex import Sysplex
+    from tdqsim.core.notices import Notice, Notices
     from tdqsim.ibmi import Job, System
     from tdqsim.testing.crash import Crashes
     from tdqsim.testing.stores import RecycledStores
@@ -183,7 +184,7 @@ class Kit:
 
     def _kept(self, region: Region, *, load: bool = True) -> Region:
         self.regions.append(region)
-        self._outcomes.watch(region)
+        self._outcomes.watch(region, earlier=True)
         if load and self._handlers:
             region.load_handlers()
         self._record(region)
@@ -234,6 +235,7 @@ class Kit:
             options["path"] = self._stores.take()
         system = _parts.ibmi.System(**options)
         self.systems.append(system)
+        self._outcomes.watch(system, earlier=True)
         self._record(system)
         if self._definitions.dtaqs:
             system.install(self._definitions, create_libraries=True)
@@ -282,6 +284,8 @@ class Kit:
             last = list(self._dispatches)[-_SHOWN_DISPATCHES:]
             lines.append(f"schedule, the last {len(last)} of {self._count} dispatches: {' > '.join(last)}")
         lines += [f"waiting: {each}" for each in waiting(self.dispatcher)]
+        for notices in [*(each.notices for each in self.regions), *(each.notices for each in self.systems)]:
+            lines += [f"notice of {notices.source}: {_counted(notices, each)}" for each in notices]
         for region in self.regions:
             lines += self._of_region(region)
         for system in self.systems:
@@ -307,6 +311,12 @@ class Kit:
             lines.append(f"  {now.name}: {state}")
             lines += [f"    {event.line(lambda data: show_record(data, region.options.codepage))}" for event in events]
         return lines
+
+
+def _counted(notices: Notices, notice: Notice) -> str:
+    """A notice as text, with how often it was given."""
+    times = notices.times(notice)
+    return f"{notice}{f' ({times} times)' if times > 1 else ''}"
 
 
 def _of_system(system: System, history: History) -> list[str]:

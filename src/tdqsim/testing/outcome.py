@@ -2,32 +2,26 @@
 
 The program that reaches a trigger level or issues START does not learn how the started task ends: an abend is only a
 message on CSMT and a number in the statistics. Such failures are collected here, so that a test fails because of them,
-and a command can show them. Tasks whose ``result()`` was requested, and tasks that were ended on purpose, are not
-included.
+and a command can show them. What else does not happen is taken from the notices of the regions and systems. Tasks whose
+``result()`` was requested, and tasks that were ended on purpose, are not included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tdqsim.cics.internals import core_of
 from tdqsim.errors import RegionClosed, SystemClosed
 from tdqsim.testing._frames import user_places
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
+    from tdqsim.core.notices import Notice, Notices
     from tdqsim.core.strand import Strand
+    from tdqsim.ibmi import System
 
-_NO_PROGRAM: Final = "DFHAC2016"
-_NO_START: Final = {
-    "DFHAC2001": "no TRANSACTION of that name is defined",
-    "DFHAC2008": "the transaction is disabled",
-    _NO_PROGRAM: "it has no program: register a handler for it, or name one by handler: in its definition",
-    "DFHTD0183": "no TRANSACTION of that name is defined",
-    "DFHTD0340": "the transaction is remote, and the program of a trigger must be local",
-}
+_ABEND: Final = "abend"
+"""The event of an abend: here the task tells of it, which knows whether somebody has got its result."""
 
 
 class Outcome(NamedTuple):
@@ -50,16 +44,30 @@ class Outcome(NamedTuple):
 
 
 class Outcomes:
-    """Collects the failures on one dispatcher: call it with each strand that is about to run, and each region."""
+    """Collects the failures on one dispatcher: call it with each strand that is about to run, and each region.
+
+    Attributes:
+        notices: what the regions and systems have said since they are watched.
+        ended: the number of tasks that have ended.
+    """
 
     def __init__(self) -> None:
-        self._failures: list[Outcome] = []
-        self._last: Strand | None = None
+        self.notices: list[Notice] = []
         self.ended = 0
+        self._failures: list[Outcome] = []
+        self._streams: list[Notices] = []
+        self._last: Strand | None = None
 
-    def watch(self, region: Region) -> None:
-        """Also collect the failed starts of a region."""
-        core_of(region).messages.listeners.append(partial(self._message, region))
+    def watch(self, owner: Region | System, *, earlier: bool = False) -> None:
+        """Also collect what a region or system says; it writes nothing to standard error from now on.
+
+        Args:
+            owner: the region or system.
+            earlier: whether to include what it has said so far.
+        """
+        self._streams.append(owner.notices)
+        self.notices += owner.notices if earlier else ()
+        owner.notices.subscribe(self.notices.append)
 
     def dispatched(self, strand: Strand | None) -> None:
         """Called before a strand runs, when the previous one has ended or waits; with None at the end of the test."""
@@ -71,28 +79,18 @@ class Outcomes:
         if error is not None and not isinstance(error, RegionClosed | SystemClosed):
             self._failures.append(Outcome(getattr(error, "code", "") or _code(error), _description(last, error), last))
 
-    def _message(self, region: Region, message: str, inserts: Mapping[str, object]) -> None:
-        if message in _NO_START:
-            transid = str(inserts["transid"])
-            why = _not_imported(region, transid) if message == _NO_PROGRAM else ""
-            text = f"transaction {transid} was not started ({message}): {why or _NO_START[message]}"
-            queue = inserts.get("queue")
-            self._failures.append(Outcome(message, f"queue {queue}: {text}" if queue else text, None))
-
     def unexpected(self, expected: Iterable[str] = ()) -> list[Outcome]:
         """The failures that the test has not got so far, without the expected abend codes and message IDs."""
         self.dispatched(None)
         allowed = frozenset(expected)
-        return [each for each in self._failures if not each.reported and each.code not in allowed]
-
-
-def _not_imported(region: Region, transid: str) -> str:
-    """A note that the handler which a transaction names was not imported; empty if it names none."""
-    entry = region.resources.transactions.get(transid)
-    if entry is None or not entry.definition.handler:
-        return ""
-    handler = entry.definition.handler
-    return f"it has no program: its handler {handler} was not imported; region.load_handlers() imports it"
+        lasting = {notice for stream in self._streams for notice in stream.lasting}
+        not_done = [
+            Outcome(each.id, str(each), None)
+            for each in self.notices
+            if each.severity == "error" and each.event != _ABEND and each in lasting
+        ]
+        failures = [*self._failures, *not_done]
+        return [each for each in failures if not each.reported and each.code not in allowed]
 
 
 def _code(error: BaseException) -> str:

@@ -17,7 +17,8 @@ Markers
     ``tdq_regions(*what)``      definition files in which each group is a region (its name the APPLID), or region
                                 directories; ``common="GROUP"`` names a group for all of them
     ``tdq_expect(*codes)``      abend codes and message ids that do not fail the test. Otherwise a started task that
-                                abends, or a trigger that finds no program, fails it, unless ``result()`` has raised it
+                                abends fails it, unless ``result()`` has raised it, and so does a trigger or START that
+                                starts nothing, and whatever else the notices of a region or system tell as an error
     ``tdq_start(type)``         the start type of regions with their own store
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
@@ -128,7 +129,7 @@ def _dumps(kit: Kit | None, call: pytest.CallInfo[Any]) -> list[Dump]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Fail a test if a task abended or a start had no program, and the test neither expects nor handles it."""
+    """Fail a test if a task abended or something did not happen, and the test neither expects nor handles it."""
     result = yield
     kit: Kit | None = getattr(item, "_tdq_kit", None)
     unexpected = kit.unexpected() if kit is not None else []
@@ -136,7 +137,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         lines = [f"  {each.text}" for each in unexpected]
         codes = ", ".join(f'"{code}"' for code in dict.fromkeys(each.code for each in unexpected))
         lines.append(f"(if the test expects this, mark it with @pytest.mark.tdq_expect({codes}))")
-        pytest.fail("\n".join(["tasks failed whose result the test has not requested:", *lines]), pytrace=False)
+        pytest.fail("\n".join(["what the test has asked for has failed or did not happen:", *lines]), pytrace=False)
     return result
 
 

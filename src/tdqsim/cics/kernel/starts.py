@@ -53,17 +53,57 @@ _WRITTEN_OUT: Final = b"ic/w/"
 _REQIDS: Final = 16**6
 
 
-def attachable(region: RegionData, transid: str) -> TransactionEntry | None:
-    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written.
+_EVENTS: Final = {"DFHAC2001": "start_no_transaction", "DFHAC2008": "start_disabled"}
+"""The notice for the message that tells why a transaction cannot be attached."""
+
+
+def why_not_attachable(region: RegionData, transid: str) -> str:
+    """The event of the notice that tells why no task of a transaction can be attached; empty if one can.
 
     Whether a user may attach it is another question: see :func:`~tdqsim.cics.kernel.authority.is_attachable_by`.
+    """
+    entry = region.transactions.get(transid)
+    failure = "DFHAC2001" if entry is None else entry.why_not()
+    if failure is None:
+        return ""
+    if entry is not None and failure == "DFHAC2016":
+        if entry.definition.handler:
+            return "start_not_imported"
+        return "start_program_unknown" if entry.program_name else "start_no_program"
+    return _EVENTS[failure]
+
+
+def start_inserts(region: RegionData, transid: str, resource: str = "") -> dict[str, Any]:
+    """The inserts of a notice about a start that fails: by a trigger, or else for the transaction itself."""
+    entry = region.transactions.get(transid)
+    handler, program = ("", "") if entry is None else (entry.definition.handler, entry.program_name)
+    resource = resource or f"TRANSACTION({transid})"
+    return {"resource": resource, "transid": transid, "handler": handler, "program": program}
+
+
+def attachable(region: RegionData, transid: str, resource: str = "") -> TransactionEntry | None:
+    """The transaction, if a task of it can be attached; otherwise None, after a message with the reason is written.
+
+    Args:
+        region: the region.
+        transid: the transaction.
+        resource: what starts it, for the notice; the transaction itself if empty.
     """
     entry = region.transactions.get(transid)
     why = "DFHAC2001" if entry is None else entry.why_not()
     if why is None:
         return entry
     region.messages.write(why, transid=transid, program="" if entry is None else entry.program_name)
+    region.notices.say(why_not_attachable(region, transid), **start_inserts(region, transid, resource))
     return None
+
+
+def may_start(region: RegionData, transid: str, user: str, facility: Facility | None, resource: str = "") -> bool:
+    """Whether a user may attach a transaction that a trigger or START starts; a refusal is reported and said."""
+    if is_attachable_by(region, transid, user, facility):
+        return True
+    region.notices.say("start_not_authorized", userid=user, **start_inserts(region, transid, resource))
+    return False
 
 
 class _UnitStarts(NamedTuple):
@@ -261,7 +301,7 @@ class Starts:
         if request.handle is None:
             entry = attachable(region, request.transid)
             user = request.userid if facility is None else facility.userid or region.default_user
-            if entry is None or not is_attachable_by(region, request.transid, user, facility):
+            if entry is None or not may_start(region, request.transid, user, facility):
                 self._drop(request)
                 return
             level = None

@@ -36,6 +36,7 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
+    from tdqsim.core.notices import Wording
 
 _NORMAL: Final = Resp.NORMAL.name
 _SHOWN_EVENTS: Final = 5
@@ -292,16 +293,15 @@ def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Itera
             f"{looked}, and no cycle has begun since the last one was over."
         )
     yield from _uncommitted_writes(now)
-    why = region.ati.why_no_cycle(queue)
-    if why is not None:
-        yield f"No cycle can begin: transaction {queue.transid}: {why[1]} ({why[0]})."
-    elif (failure := region.transactions[queue.transid].why_not()) and not _has_one_there(region, failure):
-        yield f"No task of {queue.transid} can be attached: the transaction is disabled or has no program ({failure})."
+    obstacle = _obstacle(region, queue)
+    if obstacle is not None:
+        yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
 
 
-def _has_one_there(region: RegionData, failure: str) -> bool:
-    """Whether the failure is a missing program in a read-only region: the running region may have the program."""
-    return region.looks_from_outside and failure == "DFHAC2016"
+def _obstacle(region: RegionData, queue: IntraTdQueue) -> Wording | None:
+    """What prevents the task of the trigger; a program that is missing here may be there in the running region."""
+    obstacle = region.ati.obstacle(queue)
+    return None if obstacle is not None and region.looks_from_outside and obstacle.id == "DFHAC2016" else obstacle
 
 
 def _uncommitted_writes(now: QueueState) -> Iterator[str]:
@@ -325,24 +325,31 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
         after = AFTER_TASK[queue.atifacility, True]
         yield f"Its task is {task.number}{state}; when that ends normally without QZERO, {_ENDS[after]}."
         return
-    facility = region.facilities.get((queue.atifacility, queue.facilityid))
+    facility = None
+    if queue.atifacility != "FILE":
+        facility = region.terminal_control.get(queue.atifacility, queue.facilityid)
+    obstacle = _obstacle(region, queue)
+    if facility is not None and not facility.inservice and not facility.owner:
+        assert obstacle is not None, queue
+        yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
+        return
     if facility is not None and any(getattr(request, "queue", None) is queue for request in facility.requests):
         kind = "terminal" if facility.kind == "TERMINAL" else "connection"
         why = (
             f"belongs to system {facility.owner}" if facility.owner
-            else "is out of service or not defined" if not facility.inservice
             else f"has task {facility.task.number} {facility.task.transid}" if facility.task is not None
             else "has other requests first"
         )  # fmt: skip
         yield f"Its task waits for {kind} {facility.name}, which {why}."
         return
-    entry = region.transactions.get(queue.transid)
-    failure = "DFHAC2001" if entry is None else entry.why_not()
-    if failure and _has_one_there(region, failure):
-        yield f"Whether {queue.transid} has a program, and runs, only the region knows."
+    if obstacle is not None:
+        yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
+    elif region.looks_from_outside:
+        yield f"Whether {queue.transid} has a program, and its task waits, runs or has ended, only the region knows."
         return
-    gone = f"could not be attached ({failure})" if failure else "has ended without reading the queue to QZERO"
-    yield f"Its task {gone}. The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
+    else:
+        yield "Its task has ended without reading the queue to QZERO."
+    yield "The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."
 
 
 def _set_by(began: Began) -> str:

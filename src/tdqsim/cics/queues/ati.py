@@ -39,19 +39,19 @@ operator who stops it, so after ``ati_starts_without_read`` starts the cycle sta
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics.kernel.authority import is_attachable_by
-from tdqsim.cics.kernel.starts import attachable
+from tdqsim.cics.kernel.starts import attachable, may_start, start_inserts, why_not_attachable
 from tdqsim.cics.model.queue import IntraTdQueue, Latch, latch_key
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.space import NEVER
 from tdqsim.cics.model.task import Facility, FacilityRequest
 from tdqsim.cics.model.unit import UnitOfWork
-from tdqsim.facts import table
+from tdqsim.facts import notice_words, table
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.transaction import TransactionEntry
+    from tdqsim.core.notices import Wording
 
 OVER: Final = "over"
 AGAIN: Final = "started again"
@@ -117,8 +117,9 @@ class Ati:
             return Latch(queue, (task, transid, termid, uow, self._region.clock.time_ns(), items))
         if not queue.failed_start:
             queue.failed_start = True
-            message, reason = why_not
+            message, reason, event = why_not
             self._region.messages.write(message, queue=queue.name, transid=queue.transid, reason=reason)
+            self._region.notices.say(event, queue=queue.name, transid=queue.transid)
         return None
 
     def begin(self, latch: Latch) -> None:
@@ -143,14 +144,39 @@ class Ati:
         """Whether a task is started when the queue has this many records."""
         return items >= queue.fire_at and self.why_no_cycle(queue) is None
 
-    def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str] | None:
-        """The message ID and the reason why a task cannot be started; None if it can."""
+    def why_no_cycle(self, queue: IntraTdQueue) -> tuple[str, str, str] | None:
+        """The message ID, the reason and the notice for a cycle that cannot begin; None if it can."""
         entry: TransactionEntry | None = self._region.transactions.get(queue.transid)
         if entry is None:
-            return "DFHTD0183", "it is not defined"
+            return "DFHTD0183", "it is not defined", "trigger_no_transaction"
         if entry.is_remote(self._region.sysid):
-            return "DFHTD0340", "it is remote"
+            return "DFHTD0340", "it is remote", "trigger_remote"
         return None
+
+    def obstacle(self, queue: IntraTdQueue) -> Wording | None:
+        """What prevents that a task of this trigger runs, in the words of its notice; None for nothing known.
+
+        Whether the level is reached, and whether the user may attach the transaction, is not looked at.
+        """
+        region, why_not = self._region, self.why_no_cycle(queue)
+        if why_not is not None:
+            return notice_words(why_not[2], {"queue": queue.name, "transid": queue.transid})
+        if queue.atifacility != "FILE":
+            facility = region.terminal_control.get(queue.atifacility, queue.facilityid)
+            if (event := self._why_it_waits(facility)) is not None:
+                return notice_words(event, _waiting(queue, facility))
+        event = why_not_attachable(region, queue.transid)
+        inserts = start_inserts(region, queue.transid, _title(queue))
+        return notice_words(event, inserts) if event else None
+
+    def _why_it_waits(self, facility: Facility) -> str | None:
+        """The event of the notice for a facility that starts nothing; None if it is in service, or far away."""
+        if facility.inservice or facility.owner:
+            return None
+        if facility.kind == "TERMINAL":
+            defined = facility.name in self._region.terminals
+            return "trigger_terminal_away" if defined else "trigger_no_terminal"
+        return "trigger_connection_away" if facility.name in self._region.connections else "trigger_no_connection"
 
     def schedule(self, queue: IntraTdQueue) -> None:
         """Schedule the task of the queue's cycle."""
@@ -167,10 +193,8 @@ class Ati:
     def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
         facility = self._region.terminal_control.get(latch.facility, queue.facilityid)
         facility.requests.append(latch)
-        if not facility.inservice and not facility.owner:
-            self._region.log.info(
-                "ati_waits_for_facility", queue=queue.name, transid=queue.transid, facility=facility.name
-            )
+        if (event := self._why_it_waits(facility)) is not None:
+            self._region.notices.say(event, **_waiting(queue, facility))
         self.serve(facility)
 
     def serve(self, facility: Facility) -> None:
@@ -198,7 +222,7 @@ class Ati:
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:
         queue, region = latch.queue, self._region
-        entry = attachable(region, queue.transid)
+        entry = attachable(region, queue.transid, _title(queue))
         if entry is None:
             return
         userid = queue.userid
@@ -211,9 +235,11 @@ class Ati:
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
-        if not is_attachable_by(region, queue.transid, userid, facility):
+        if region.security is not None and not may_start(region, queue.transid, userid, facility, _title(queue)):
             return
         queue.triggers += 1
+        if region.notices:
+            region.notices.over(_title(queue))
         region.task_manager.attach(entry, startcode="QD", userid=userid, facility=facility, request=latch)
 
     def _gives_up(self, queue: IntraTdQueue) -> bool:
@@ -351,3 +377,12 @@ class Ati:
 def _level(queue: IntraTdQueue) -> int:
     """The count at which a queue starts a task when no cycle is on."""
     return queue.triggerlevel if queue.transid and queue.triggerlevel > 0 else NEVER
+
+
+def _title(queue: IntraTdQueue) -> str:
+    return f"TDQUEUE({queue.name})"
+
+
+def _waiting(queue: IntraTdQueue, facility: Facility) -> dict[str, Any]:
+    """The inserts of the notices about a task that waits for its facility."""
+    return {"queue": queue.name, "transid": queue.transid, "facility": facility.name}
