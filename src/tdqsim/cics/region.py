@@ -114,11 +114,13 @@ class Region(RegionCommands):
         readonly: whether the region only reads: a store that another process may be writing, or the state that a new
             region would have. No data set is opened. Do not issue commands that change something in such a region.
         mxt: the maximum number of tasks, 10 to 2000; further tasks wait. None is no limit. SET SYSTEM changes it.
+        trigger_next: when the next task of a queue's trigger may start, once the queue was read to QZERO: QZERO, at the
+            next write that reaches the level, also while the first task runs; TASKEND, when the first task has ended.
 
     Attributes:
         applid: APPLID.
         options: what it was given as sysid, default_user, region_user, release, codepage, zone (of ``timezone``),
-            cmdsec, ressec, tdintra, groups, settings, open_data_sets and readonly.
+            cmdsec, ressec, tdintra, groups, settings, open_data_sets, readonly and trigger_next.
         store, dispatcher, clock: those passed as arguments, or new ones.
         tdqueues: the installed queues by name, in the order of installation.
         resources: the other installed resources: ``transactions``, ``terminals`` and ``connections``, each by name.
@@ -172,14 +174,16 @@ class Region(RegionCommands):
         readonly: bool = False,
         machine: Path | str | Machine | None = None,
         mxt: int | None = None,
+        trigger_next: Literal["QZERO", "TASKEND"] = "QZERO",
     ) -> None:
-        check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec)
+        check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next)
         check_handlers(handlers)
         if mxt is not None:
             check_maxtasks(mxt)
         options = RegionOptions(
             sysid, default_user, region_user, release, find_codepage(codepage), time_zone(timezone), cmdsec, ressec,
             tdintra, groups or {}, dict(settings or {}), open_data_sets and not readonly, readonly, mxt,
+            trigger_next,
         )  # fmt: skip
         core = self._core = RegionCore(
             self, applid, options, security=security_policy(security, groups), dfhintra=dfhintra or {},

@@ -25,6 +25,7 @@ _ALLOWED: Final = {
     "tdintra": ("NOEMPTY", "EMPTY"),
     "cmdsec": ("ASIS", "ALWAYS"),
     "ressec": ("ASIS", "ALWAYS"),
+    "trigger_next": ("QZERO", "TASKEND"),
 }
 _FEWEST: Final = 2
 
@@ -39,6 +40,7 @@ class RegionOptions:
         zone: the time zone.
         open_data_sets: as given; False in a read-only region.
         mxt: the maximum number of tasks; None for no limit.
+        trigger_next: as given.
     """
 
     sysid: str
@@ -55,6 +57,7 @@ class RegionOptions:
     open_data_sets: bool
     readonly: bool
     mxt: int | None
+    trigger_next: Literal["QZERO", "TASKEND"]
 
 
 @cache
@@ -168,6 +171,7 @@ def from_region_file(file: RegionFile, overrides: dict[str, Any]) -> dict[str, A
         "handlers": file.handlers or None,
         "machine": file.machine or None,
         "mxt": file.mxt or None,
+        "trigger_next": file.trigger_next,
     }
     if file.cobol is not None:
         arguments["settings"] = {"cobol": {"directory": file.directory, **file.cobol.model_dump()}}

@@ -132,6 +132,7 @@ class RegionCore(RegionData):
         self.aside: Store | None = None
         self.machine = machine
         self._make_parts(dfhintra)
+        self.trigger_next = options.trigger_next
         self.limits: Limits | None = None if options.mxt is None else Limits(self, options.mxt)
 
     def __repr__(self) -> str:

@@ -310,6 +310,8 @@ class RegionFile(Strict):
             none.
         machine: the machine.yaml with the answers of a real machine, absolute once loaded; empty for none.
         mxt: the maximum number of tasks, MXT; 0 for no limit.
+        trigger_next: when the next task of a queue's trigger may start, once the queue was read to QZERO: QZERO, at the
+            next write that reaches the level; TASKEND, when the first task has ended.
     """
 
     directory: Path = Field(default=Path(), exclude=True)
@@ -340,6 +342,7 @@ class RegionFile(Strict):
     policy: Annotated[str, _PATH] = ""
     machine: Annotated[str, _PATH] = ""
     mxt: Annotated[int, _Mxt(0, LIMITS["mxt_maximum"])] = 0
+    trigger_next: Annotated[Literal["QZERO", "TASKEND"], Keyword()] = "QZERO"
 
     @property
     def zone(self) -> ZoneInfo:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import Abend, Region, SecurityPolicy, Task
+from tdqsim.cics import Abend, Condition, Region, SecurityPolicy, Task
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
@@ -110,7 +110,7 @@ def test_nothing_more_is_started_while_a_cycle_is_on(make_region: Make, recovsta
     assert starts == [3]
 
 
-@pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL")
+@pytest.mark.rule("ATI-QZERO-DIRECT", "ATI-QZERO-LOGICAL", "ATI-QZERO-WHILE-TASK-RUNS")
 @pytest.mark.parametrize("recovstatus", RECOVERY)
 def test_qzero_by_anybody_ends_the_cycle(make_region: Make, recovstatus: str) -> None:
     """A direct queue's at once, also while the task runs; a logical one's when the task that saw it ends."""
@@ -331,11 +331,11 @@ def test_a_lowered_level_fires_at_the_next_write(make_region: Make) -> None:
     assert starts == [4]
 
 
-@pytest.mark.rule("ATI-SET-STUCK")
+@pytest.mark.rule("ATI-SET-STUCK", "ATI-SET-NOT-ATTACHED")
 @pytest.mark.parametrize("change", ["triggerlevel", "atitermid"])
 @pytest.mark.parametrize("why", ["abend", "attach"])
 @pytest.mark.parametrize("recovstatus", RECOVERY)
-def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
+def test_a_set_of_the_trigger_frees_a_queue_whose_task_was_not_attached_but_not_after_an_abend(
     make_region: Make, recovstatus: str, why: str, change: str
 ) -> None:
     region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
@@ -354,7 +354,103 @@ def test_a_set_of_the_trigger_frees_a_queue_that_is_stuck(
         region.set_tdqueue("TRGQ", atitermid="T001", enablestatus="ENABLED")
     assert starts == []  # the SET itself starts nothing
     region.writeq_td("TRGQ", b"4")
-    assert starts == [4]
+    assert starts == ([4] if why == "attach" else [])
+    drained = list(region.readq_td_all("TRGQ"))
+    assert len(drained) == (0 if why == "attach" else 4)
+    region.writeq_td("TRGQ", b"5")
+    assert starts == ([4, 1] if why == "attach" else [1])
+
+
+@pytest.mark.rule("ATI-QZERO-CANCELS")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+@pytest.mark.parametrize("by", ["QZERO", "DELETEQ", "SET", "DISCARD"])
+def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over(
+    make_region: Make, recovstatus: str, by: str
+) -> None:
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="TERMINAL", facilityid="T001"))
+    starts, program = counting(drain("TRGQ"))
+    region.register("PAYP", program)
+    region.set_terminal("T001", inservice=False)
+    region.writeq_td("TRGQ", b"x")
+    with region.task() as reader:
+        assert reader.readq_td("TRGQ") == b"x"
+        if by == "QZERO":
+            with pytest.raises(Condition, match="QZERO"):
+                reader.readq_td("TRGQ")
+    if by == "DELETEQ":
+        region.deleteq_td("TRGQ")
+    elif by == "DISCARD":
+        region.set_tdqueue("TRGQ", enablestatus="DISABLED")
+        region.discard_tdqueue("TRGQ")
+    elif by == "SET":  # while the start is due, a SET leaves it on
+        region.set_tdqueue("TRGQ", triggerlevel=1)
+    region.set_terminal("T001", inservice=True)
+    region.run()
+    assert starts == ([0] if by == "SET" else [])
+    if by in ("QZERO", "DELETEQ"):
+        region.writeq_td("TRGQ", b"y")
+        assert starts == [1]
+
+
+def late_writes(make_region: Make, recovstatus: str, **options: Any) -> tuple[Region, list[str]]:
+    """A task that works on after QZERO, while further records are written; and the events."""
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="FILE"), **options)
+    log: list[str] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        log.append("begin")
+        while (record := task.readq_td("TRGQ", nohandle=True)) or task.eib.eibresp is Resp.NORMAL:
+            log.append(region.text(record))
+        task.syncpoint()
+        task.delay(seconds=5)
+        log.append("end")
+
+    region.writeq_td("TRGQ", region.encode("one"))
+    with region.task() as writer:
+        writer.delay(seconds=1)
+        writer.writeq_td("TRGQ", region.encode("two"))
+    region.run()
+    return region, log
+
+
+@pytest.mark.rule("ATI-QZERO-WHILE-TASK-RUNS", "ATI-LOGICAL-MISSED")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_record_that_comes_after_qzero_while_the_task_runs_on(make_region: Make, recovstatus: str) -> None:
+    region, log = late_writes(make_region, recovstatus)
+    missed = [each for each in region.notices if each.id == rule("ATI-LOGICAL-MISSED").message]
+    if recovstatus == "LOGICAL":
+        assert log == ["begin", "one", "end"]
+        assert [(each.resource, each.severity) for each in missed] == [("TDQUEUE(TRGQ)", "warning")]
+        assert "1 records are there, its trigger level is reached, and no task of PAYP is started" in missed[0].reason
+        region.writeq_td("TRGQ", region.encode("three"))
+        region.run()
+        assert log[3:] == ["begin", "two", "three", "end"]
+    else:
+        assert log == ["begin", "one", "begin", "two", "end", "end"]
+        assert missed == []
+        assert region.options.trigger_next == rule("ATI-QZERO-WHILE-TASK-RUNS").message
+
+
+@pytest.mark.rule("ATI-NEXT-TASKEND")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_with_trigger_next_taskend_the_tasks_of_a_queue_run_one_after_the_other(
+    make_region: Make, recovstatus: str
+) -> None:
+    region, log = late_writes(make_region, recovstatus, trigger_next=rule("ATI-NEXT-TASKEND").message)
+    assert log == ["begin", "one", "end", "begin", "two", "end"]
+    assert [each for each in region.notices if each.id == "TDQ0050"] == []
+    region.writeq_td("TRGQ", region.encode("three"))
+    region.run()
+    assert log[6:] == ["begin", "three", "end"]
+
+
+def test_trigger_next_is_checked_and_read_from_region_yaml(tmp_path: Any) -> None:
+    with pytest.raises(UsageError, match="trigger_next 'NEVER': allowed are QZERO, TASKEND"):
+        Region(trigger_next="NEVER")  # type: ignore[arg-type]
+    (tmp_path / "region.yaml").write_text("trigger_next: TASKEND\n")
+    with Region.from_directory(tmp_path) as region:
+        assert region.options.trigger_next == "TASKEND"
 
 
 @pytest.mark.parametrize("recovstatus", RECOVERY)

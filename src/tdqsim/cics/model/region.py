@@ -361,6 +361,7 @@ class RegionData:
     sysid: str
     default_user: str
     region_user: str
+    trigger_next: str
     release: str
     cmdsec: str
     ressec: str

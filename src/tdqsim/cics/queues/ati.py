@@ -13,15 +13,22 @@ The events that end or continue a cycle::
     event                          NO, PHYSICAL      LOGICAL
     READQ of any task gets QZERO   over, at once     over, when the task ends that saw it and committed
     DELETEQ of any task            over, at once     the same
-    SET of its trigger, task gone  over              over
+    SET of its trigger, no task    over              over              (its task could not be attached)
     task ends, FILE                over              over
     task ends normally, TERMINAL   started again     started again        (SYSTEM likewise)
-    task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO)
+    task abends, TERMINAL          stays on          stays on             (nothing starts until QZERO, whatever is SET)
     task cannot be attached        stays on          stays on
 
-A SET of a trigger attribute frees a queue whose cycle is stuck because its task has abended or could not be attached.
-While the task is due or runs, a SET does not affect the cycle, since no other task is started while the latch is set;
-when the task ends, the TRIGGERLEVEL and ATIFACILITY of that time decide.
+A SET of a trigger attribute frees a queue whose cycle is stuck because its task could not be attached; after an abend
+only QZERO does. While the task is due or runs, a SET does not affect the cycle, since no other task is started while
+the latch is set; when the task ends, the TRIGGERLEVEL and ATIFACILITY of that time decide. A cycle that is over takes
+back the start that still waits for its terminal (APAR PM54835).
+
+Whether the next cycle may begin while the task runs is told in two ways, so it is an option of the region. With
+``trigger_next`` QZERO (the default, as in IBM's page of CICS TS 5.3) a NO or PHYSICAL queue starts another task at
+once; a record of a LOGICAL queue that is committed after the QZERO of a task that still runs starts nothing, and a
+notice says so. With TASKEND (as a reader tells of newer pages) the tasks of a queue run one after the other: when the
+task has ended, the count is checked, for all queues.
 
 The end of a FILE task starts no other task: the *next* write at or over the level does. An initiation that fails before
 a task exists (transaction unknown or remote) begins no cycle, so that every later write tries again; the message is
@@ -265,17 +272,24 @@ class Ati:
         if queue.latched is None or (cycle is not None and cycle != queue.cycle):
             return
         held = self._holder(queue)
-        if held is None:
-            self._over(queue)
-        else:
+        if held is not None:
             held.outcome = OVER
+        elif self._one_by_one and self._runs(queue):
+            queue.latched.is_over = True
+        else:
+            self._over(queue)
+            self._check_left(queue)
 
     def trigger_changed(self, queue: IntraTdQueue) -> None:
         """After SET TDQUEUE has changed a trigger attribute, end a cycle that has no task any more."""
         queue.failed_start = False
+        if queue.latched is None or queue.latched.is_abended or self._has_task(queue):
+            return
         held = self._holder(queue)
-        if not self._has_task(queue) and (held is None or held.outcome is STAYS):
-            self.emptied(queue)
+        if held is None:
+            self._over(queue)
+        elif held.outcome is STAYS:
+            held.outcome = OVER
 
     def _has_task(self, queue: IntraTdQueue) -> bool:
         """Whether the task of the queue's cycle is due or runs."""
@@ -291,21 +305,58 @@ class Ati:
         self._over(queue)
 
     def _over(self, queue: IntraTdQueue) -> None:
-        if queue.latched is not None and queue.recovstatus != "NO":
+        latch = queue.latched
+        if latch is not None and queue.recovstatus != "NO":
             self._region.hardening.note(latch_key(queue), None)
         queue.latched, queue.fire_at = None, _level(queue)
+        if latch is not None and latch.facility != "FILE":
+            self._take_back(latch)
+
+    def _take_back(self, latch: Latch) -> None:
+        """Remove the request of a cycle that still waits for its terminal or connection."""
+        for facility in self._region.facilities.values():
+            if latch in facility.requests:
+                facility.requests.remove(latch)
+                values = {"queue": latch.queue.name, "facility": facility.name}
+                self._region.log.info("ati_start_cancelled", transid=latch.queue.transid, **values)
+
+    def _check_left(self, queue: IntraTdQueue) -> None:
+        """After the end of a cycle, look at the records that were written after the QZERO that has ended it."""
+        count = queue.stored.count
+        if count < queue.fire_at:
+            return
+        if not self._one_by_one:
+            self._region.notices.say("trigger_missed", queue=queue.name, transid=queue.transid, count=count)
+            return
+        latch = self.due(queue, count, 0, "", "")
+        if latch is not None:
+            latch.began = None
+            self.begin(latch)
+            if queue.recovstatus != "NO":
+                self._region.hardening.note(latch_key(queue), latch.stored())
+
+    @property
+    def _one_by_one(self) -> bool:
+        return self._region.trigger_next == "TASKEND"
+
+    def _runs(self, queue: IntraTdQueue) -> bool:
+        """Whether the task of the queue's cycle has begun and not ended."""
+        return any(task._request is queue.latched for task in self._region.tasks.values())
 
     def task_ended(self, latch: Latch, *, normal: bool) -> None:
         """After the end of a triggered task, when its unit of work has ended and its QZEROs have taken effect."""
         queue = latch.queue
         if queue.latched is not latch:
             return
-        outcome = AFTER_TASK[queue.atifacility, normal]
+        outcome = OVER if latch.is_over else AFTER_TASK[queue.atifacility, normal]
+        latch.is_abended = outcome is STAYS
         held = self._holder(queue) if self._held else None
         if held is not None:
             held.outcome = held.outcome or outcome
         else:
             self._go_on(queue, outcome)
+            if latch.is_over:
+                self._check_left(queue)
 
     def _go_on(self, queue: IntraTdQueue, outcome: str) -> None:
         if outcome is OVER or (outcome is AGAIN and not (queue.transid and queue.triggerlevel)):
