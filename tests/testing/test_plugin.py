@@ -526,3 +526,78 @@ def test_the_modules_of_the_package_are_not_rewritten_by_pytest(tmp_path: Path) 
     (tmp_path / "as_a_wheel.py").write_text("import pytest; pytest.register_assert_rewrite('tdqsim')", "utf-8")
     text = run_apart(tmp_path, NOT_REWRITTEN, "-p", "as_a_wheel")
     assert "1 passed" in text, text
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "while True:\n        pass",
+        "while True:\n        task.asktime()",
+        "while True:\n        task.inquire_tdqueue('PAYQ')",
+    ],
+    ids=["no command", "ASKTIME", "INQUIRE TDQUEUE"],
+)
+def test_a_task_that_loops_ends_with_aica_and_its_dump(pytester: pytest.Pytester, loop: str) -> None:
+    body = f"""
+import pytest
+from tdqsim import define_tdqueue
+QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+
+def payp(task):
+    {loop}
+
+@pytest.mark.tdq_runaway(0.2)
+@pytest.mark.tdq_definitions(QUEUE)
+def test_it(tdq_region):
+    tdq_region.register("PAYP", payp)
+    tdq_region.writeq_td("PAYQ", b"A")
+    assert tdq_region.peek("PAYQ") == [b"A"]
+
+def test_other(tdq_region):
+    tdq_region.writeq_td("CSMT", b"A")
+"""
+    text = run(pytester, body)
+    assert "1 failed, 1 passed" in text, text
+    assert "dump of abend AICA" in text
+    assert "the task has run for 0.2 seconds of processor time without being suspended: it loops" in text
+    assert "task 2 PAYP" in text
+
+
+def test_a_loop_that_catches_its_abend_fails_too(pytester: pytest.Pytester) -> None:
+    body = """
+import pytest
+
+def loops(task):
+    while True:
+        try:
+            while True:
+                task.asktime()
+        except Exception:
+            pass
+
+@pytest.mark.tdq_runaway(0.2)
+def test_it(tdq_region):
+    tdq_region.start(loops).result()
+"""
+    text = run(pytester, body)
+    assert "1 failed" in text, text
+    assert "its program has caught the abend" in text
+
+
+def test_a_task_may_work_for_long_without_a_limit(pytester: pytest.Pytester) -> None:
+    body = """
+import time
+import pytest
+
+def works(task):
+    end = time.process_time() + 0.5
+    while time.process_time() < end:
+        pass
+    return "done"
+
+@pytest.mark.tdq_runaway(0)
+def test_it(tdq_region):
+    assert tdq_region.start(works).result() == "done"
+"""
+    text = run(pytester, body, "--tdq-runaway", "0.1")
+    assert "1 passed" in text, text

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tdqsim.testing import clock as clock
     from tdqsim.testing import crash as crash
     from tdqsim.testing import kit as kit
+    from tdqsim.testing import runaway as runaway
     from tdqsim.testing import schedules as schedules
     from tdqsim.testing import served as served
     from tdqsim.testing import stores as stores
@@ -30,6 +31,7 @@ __getattr__ = load_modules(
         "tdqsim.testing.clock",
         "tdqsim.testing.crash",
         "tdqsim.testing.kit",
+        "tdqsim.testing.runaway",
         "tdqsim.testing.schedules",
         "tdqsim.testing.served",
         "tdqsim.testing.stores",

@@ -142,6 +142,10 @@ class Kit:
         for folder in dict.fromkeys(modules):
             self._importable.enter_context(importable(folder))
 
+    def turn(self) -> tuple[int, bool]:
+        """The number of the dispatcher's turn, and whether a task has it."""
+        return self._count, self.dispatcher.current is not self.dispatcher.outside
+
     def _dispatched(self, strand: Strand) -> None:
         self._count += 1
         self._dispatches.append(strand.name)

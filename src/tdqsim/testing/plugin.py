@@ -20,6 +20,8 @@ Markers
                                 abends fails it, unless ``result()`` has raised it, and so does a trigger or START that
                                 starts nothing, and whatever else the notices of a region or system tell as an error
     ``tdq_start(type)``         the start type of regions with their own store
+    ``tdq_runaway(seconds)``    the processor time after which a task that loops, without being suspended, ends with the
+                                abend AICA and fails the test; 0 for never. ``--tdq-runaway`` sets it for all tests
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
 
@@ -56,11 +58,14 @@ _MARKERS = (
     "tdq_regions(*what, common=''): definition files whose groups are regions, or region directories",
     "tdq_expect(*codes): abend codes and message ids that do not fail the test",
     "tdq_start(type): start type of regions that are given a store",
+    "tdq_runaway(seconds): processor time after which a task that is not suspended ends with AICA; 0: never",
     "tdq_seed(number): the seed of the order of ready tasks",
     "verified: a body that can also run against a real region or IBM i",
 )
 _DUMPS_SHOWN = 5
 """The number of dumps in the report of a failed test."""
+_RUNAWAY = 10.0
+"""Seconds; twice ICVR of the default system, since a Python handler may do bulk work in one task."""
 _FROZEN_AT = "2026-01-01 08:00:00"
 
 
@@ -69,6 +74,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     _load_from_bytecode(pluginmanager)
     group = parser.getgroup("tdqsim")
     group.addoption("--tdq-seed", type=int, default=None, help="seed of the order of ready tasks, for every test")
+    group.addoption(
+        "--tdq-runaway", type=float, default=_RUNAWAY, metavar="SECONDS",
+        help=f"processor time after which a task that loops without being suspended ends with AICA; default {_RUNAWAY}",
+    )  # fmt: skip
     group.addoption("--tdq-schedule", default="", help="explorations run only this schedule (what a failure printed)")
     group.addoption("--tdq-target", default="", metavar="MODULE:FACTORY", help="what verified tests run against")
     group.addoption("--tdq-job-target", default="", metavar="MODULE:FACTORY", help="the same, for data queues")
@@ -172,9 +181,15 @@ def _tdq_kit(request: pytest.FixtureRequest, _tdq_stores: RecycledStores) -> Ite
         handlers=all(marker.kwargs.get("handlers", True) for marker in markers),
     )
     item._tdq_kit = kit  # noqa: SLF001  (for the report)
+    limited = item.get_closest_marker("tdq_runaway")
+    option = request.config.getoption("--tdq-runaway")
+    seconds = limited.args[0] if limited is not None and limited.args else option
+    runaway = _parts.runaway.RunawayLimit(seconds, kit.turn, lambda why: pytest.fail(why, pytrace=False))
+    runaway.begin()
     try:
         yield kit
     finally:
+        runaway.end()
         del item._tdq_kit  # noqa: SLF001
         kit.close()
 
