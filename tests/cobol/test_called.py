@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import locale
 import os
+import re
 import subprocess
 import sys
+import time
 
 import pytest
 
-from tdqsim import Abend
+from tdqsim import Abend, define_tdqueue
 from tdqsim.cobol import CobolError, CobolPrograms
 from tdqsim.facts import Resp
 from tests.rules import rule
@@ -239,6 +241,58 @@ def test_a_loop_without_commands_is_aica(workshop, watched):
     assert "LOOPS.cbl:" in str(caught.value.cause)
 
 
+LOOPS_AROUND_COMMANDS = {
+    "a read of an empty queue": "EXEC CICS READQ TD QUEUE('IN') INTO(D) RESP(R) END-EXEC",
+    "ASKTIME": "EXEC CICS ASKTIME END-EXEC",
+    "a read of a file that is not there": "EXEC CICS READ FILE('NONE') INTO(D) RIDFLD(D) RESP(R) END-EXEC",
+    "a condition that goes to a label": "EXEC CICS HANDLE CONDITION QZERO(AGAIN) END-EXEC"
+    "    EXEC CICS READQ TD QUEUE('IN') INTO(D) END-EXEC",
+    "LINK to another program": "EXEC CICS LINK PROGRAM('BELOW') END-EXEC",
+}
+
+
+@pytest.mark.rule("COBOL-RUNAWAY")
+@pytest.mark.parametrize("what", LOOPS_AROUND_COMMANDS)
+def test_a_loop_around_commands_that_suspend_nothing_is_aica_with_its_line(workshop, what):
+    workshop.programs.settings.runaway_ms = 60
+    workshop.program("BELOW", "", "GOBACK.")
+    workshop.program(
+        "AROUND", "01 D PIC X(8).\n01 R PIC S9(8) COMP.", f"AGAIN.\n{LOOPS_AROUND_COMMANDS[what]}\n    GO TO AGAIN."
+    )
+    with pytest.raises(Abend) as caught:
+        workshop.run("AROUND")
+    assert caught.value.code == "AICA"
+    assert "its commands have not suspended the task for 60 ms of processor time" in str(caught.value.cause)
+    assert re.search(r"(AROUND|BELOW)\.cbl:\d+", str(caught.value.cause))
+
+
+@pytest.mark.rule("COBOL-RUNAWAY")
+@pytest.mark.parametrize(
+    "command", ["WRITEQ TD QUEUE('OUT') FROM(D)", "SUSPEND", "READQ TD QUEUE('FULL') INTO(D)", "SYNCPOINT"]
+)
+def test_a_loop_around_commands_that_suspend_the_task_goes_on(workshop, command):
+    """The program itself measures: it goes on until it has used many times the runaway time."""
+    workshop.programs.settings.runaway_ms = 20
+    used = []
+
+    def enough(options, _level):
+        used.append(time.thread_time())
+        options["D"].fill(b"Y" if used[-1] - used[0] > 0.2 else b"N")
+
+    workshop.programs.verbs["ENOUGH"] = enough
+    workshop.region.install([define_tdqueue(name="FULL", type="INTRA")])
+    with workshop.region.task() as task:
+        for _ in range(40_000 if "FULL" in command else 0):
+            task.writeq_td("FULL", b"X")
+    workshop.program(
+        "GOESON",
+        "01 D PIC X VALUE 'N'.\n01 Y PIC X VALUE 'N'.",
+        f"PERFORM UNTIL Y = 'Y'\n    EXEC CICS {command} END-EXEC\n    EXEC CICS ENOUGH D(Y) END-EXEC\nEND-PERFORM\nGOBACK.",
+    )
+    workshop.run("GOESON")
+    assert used[-1] - used[0] > 0.2
+
+
 FAILED_AT_ONCE = """
 import sys
 from pathlib import Path
@@ -349,13 +403,13 @@ def test_a_program_behind_another_is_told_with_its_own_line(workshop):
        IDENTIFICATION DIVISION.
        PROGRAM-ID. SECOND.
        PROCEDURE DIVISION.
-           IF EIBRESP = DFHRESP(NOSUCH) CONTINUE.
+           IF EIBRESP = DFHRESP(XXXXXX) CONTINUE.
            EXEC CICS RETURN END-EXEC.
 """
     )
     with pytest.raises(CobolError) as met:
         workshop.programs.handler("PAIR")
-    assert met.value.problems == (f"{workshop.folder / 'PAIR.cbl'}:9: DFHRESP(NOSUCH): there is no such condition",)
+    assert met.value.problems == (f"{workshop.folder / 'PAIR.cbl'}:9: DFHRESP(XXXXXX): there is no such condition",)
 
 
 def test_a_called_program_that_has_branched_begins_anew_with_the_next_call(workshop):

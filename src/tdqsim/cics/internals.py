@@ -115,3 +115,8 @@ def unit_of(task: TaskData) -> UnitOfWork | None:
 def clock_of(uow: UnitOfWork) -> Clock:
     """The clock of the region in which a unit of work runs."""
     return uow._region.clock
+
+
+def suspensions_of(task: TaskData) -> int:
+    """How often a task has waited so far."""
+    return task._suspensions

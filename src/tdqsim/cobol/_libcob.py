@@ -55,6 +55,7 @@ _NAMED = ctypes.PYFUNCTYPE(
 )
 _DISPLAYED = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
 _MOMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+_OVERRAN = ctypes.PYFUNCTYPE(ctypes.c_int)
 
 
 class Callbacks(Protocol):
@@ -101,6 +102,9 @@ class Callbacks(Protocol):
 
     def moment(self, to: int) -> int:
         """Put CURRENT-DATE and the days of year and week into a buffer, with a zero byte; returns DONE or LEFT."""
+
+    def overran(self) -> int:
+        """Return 1 when the task, which has used up its processor time with commands, was not suspended meanwhile."""
 
     def outside(self, number: int) -> int:
         """Answer a CALL of a program that is not there; returns DONE or LEFT.
@@ -155,6 +159,8 @@ class Libcob:
         library.dfh_overrides(*self._overrides)
         self._outside = _COMMAND(callbacks.outside)
         library.dfh_outside(self._outside)
+        self._overran = _OVERRAN(callbacks.overran)
+        library.dfh_overran(self._overran)
         library.dfh_stand_in.restype = ctypes.c_void_p
         self.stand_in: Callable[[int], int] = library.dfh_stand_in
         library.dfh_characters(_ebcdic())

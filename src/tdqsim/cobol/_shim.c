@@ -4,7 +4,7 @@
  * A "level" is one run of a program (a task's first program, or one that was LINKed to). The callback for commands is a
  * Python function; if its result asks for that, longjmp leaves the level. This is safe because only COBOL's frames, and
  * none of Python's, are between the two. libcob's chain of active programs is restored here. The level is also left for
- * an error of the run-time, its request to end the process, a bad address, a loop without commands, and a signal that
+ * an error of the run-time, its request to end the process, a bad address, a loop in which it is not suspended, and a signal that
  * Python must handle.
  *
  * The state of a task that waits inside a command is on its stack: dfh_exec saves it there and restores it. While Python
@@ -47,7 +47,7 @@ struct level {
     struct frame frames[16];
     unsigned char *eib;
     unsigned frame; /* of the last command */
-    int begun_count, begun_room, depth, checks;
+    int begun_count, begun_room, depth, checks, task;
     jmp_buf env;
 };
 
@@ -59,6 +59,7 @@ static void *(*resolver)(const char *);
 static int (*again)(int, int);
 static int (*statement)(cob_module *, const char *, unsigned);
 static ssize_t (*convert)(int, const void *, size_t, int, void *, size_t);
+static int (*overran)(void); /* whether the task that has used up its processor time was not suspended meanwhile */
 static char message[1024];
 static FILE *console, *spoken;
 static char *text;
@@ -115,12 +116,16 @@ static void take_message(void) {
     rewind(spoken);
 }
 
-static long runaway_ms, used_then;
+static long runaway_ms, used_then, used_since;
+static int no_command; /* whether the program that has run away has issued no command meanwhile */
 
 static void leave(int why) {
     cob_module *module = global->cob_current_module;
     if (why == RUNAWAY)
-        snprintf(message, sizeof message, "no command for %ld ms of processor time", runaway_ms);
+        snprintf(message, sizeof message,
+                 no_command ? "no command for %ld ms of processor time"
+                            : "its commands have not suspended the task for %ld ms of processor time",
+                 runaway_ms);
     running = 0;
     failing = module;
     failing_at = module == NULL ? 0 : module->module_stmt;
@@ -177,8 +182,11 @@ static const int heard[] = {SIGINT, SIGTERM, SIGALRM};
 static struct sigaction before_bad[4], before_heard[3];
 static timer_t patience, runaway_timer;
 static int runs;
-static volatile unsigned ticked_at;
+static volatile unsigned ticked_at, switches_then;
+static volatile unsigned switches; /* how often another task has begun to run a program, or goes on with one */
 static volatile int unheard; /* a tick came while Python handled a statement */
+static volatile int overdrawn; /* the task has used its time; whether it was suspended meanwhile is not known yet */
+static int task_now; /* the number of the task that runs */
 static pid_t pid;
 static volatile pid_t runner; /* the thread in which programs run */
 static volatile int armed;
@@ -257,14 +265,32 @@ static long used_ms(void) {
     return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Whether a program has used up its processor time since its last command. */
+/* Whether a program has used up its processor time since its last command. A task that has used it up with commands
+ * is only noted, because Python knows whether one of them has suspended it; its next command asks. */
 static int ran_away(void) {
+    long now = used_ms();
+    no_command = 0;
+    if (switches_then != switches) {
+        switches_then = switches;
+        used_since = now;
+        overdrawn = 0;
+    } else if (now - used_since >= runaway_ms)
+        overdrawn = 1;
     if (ticked_at != commands) {
         ticked_at = commands;
-        used_then = used_ms();
+        used_then = now;
         return 0;
     }
-    return used_ms() - used_then >= runaway_ms;
+    no_command = now - used_then >= runaway_ms;
+    return no_command;
+}
+
+/* From now on the processor time is that of this task. */
+static void charge(int task) {
+    if (task != task_now) {
+        task_now = task;
+        switches++;
+    }
 }
 
 /* The handler of the two timers: a program has run for a while since a signal that Python must handle, or since the
@@ -277,7 +303,11 @@ static void overdue(int number, siginfo_t *info, void *context) {
         armed = 0;
     }
     if (!running || current == NULL) {
-        unheard |= why == RUNAWAY;
+        if (why == RUNAWAY) {
+            unheard = 1;
+            if (switches_then == switches && used_ms() - used_since >= runaway_ms)
+                overdrawn = 1;
+        }
         return;
     }
     if (why == INTERRUPTED ? interrupted_at != commands : !ran_away())
@@ -753,6 +783,8 @@ static long long binary(const cob_field *item) {
     return (long long)value;
 }
 
+void dfh_overran(int (*on_overran)(void)) { overran = on_overran; }
+
 long long *dfh_table(void) { return table; }
 
 static int fullword(const unsigned char *at) {
@@ -804,6 +836,19 @@ int dfh_exec(void) {
     struct control *control = (struct control *)module->cob_procedure_params[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
+    if (overdrawn) {
+        struct pause pause = to_python();
+        int away = overran();
+        overdrawn = 0;
+        current = pause.level;
+        global->cob_current_module = pause.module;
+        global->cob_call_params = pause.params;
+        if (away) {
+            no_command = 0;
+            leave(RUNAWAY);
+        }
+        used_since = used_ms();
+    }
     touch_arguments(module, 1);
     out_of_program();
     take_arguments(module, 1);
@@ -811,6 +856,7 @@ int dfh_exec(void) {
     table[2] = frame;
     table[3] = (long long)(size_t)control;
     answer = PyErr_CheckSignals() ? -LEAVE : command(frame == mine->frame ? control->number : -control->number);
+    charge(mine->task);
     mine->frame = frame;
     current = mine;
     global->cob_current_module = module;
@@ -856,6 +902,10 @@ int dfh_run(int (*program)(void *, void *), unsigned char *eib, void *commarea, 
     here.eib = eib;
     here.frame = 0;
     here.checks = checks;
+    here.task = task;
+    if (runs == 0)
+        task_now = -1; /* tasks of two regions may have one number */
+    charge(task);
     here.begun_count = here.begun_room = here.depth = 0;
     if (runs == 0 || runner != this_thread()) {
         guard();

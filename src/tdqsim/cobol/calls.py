@@ -44,7 +44,7 @@ from tdqsim.cobol.program_commands import (
 from tdqsim.cobol.sql_answers import answer_sql, end_cursors, unanswered
 from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, first_answer, give
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.facts import EIBFN
+from tdqsim.facts import EIBFN, table
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level
@@ -65,6 +65,8 @@ _LONGEST: Final = 200
 _ENDS: Final = ("RETURN", "XCTL", "ABEND")
 _PLAIN: Final = ("READQ", "WRITEQ", "DELETEQ", "SYNCPOINT", "ENQ", "DEQ", "FORMATTIME", "ASSIGN")
 
+_SUSPENDS: Final = frozenset(row["command"] for row in table("suspends"))
+
 Issue = Callable[["Level", Sequence[int]], None]
 """A function that does a command for a level; it takes five numbers for each argument of the command."""
 
@@ -77,15 +79,17 @@ class Plan:
         issue: does the command, for a level and the numbers of its arguments.
         names: its first two words, and its first word.
         plain: whether it changes only those fields of the EIB that describe the last command.
+        yields: whether the task gives up control with it, see ``facts/suspends.tsv``.
         rows: takes the numbers of its arguments from the run-time's table.
     """
 
-    __slots__ = ("declared", "issue", "names", "plain", "rows")
+    __slots__ = ("declared", "issue", "names", "plain", "rows", "yields")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
         self.names = _words(declared)
         self.plain = False
+        self.yields = not _SUSPENDS.isdisjoint(_names_of(declared))
         self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         own = program_command_name(declared)
         refusal = refused(own, declared) if own else None
@@ -109,6 +113,17 @@ class Plan:
                 self.issue = _syncpoint(self.issue, backout="ROLLBACK" in declared.text)
         if cut := too_long(declared):
             self.issue = _warning_of(self.issue, declared, cut)
+
+
+def _names_of(declared: ExecCommand) -> tuple[str, str]:
+    """A command as the table of those that suspend names it; READQ, WRITEQ and DELETEQ without TD are those of TS."""
+    two, one = _words(declared)
+    options = {part.partition("(")[0] for part in declared.text.split()}
+    if one in ("READQ", "WRITEQ", "DELETEQ"):
+        return (f"{one} TD" if "TD" in options else f"{one} TS"), ""
+    if one in ("READ", "WRITE", "REWRITE", "DELETE") and options.isdisjoint(("FILE", "DATASET")):
+        return "", two
+    return one, two
 
 
 def _paragraph(declared: ExecCommand) -> Issue:

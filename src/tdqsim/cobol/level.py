@@ -28,7 +28,7 @@ from itertools import count
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.internals import handles_of, level_of, set_handles
+from tdqsim.cics.internals import handles_of, level_of, set_handles, suspensions_of
 from tdqsim.cics.kernel.conditions import TaskReturn, abend_code, calls_exits
 from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
@@ -289,8 +289,10 @@ class Level:
                 raise
         if self.ended:
             return -LEFT
+        last = self.task.eib.last
+        if plan.yields and not last.resp:
+            self.storage.yields += 1
         if plan.plain and not answered:
-            last = self.task.eib.last
             if last is not self._eib.last:
                 self._eib.show_last(last)
         else:
@@ -559,6 +561,16 @@ class _Callbacks:
         except BaseException as error:  # noqa: BLE001
             return -_kept(level, error)
         return DONE
+
+    def overran(self) -> int:
+        level = _CURRENT.level
+        assert level is not None
+        storage = level.storage
+        suspended = storage.yields + suspensions_of(level.task)
+        if suspended == storage.yields_known:
+            return 1
+        storage.yields_known = suspended
+        return 0
 
     def outside(self, number: int) -> int:
         level = _CURRENT.level

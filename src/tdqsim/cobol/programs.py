@@ -62,7 +62,7 @@ class CobolPrograms:
             (:mod:`~tdqsim.cobol.sql_answers`) and CALLs (:mod:`~tdqsim.cobol.external_calls`).
         code_pages: by queue or file, the code page of its records, or a Conversion with a layout; ``*`` for all others.
             Records without a code page are not converted.
-        runaway: seconds of processor time without a command after which a task is abend AICA (ICVR); 0 for never.
+        runaway: seconds of processor time since its last suspension after which a task is AICA (ICVR); 0 for never.
         cwa: bytes of the common work area.
         on_statement: called with each statement; see :mod:`~tdqsim.cobol.trace`.
         on_warning: called with the text of each warning; issues Python warnings by default.

@@ -64,7 +64,7 @@ class Settings:
         on_abend: called when a program fails and no label of its own handles that, while its storage exists.
         on_warning: called with the text of each warning about an area of the wrong size or type.
         checks: the policies of the checks, see :func:`policies`.
-        runaway_ms: milliseconds of processor time without a command after which a task is abend AICA; 0 for never.
+        runaway_ms: milliseconds of processor time since its last suspension after which a task is AICA; 0 for never.
         pages: the conversions between the programs' characters and those of records.
         cwa: the common work area, or None.
         shared: the storage of GETMAIN SHARED, which is not freed at the end of a task.

@@ -56,9 +56,12 @@ class TaskStorage:
         page: its DISPLAY output; None before the first line.
         loaded: the names of the tables it has loaded without HOLD.
         cursors: its open SQL cursors, by program and name.
+        yields: how many of its commands have given up control, see ``facts/suspends.tsv``.
+        yields_known: how often it had given up control or waited when its processor time was last looked at;
+            -1 before the first look.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "loaded", "page", "timer")
+    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "loaded", "page", "timer", "yields", "yields_known")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
@@ -69,6 +72,7 @@ class TaskStorage:
         self.timer: Timer | None = None
         self.loaded: set[str] = set()
         self.cursors: dict[tuple[str, str], Cursor] = {}
+        self.yields, self.yields_known = 0, -1
 
     def __getitem__(self, name: str) -> Any:
         """The value of an item, such as ``WS-COUNT``, ``NAME OF CUSTOMER`` or ``LINE-TEXT (2)``.

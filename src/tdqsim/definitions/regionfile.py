@@ -257,7 +257,7 @@ class Cobol(Strict):
         collating_sequence: ASCII or EBCDIC: the order of characters in comparisons and sorts.
         code_pages: the code page of records by the name of the queue or file, or ``*`` for all others.
         layouts: copybooks for queues and files whose records contain fields other than text.
-        runaway: milliseconds of processor time without a command after which a task abends; 0 for never.
+        runaway: milliseconds of processor time since its last suspension after which a task abends; 0 for never.
         cwa: the size of the common work area in bytes.
     """
 

@@ -87,6 +87,7 @@ def _unpark(task: TaskData, strand: Strand, before: object) -> None:
     if region.recorder is not None:
         region.recorder.task_goes_on(task)
     task._suspended = None
+    task._suspensions += 1
 
 
 def _unit_waits(task: TaskData, before: Cvda, after: Cvda) -> None:

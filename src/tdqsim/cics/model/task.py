@@ -60,14 +60,15 @@ class TaskData:
         _storage: the storage of the task's programs in other languages; None before the first such program.
         _strand: its strand; None for the calling Python program, and after the end of a triggered task.
         _suspended: the kind and name of what it waits for, such as ("TD_READ", "PAYQ"), or None.
+        _suspensions: how often it has waited.
         _unit: its unit of work; None before the first recoverable request. An ended one is treated as None.
     """
 
     __slots__ = (
         "_abprogram", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_handles",
         "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region", "_request",
-        "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_unit", "_work", "abcode",
-        "condition", "eib", "number", "transid", "userid",
+        "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_suspensions", "_unit", "_work",
+        "abcode", "condition", "eib", "number", "transid", "userid",
     )  # fmt: skip
 
     _is_mirror: ClassVar[bool] = False
@@ -107,6 +108,7 @@ class TaskData:
         self._level: ProgramLevel | None = None
         self._storage: Any = None
         self._suspended: tuple[str, str] | None = None
+        self._suspensions = 0
         self._strand: Strand | None = None
         self._dtimout_ns = dtimout_ns
         self._ended = False
