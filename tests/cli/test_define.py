@@ -123,7 +123,7 @@ def test_check_refuses_what_run_refuses(
 @pytest.mark.parametrize(
     "region",
     [
-        "handlers: [own, json.decoder, os.path]",
+        "handlers: [own]",
         "job: own:Job",
         "start: [PAYP]\nhandlers: [own]",
         "cobol: {sources: [cobol]}",
@@ -131,8 +131,14 @@ def test_check_refuses_what_run_refuses(
 )
 def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, region: str) -> None:
     (good.parent / "region.yaml").write_text(REGION + region)
-    (good.parent / "own.py").write_text("raise SystemExit('was run')")
-    good.write_text("group: G\ntransaction:\n- {name: T, handler: 'own:f'}\n- {name: U, program: PROG}\n")
+    (good.parent / "own.py").write_text("def register(region): ...\ndef f(task): ...\nraise SystemExit('was run')")
+    (good.parent / "cobol").mkdir()
+    (good.parent / "cobol" / "PROG.cbl").write_text("")
+    lines = ["- {name: T, handler: 'own:f'}", "- {name: U, program: PROG, handler: 'os.path:join'}"]
+    lines += (
+        ["- {name: V, program: PROG}"] if region.startswith("cobol") else ["- {name: V, handler: 'json.decoder:f'}"]
+    )
+    good.write_text("\n".join(["group: G", "transaction:", *lines, ""]))
     ended = tdq("check", good.parent)
     assert (ended.code, ended.err) == (0, "")
 
@@ -144,6 +150,12 @@ def test_a_cobol_program_is_named_by_the_program_of_its_transaction(tdq: Tdq, go
     assert "handler = 'cobol:PROG': write program: PROG instead" in tdq("run", good.parent).err
 
 
+TRIGGERED = (
+    "group: G\ntdqueue:\n- {name: PAYQ, type: INTRA, triggerlevel: 1, transid: PAYP}\n"
+    "transaction:\n- {name: PAYP, program: PAYPROG}\n"
+)
+
+
 @pytest.mark.parametrize(
     ("region", "definitions", "place", "words"),
     [
@@ -152,6 +164,12 @@ def test_a_cobol_program_is_named_by_the_program_of_its_transaction(tdq: Tdq, go
         ("", RING, "pay.yaml:3", "TDQUEUE(AQ) indirectname = 'BQ': leads back to itself: AQ leads to BQ leads to AQ"),
         ("", GOOD, "pay.yaml:3", "TDQUEUE(PAYQ) transid = 'PAYP': is not defined"),
         ("handlers:\n- json\n- nomod", GOOD, "region.yaml:4", "handlers = 'nomod': there is no module nomod"),
+        ("", TRIGGERED, "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'PAYQ': there is no TERMINAL of this name: the trigger's task waits for it. ATIFACILITY is TERMINAL, the default; FILE needs no terminal"),
+        ("", TRIGGERED.replace("transid", "atifacility: SYSTEM, facilityid: CON1, transid"), "pay.yaml:3", "TDQUEUE(PAYQ) facilityid = 'CON1': there is no CONNECTION"),
+        ("", "group: G\ntdqueue:\n- {name: FARQ, remotesystem: FAR, remotename: Q}\n", "pay.yaml:3", "TDQUEUE(FARQ) remotesystem = 'FAR': there is no CONNECTION of this name: requests would get SYSIDERR"),
+        ("cobol: {sources: [.]}", TRIGGERED, "pay.yaml:5", "TRANSACTION(PAYP) program = 'PAYPROG': it has no handler: and its program has no source in cobol: sources"),
+        ("handlers: [plain]", TRIGGERED, "region.yaml:2", "handlers = 'plain': module plain has no function register(region), and so registers no handler; did you mean registr?"),
+        ("", TRIGGERED.replace("program: PAYPROG", "handler: 'plain:pay'"), "pay.yaml:5", "TRANSACTION(PAYP) handler = 'plain:pay': module plain has no function pay; did you mean payp?"),
         ("handlers: [xml.nomod]", GOOD, "region.yaml:2", "handlers = 'xml.nomod': there is no module"),
         ("handlers: [own.inner, own.nomod]", GOOD, "region.yaml:2", "handlers = 'own.nomod': there is no module"),
         ("job: nomod:Job", GOOD, "region.yaml:2", "job = 'nomod:Job': there is no module nomod"),
@@ -162,6 +180,7 @@ def test_check_warns_of_names_that_lead_to_nothing(
     tdq: Tdq, good: Path, region: str, definitions: str, place: str, words: str
 ) -> None:
     (good.parent / "region.yaml").write_text(REGION + region)
+    (good.parent / "plain.py").write_text("def registr(region): ...\ndef payp(task): ...\nraise SystemExit('was run')")
     (good.parent / "own").mkdir()
     for module in ("__init__.py", "inner.py"):
         (good.parent / "own" / module).write_text("raise SystemExit('was run')")
@@ -171,6 +190,14 @@ def test_check_warns_of_names_that_lead_to_nothing(
     found = json.loads(tdq("check", good.parent, "--json").out)
     assert found["ok"]
     assert found["warnings"]
+
+
+def test_check_refuses_a_module_of_handlers_that_is_not_valid_python(tdq: Tdq, good: Path) -> None:
+    (good.parent / "region.yaml").write_text(f"{REGION}handlers: [payprog]")
+    (good.parent / "payprog.py").write_text("def register(region):\n    retrun (\n")
+    ended = tdq("check", good.parent)
+    assert ended.code == 2
+    assert f"{good.parent / 'payprog.py'}:2: module payprog is not valid Python: " in ended.err
 
 
 def test_an_attribute_without_a_value_is_noted(tdq: Tdq, good: Path) -> None:

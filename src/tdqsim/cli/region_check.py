@@ -6,10 +6,12 @@ imported.
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Iterator
+from difflib import get_close_matches
 from importlib import metadata
-from importlib.machinery import PathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 from tdqsim.cics import Region
 from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cli.place import NO_PROGRAMS
-from tdqsim.definitions import ExtraQueue
+from tdqsim.definitions import ExtraQueue, IntraQueue, RemoteQueue, Transaction
 from tdqsim.definitions.regionfile import REGION_FILE_NAME, line_of
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.facts import SUPPLIED_QUEUES
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 
 def region_problems(file: RegionFile, definitions: Definitions) -> list[Problem]:
     """The problems that prevent the start of a region of this directory."""
-    return [*_not_startable(file, definitions)] or [*_refused(file, definitions)]
+    return [*_broken_modules(file, definitions), *_not_startable(file, definitions)] or [*_refused(file, definitions)]
 
 
 def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]:
@@ -37,7 +39,14 @@ def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]
 
     A missing module is only a warning because a pre-commit hook runs in an environment without the user's packages.
     """
-    return [*_missing_modules(file, definitions), *_unused_cards(file, definitions), *_to_nothing(file, definitions)]
+    return [
+        *_missing_modules(file, definitions),
+        *_missing_functions(file, definitions),
+        *_unused_cards(file, definitions),
+        *_to_nothing(file, definitions),
+        *_no_facility(definitions),
+        *_no_program(file, definitions),
+    ]
 
 
 def _missing_modules(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
@@ -65,18 +74,103 @@ def _no_module(name: str) -> str:
 
 def _is_module(name: str, directory: Path) -> bool:
     """Whether Python would find a module, without importing it or the packages that it is in."""
-    top, *below = name.split(".")
+    top = name.partition(".")[0]
     if top in sys.stdlib_module_names and name in sys.modules:
         return True  # such as os.path, whose parent is not a package
     try:
-        spec = PathFinder.find_spec(top, [str(directory)]) or find_spec(top)
+        return _found(name, directory) is not None
     except ValueError:  # it is loaded, but has no spec
         return True
+
+
+def _found(name: str, directory: Path) -> ModuleSpec | None:
+    """The module as Python would find it.
+
+    Raises:
+        ValueError: it is loaded, but has no spec.
+    """
+    top, *below = name.split(".")
+    spec = PathFinder.find_spec(top, [str(directory)]) or find_spec(top)
     for at, _ in enumerate(below, 1):
         if spec is None or spec.submodule_search_locations is None:
-            return False
+            return None
         spec = PathFinder.find_spec(".".join([top, *below[:at]]), [*spec.submodule_search_locations])
-    return spec is not None
+    return spec
+
+
+def _module_source(name: str, directory: Path) -> Path | None:
+    """The Python file of a module of the region directory; None for another one, and where it cannot be known."""
+    try:
+        spec = _found(name, directory)
+    except ValueError:
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    path = Path(spec.origin)
+    return path if path.is_relative_to(directory.resolve()) or path.is_relative_to(directory) else None
+
+
+def _names_of(path: Path) -> frozenset[str] | None:
+    """The names that a module binds at its top level; None where they cannot be known without running it.
+
+    Raises:
+        SyntaxError: it is not valid Python.
+    """
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_bytes(), str(path))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+    return None if found & {"*", "__getattr__"} else frozenset(found)
+
+
+def _modules_of(file: RegionFile, definitions: Definitions) -> Iterator[tuple[str, str, GroupEntry | None]]:
+    """The modules of the region directory with handlers, each with the function that is wanted of it."""
+    for name in file.handlers:
+        yield name, "register", None
+    for entry in definitions.entries:
+        module, _, function = getattr(entry.resource, "handler", "").partition(":")
+        if module and module not in _prefixes():
+            yield module, function, entry
+
+
+def _broken_modules(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Modules with handlers that are not valid Python."""
+    for name in dict.fromkeys(name for name, _, _ in _modules_of(file, definitions)):
+        path = _module_source(name, file.directory)
+        try:
+            if path is not None:
+                _names_of(path)
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None) or 0
+            reason = getattr(error, "msg", "") or str(error)
+            yield Problem(str(path), line, "", "", "", f"module {name} is not valid Python: {reason}")
+
+
+def _missing_functions(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Handlers that their modules do not have, and modules that register nothing."""
+    named = {name for name, _, entry in _modules_of(file, definitions) if entry is not None}
+    for name, function, entry in _modules_of(file, definitions):
+        if entry is None and name in named:
+            continue  # its functions are handlers by their paths
+        path = _module_source(name, file.directory)
+        try:
+            names = None if path is None else _names_of(path)
+        except (SyntaxError, ValueError):
+            continue  # an error, not a warning
+        first = function.partition(".")[0]
+        if names is None or first in names:
+            continue
+        hint = f"; did you mean {near[0]}?" if (near := get_close_matches(first, names, 1)) else ""
+        if entry is None:
+            message = f"module {name} has no function register(region), and so registers no handler{hint}"
+            yield _in_region(file, "handlers", name, message)
+        else:
+            handler = f"{name}:{function}"
+            yield _at(entry, "handler", handler, f"module {name} has no function {function}{hint}")
 
 
 def _prefixes() -> set[str]:
@@ -134,6 +228,44 @@ def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
                 transid,
                 "is not defined: the trigger starts nothing (DFHTD0183) unless a handler is registered for it",
             )
+
+
+def _no_facility(definitions: Definitions) -> Iterator[Problem]:
+    """Triggers whose terminal or connection is not defined, and remote queues without a connection."""
+    terminals = {entry.resource.resource_name for entry in definitions.entries if entry.resource.kind == "TERMINAL"}
+    connections = {entry.resource.resource_name for entry in definitions.entries if entry.resource.kind == "CONNECTION"}
+    for entry in definitions.entries:
+        queue = entry.resource
+        system = getattr(queue, "remotesystem", "") if isinstance(queue, RemoteQueue) else ""
+        if system and system not in connections:
+            yield _at(entry, "remotesystem", system, "there is no CONNECTION of this name: requests would get SYSIDERR")
+        if not isinstance(queue, IntraQueue) or not queue.transid or not queue.triggerlevel:
+            continue
+        name = queue.facilityid or queue.name
+        if queue.atifacility == "TERMINAL" and name not in terminals:
+            message = "there is no TERMINAL of this name: the trigger's task waits for it. ATIFACILITY is TERMINAL, "
+            yield _at(entry, "facilityid", name, f"{message}the default; FILE needs no terminal")
+        elif queue.atifacility == "SYSTEM" and name not in connections:
+            message = "there is no CONNECTION of this name: the trigger's task waits for it"
+            yield _at(entry, "facilityid", name, message)
+
+
+def _no_program(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Transactions without a handler and without a COBOL source; none where a module or a job may register any."""
+    if file.handlers or file.job:
+        return
+    sources: set[str] = set()
+    for folder in () if file.cobol is None else file.cobol.sources:
+        sources |= {path.stem.upper() for path in (file.directory / folder).glob("*") if path.is_file()}
+    for entry in definitions.entries:
+        transaction = entry.resource
+        if not isinstance(transaction, Transaction) or transaction.handler:
+            continue
+        if transaction.remotesystem in ("", file.sysid) and transaction.program.upper() not in sources:
+            message = (
+                "it has no handler: and its program has no source in cobol: sources: no task of it can be attached"
+            )
+            yield _at(entry, "program", transaction.program, f"{message} (DFHAC2016) unless a handler is registered")
 
 
 def indirect_rings(definitions: Definitions) -> Iterator[Problem]:
