@@ -78,9 +78,9 @@ def modules_after(statement: str) -> set[str]:
         ("import tdqsim; tdqsim.Region", ["importlib.metadata", "sortedcontainers"]),
         ("import tdqsim; tdqsim.Region", ["logging", "random", "tempfile", "threading", "tdqsim.cics.stepped_task"]),
         ("import tdqsim; tdqsim.System", ["typer", "rich", "tdqsim.cics", "tdqsim.cli"]),
-        ("import tdqsim.cics, tdqsim.testing, tdqsim.server.systemfile", ["opentelemetry", "tdqsim.tracing"]),
+        ("import tdqsim.cics, tdqsim.testing, tdqsim.ibmi.systemfile", ["opentelemetry", "tdqsim.tracing"]),
         ("import tdqsim.cli", ["pydantic", "rich", "tdqsim.cics", "tdqsim.ibmi"]),
-        ("import tdqsim.server.systemfile", ["cryptography", "fastapi", "argon2"]),  # a command of a system needs none
+        ("import tdqsim.ibmi.systemfile", ["cryptography", "fastapi", "argon2"]),  # a command of a system needs none
     ],
 )
 def test_what_is_not_used_is_not_imported(statement: str, absent: list[str]) -> None:

@@ -15,12 +15,12 @@ from tdqsim.errors import DefinitionError, ExtraMissing
 from tdqsim.facts import rules
 from tdqsim.ibmi import EscapeMessage, System
 from tdqsim.ibmi._machine import RULES_WITH_MESSAGE
+from tdqsim.ibmi.systemfile import system_from_directory
 from tdqsim.probe import compare_with_simulator
 from tdqsim.probe.answers import Answers, Observation, read_answers, write_answers
 from tdqsim.probe.comparing import compare
 from tdqsim.probe.ibmi_cases import cases, not_tried
 from tdqsim.probe.ibmi_run import ibmi_answers
-from tdqsim.server.systemfile import system_from_directory
 from tests.probe.ibmi_alterations import ALTERED, DEPENDENT, PLANTED, altered_machine, plant
 
 OTHER_PRODUCT = ("REC-", "UOW")

@@ -170,7 +170,7 @@ def test_where_there_are_no_unix_sockets_a_port_of_loopback_is_found(places):
 
 
 def announced():
-    from tdqsim.client.control import control_folder
+    from tdqsim.core.control import control_folder
 
     found = []
     for file in control_folder().glob("*.json"):

@@ -23,10 +23,10 @@ from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import EscapeMessage
+from tdqsim.ibmi.systemfile import system_from_directory
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
 from tdqsim.server.inspection import peek
-from tdqsim.server.systemfile import system_from_directory
 from tdqsim.server.users import Role, User, Users
 
 QUEUES = "group: PAY\ntdqueue:\n" + "".join(
@@ -61,7 +61,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tdqsim.core.store._durable import Durable
-from tdqsim.server.systemfile import system_from_directory
+from tdqsim.ibmi.systemfile import system_from_directory
 
 directory, plain = Path(sys.argv[1]), Durable.commit
 for at in range(1, 1000):

@@ -24,7 +24,7 @@ import pytest
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
 from tdqsim.client import Client, RemoteError
-from tdqsim.client.control import find
+from tdqsim.core.control import find
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.servefile import changed, load_serve_file, serve_file
@@ -296,7 +296,7 @@ def test_where_the_path_of_the_control_socket_is_too_long_commands_find_the_serv
 NO_CONTROL_FOLDER = """
 import sys
 import structlog
-from tdqsim.client import control
+from tdqsim.core import control
 structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
 control._candidates = lambda: iter(())
 """

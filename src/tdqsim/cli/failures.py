@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, command_output, warn
 from tdqsim.cli.output import emit_json
-from tdqsim.client.control import find
+from tdqsim.core.control import find
 from tdqsim.errors import (
     ConversionError,
     DatasetError,

@@ -11,7 +11,7 @@ from tdqsim.cli.errors import InputError
 from tdqsim.client import RemoteEntry
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
-from tdqsim.server.systemfile import load_system_file
+from tdqsim.ibmi.systemfile import load_system_file
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions

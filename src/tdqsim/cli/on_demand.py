@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from tdqsim.core.store import check as check
     from tdqsim.definitions import bms as bms
     from tdqsim.definitions import group as group
+    from tdqsim.ibmi import systemfile as systemfile
     from tdqsim.layouts import copybook as copybook
     from tdqsim.pipeline import data_sets as data_sets
     from tdqsim.pipeline import opening as opening
@@ -68,7 +69,6 @@ if TYPE_CHECKING:
     from tdqsim.server import kept_dumps as kept_dumps
     from tdqsim.server import refusals as refusals
     from tdqsim.server import schema as schema
-    from tdqsim.server import systemfile as systemfile
     from tdqsim.testing import coverage as coverage
     from tdqsim.testing import events as events
     from tdqsim.testing import following as following
@@ -94,7 +94,7 @@ _MODULES: Final = (
     "tdqsim.pipeline.session",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
     "tdqsim.report.topology",
-    "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.server.systemfile",
+    "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.ibmi.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.events",
     "tdqsim.testing.following", "tdqsim.testing.history",
     "tdqsim.testing.mutation",

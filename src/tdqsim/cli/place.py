@@ -23,7 +23,7 @@ import typer
 from tdqsim.cli.completing import offered_directories
 from tdqsim.cli.errors import InputError, warn
 from tdqsim.cli.examples import example
-from tdqsim.client.control import find
+from tdqsim.core.control import find
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region

@@ -1,7 +1,7 @@
 """Regions and systems in a server: commands work on them as on local ones.
 
 A command finds the server by the address that the server left for the directory or the store
-(:mod:`tdqsim.client.control`), or gets its address as an option. :class:`~tdqsim.client.RemoteRegion` has the methods
+(:mod:`tdqsim.core.control`), or gets its address as an option. :class:`~tdqsim.client.RemoteRegion` has the methods
 of a region that commands use.
 """
 
@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tdqsim.cli.errors import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
-from tdqsim.client.control import Address, find
+from tdqsim.core.control import Address, find
 
 
 @contextmanager

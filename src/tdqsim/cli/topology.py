@@ -14,7 +14,7 @@ from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import example
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, ServerOption
-from tdqsim.client.control import find
+from tdqsim.core.control import find
 
 if TYPE_CHECKING:
     from tdqsim.client import Client

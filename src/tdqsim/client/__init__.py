@@ -9,8 +9,7 @@
             record = uow.readq_td("PAYQ")
         server.system("PAYSYS").qsnddtaq("ORDERS", "PAYLIB", b"...")
 
-It depends only on the errors of this package and on the standard library. Each name is loaded at its first use, because
-every command looks for a server by :mod:`~tdqsim.client.control`, and usually finds none.
+It depends only on the errors of this package and on the standard library. Each name is loaded at its first use.
 """
 
 from __future__ import annotations

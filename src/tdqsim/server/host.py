@@ -28,6 +28,7 @@ from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import FaultPlan
 from tdqsim.ibmi import System
+from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
 from tdqsim.report.flows import FlowCounts, resource_of
@@ -37,13 +38,12 @@ from tdqsim.server.audit import audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.handover import Handover
-from tdqsim.server.hostservers import Accounts
+from tdqsim.server.hostservers import Accounts, CommandPasswords
 from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.refusals import Refusals
-from tdqsim.server.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
 from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
@@ -323,6 +323,11 @@ class Host:
         if name in existing:
             raise ServeError(f"a {kind} {name} is served already; give each a different name")
 
+    def _passwords(self) -> Callable[[System], CommandPasswords] | None:
+        """Makes what keeps the passwords of a system's commands: in the accounts, if there are any."""
+        accounts = self.accounts
+        return None if accounts is None else lambda system: CommandPasswords(system, accounts)
+
     def add_directory(self, path: Path, store: Path | None = None) -> Region | System:
         """Serve the region that ``region.yaml`` in a directory describes, or the system of its ``system.yaml``.
 
@@ -336,7 +341,7 @@ class Host:
         """
         if (path / SYSTEM_FILE_NAME).is_file():
             self._check_free("system", load_system_file(path)[0].name, self.systems)
-            system = self.add_system(partial(system_from_directory, path, store, accounts=self.accounts))
+            system = self.add_system(partial(system_from_directory, path, store, passwords=self._passwords()))
             self.served.append(("system", system.name))
             if store is not None:
                 self.refused_jobs[system.name].keep_in(store)

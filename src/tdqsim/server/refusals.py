@@ -19,9 +19,9 @@ import structlog
 
 from tdqsim.cics import Task
 from tdqsim.cics.internals import kept_storage
+from tdqsim.ibmi.systemfile import SETUP_JOB
 from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
-from tdqsim.server.systemfile import SETUP_JOB
 
 _FILE: Final = "refused.jsonl"
 _PACKAGE: Final = str(Path(__file__).parents[1])

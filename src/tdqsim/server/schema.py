@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tdqsim.definitions.schema import described_schema
+from tdqsim.ibmi.systemfile import SystemFile
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
-from tdqsim.server.systemfile import SystemFile
 
 _MODELS = (AlertHook, Faces, Log, ServedPlace, TlsFiles, ServedLinks, LinkedRegion, LinkedSystem)
 _YES: dict[str, Any] = {"type": ["boolean", "string"], "enum": [True, False, "yes", "no", "true", "false"]}

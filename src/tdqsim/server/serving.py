@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from fastapi import FastAPI
 
-from tdqsim.client.control import Address, announce, control_folder, withdraw
+from tdqsim.core.control import Address, announce, control_folder, withdraw
 from tdqsim.core.portable import alive
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table

@@ -26,9 +26,9 @@ from typing import Final
 from tdqsim.definitions import Definitions, Dtaq
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.ibmi import System
+from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME, SystemFile, load_system_file, run_commands
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
-from tdqsim.server.systemfile import SYSTEM_FILE_NAME, SystemFile, load_system_file, run_commands
 
 _TAKEN_UP: Final = frozenset({"commands", "definitions", "libraries", "system_values"})
 """The settings of system.yaml whose changes are taken up."""

@@ -6,9 +6,9 @@ import pytest
 
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import ParameterError, System
+from tdqsim.ibmi.systemfile import SystemFile, load_system_file
 from tdqsim.server.hostservers import CommandPasswords, PasswordLevel, SignOnCode, change_password, sign_on
 from tdqsim.server.hostservers import UserAccounts as Accounts
-from tdqsim.server.systemfile import SystemFile, load_system_file
 from tdqsim.server.users import Users
 from tests.server.hostservers.conftest import Served
 from tests.server.hostservers.test_sign_on import Levels, attempt, hidden

@@ -1,4 +1,4 @@
-"""Read the YAML files of the server: with a size limit, strictly, and with line numbers in errors."""
+"""Read YAML files into models of pydantic: with a size limit, strictly, and with line numbers in errors."""
 
 from __future__ import annotations
 

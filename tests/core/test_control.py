@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tdqsim.client.control import Address, announce, control_folder, find
+from tdqsim.core.control import Address, announce, control_folder, find
 
 ADDRESS = Address("http://127.0.0.1:1", "token", 1, "PAYREGN", "region")
 

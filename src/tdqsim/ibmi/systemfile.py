@@ -21,7 +21,7 @@ store has kept their results, they are not run again.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
@@ -32,11 +32,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from tdqsim.core.store import Store
 from tdqsim.definitions import Definitions, Dtaq, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
+from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
+from tdqsim.ibmi._authority import PasswordKeeper
 from tdqsim.ibmi.messages import message
-from tdqsim.server import hostservers
-from tdqsim.server._yamlfile import line_of, read_model, read_plain
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
 SETUP_JOB: Final = "TDQSETUP"
@@ -108,7 +108,11 @@ def load_system_file(directory: Path) -> tuple[SystemFile, Definitions]:
 
 
 def system_from_directory(
-    directory: Path, store: Path | None = None, *, accounts: hostservers.Accounts | None = None, **options: Any
+    directory: Path,
+    store: Path | None = None,
+    *,
+    passwords: Callable[[System], PasswordKeeper] | None = None,
+    **options: Any,
 ) -> System:
     """The system that ``system.yaml`` in a directory describes; existing objects in its store are not changed.
 
@@ -118,7 +122,7 @@ def system_from_directory(
     Args:
         directory: the directory.
         store: its store; None for a temporary one.
-        accounts: the accounts in which CRTUSRPRF and CHGUSRPRF store passwords; None if there are none.
+        passwords: makes what keeps the passwords of CRTUSRPRF and CHGUSRPRF; None if nothing does.
         options: further options of the store and the system.
 
     Raises:
@@ -137,8 +141,8 @@ def system_from_directory(
             machine=directory / described.machine if described.machine else None, **options,
         )  # fmt: skip
         undo.callback(system.close, clean=False)
-        if accounts is not None:
-            system.passwords = hostservers.CommandPasswords(system, accounts)
+        if passwords is not None:
+            system.passwords = passwords(system)
         system.values.set_all(described.system_values)
         _install(system, described.libraries, definitions)
         if new:
