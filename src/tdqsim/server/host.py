@@ -42,6 +42,7 @@ from tdqsim.server.hostservers import Accounts, CommandPasswords
 from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
 from tdqsim.server.latency import Latency
+from tdqsim.server.notices import log_notices
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.refusals import Refusals
 from tdqsim.server.taken_up import TakenUp
@@ -314,6 +315,7 @@ class Host:
 
         def watch() -> None:
             system.on_failure = refusals.message
+            log_notices(system)
 
         self.engine.outside(watch).result()
         return system

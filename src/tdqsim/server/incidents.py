@@ -8,6 +8,7 @@ Long wait      a task has waited for a resource of another task for ten seconds 
 Indoubt        a unit of work has lost its coordinator and is shunted
 Full           all control intervals of DFHINTRA are in use
 No trigger     a queue holds as many records as its trigger level, and no task is started
+Not done       something that was asked for does not happen, as a notice of the region says
 Refused        commands end with a condition that reports that something is wrong (``facts/refused.tsv``); alike ones
                are one incident, which lasts until there was none for ten minutes
 =============  =====================================================================================================
@@ -25,8 +26,10 @@ from tdqsim.cics.internals import core_of
 from tdqsim.cics.look.state import unit_states
 from tdqsim.cics.look.waits import waits_of
 from tdqsim.core.clock import NS_PER_SECOND, Clock
+from tdqsim.core.notices import Notice
 from tdqsim.facts import table
 from tdqsim.report.refused import RefusedGroup
+from tdqsim.server.notices import lasting, queue_of
 from tdqsim.server.refusals import Refusals
 from tdqsim.state.deadlock import find_deadlock, lost_triggers
 
@@ -68,7 +71,11 @@ def incidents_of(region: Region, refusals: Refusals | None = None, *, triggers: 
     found = [*_waits(region), *_units(region), *_space(region)]
     if refusals is not None:
         found += [_refused(each, region) for each in refusals.now(region.clock.time_ns())]
-    return [*found, *map(_lost_trigger, lost_triggers(region))] if triggers else found
+    notices = list(lasting(region))
+    found += map(_not_done, notices)
+    said = {queue_of(notice) for notice in notices}
+    lost = map(_lost_trigger, lost_triggers(region)) if triggers else ()
+    return [*found, *(each for each in lost if each.key not in said)]
 
 
 def _waits(region: Region) -> Iterator[Incident]:
@@ -115,6 +122,13 @@ def _refused(group: RefusedGroup, region: Region) -> Incident:
     is_queue = group.command.endswith(" TD") and group.resource in region.tdqueues
     page = ("queues", group.resource) if is_queue else ("incidents",)
     return Incident("Refused", group.what, group.todo, page, group.id, group.begun_ns)
+
+
+def _not_done(notice: Notice) -> Incident:
+    queue = queue_of(notice)
+    what = f"{notice.id} {notice.resource}".rstrip()
+    page = ("queues", queue) if queue else ("incidents",)
+    return Incident("Not done", f"{what}: {notice.reason}", notice.cure, page, what, notice.time_ns)
 
 
 def _lost_trigger(text: str) -> Incident:

@@ -302,6 +302,7 @@ class Ati:
 
     def gone(self, queue: IntraTdQueue) -> None:
         """End the cycle of a queue that is discarded or replaced, even if it is held."""
+        self._region.notices.over(_title(queue))
         self._over(queue)
 
     def _over(self, queue: IntraTdQueue) -> None:
