@@ -62,6 +62,12 @@ def commit() -> str:
         return "no repository"
 
 
+@pytest.mark.parametrize(("data", "value"), [("F0F0F14BF0C2", "1.02"), ("F0F0F0F1F0C0", "corrupt")])
+def test_a_digit_where_the_point_of_an_edited_picture_belongs_is_corrupt(data, value):
+    (read,) = fast(layout_of("PIC S9(3).99"), [bytes.fromhex(data)])
+    assert str(read) == value
+
+
 DRAWN = Random(commit()).sample(kinds(), 60)
 
 

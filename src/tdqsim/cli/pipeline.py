@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -222,27 +223,57 @@ def decode(
         typer.Argument(metavar="FILE...", help="Data sets, directories or patterns, also of an object store."),
     ],
     stage: Annotated[
-        str, typer.Option("--stage", metavar="DIR", help="The directory of the Parquet files, also in an object store.")
-    ],
+        str,
+        typer.Option(
+            "--stage",
+            metavar="DIR",
+            help="The directory of the Parquet files, also in an object store; they are used again.",
+        ),
+    ] = "",
+    output: Annotated[
+        str, typer.Option("--output", metavar="FILE.parquet", help="Write the rows to one file of this name.")
+    ] = "",
     columns: Annotated[
         str, typer.Option("--columns", help="The columns to decode, separated by commas; default: all.")
     ] = "",
     option: QsamOption = None,
     engine: EngineOption = "auto",
+    allow_corrupt: Annotated[
+        int, typer.Option("--allow-corrupt", metavar="N", min=0, help="Exit code 0 with up to N corrupt values.")
+    ] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Decode data sets to Parquet; existing results for the same inputs and options are used again."""
+    """Decode data sets to Parquet, and count corrupt and null values. Exit code 1 if a value is corrupt."""
     _needs()
     options = _pairs(option, "--option")
     for name, own in {"path": "FILE", "stage": "--stage", "columns": "--columns", "engine": "--engine"}.items():
         if name in options:
             raise InputError(f"--option {name}: give {own} instead")
+    if not stage and not output:
+        raise InputError("nowhere to write: give --output FILE.parquet, or --stage DIR to keep the result for reuse")
     size = sum(size for _, size in on_demand.opening.list_files(tuple(sources)))
     chosen = stages.choose(_engine(engine), records=0, size=size, say=None if as_json else warn)
     names = [name for name in columns.split(",") if name.strip()] or None
-    files = on_demand.data_sets.stage_data_set(sources, stage, columns=names, engine=chosen, **options)
+    with TemporaryDirectory() as scratch, Bar(wanted=not as_json) as bar:
+        files = on_demand.data_sets.stage_data_set(
+            sources, stage or scratch, columns=names, engine=chosen, progress=bar.update, **options
+        )
+        if output:
+            files.write(output)
+    quality = files.quality
     shown = {"engine": chosen.name, "rows": files.rows, "columns": ", ".join(files.schema.names)}
-    _emit_outcome(shown | {"output": f"{files.folder}/data"}, as_json=as_json)
+    counts = {"corrupt": quality.corrupt, "ok": quality.corrupt <= allow_corrupt}
+    where = {"output": output or f"{files.folder}/data"}
+    if as_json:
+        _emit_outcome(shown | counts | {"quality": quality.as_json()["columns"]} | where, as_json=True)
+        return
+    emit_table(("", ""), ((name, _plain(value)) for name, value in (shown | where).items()))
+    if quality.columns:
+        rows = ((name, each.corrupt, each.nulls, each.first or "") for name, each in quality.columns.items())
+        emit_table(("column", "corrupt", "null", "first corrupt value"), rows)
+    if not counts["ok"]:
+        warn(f"{quality.corrupt:,} values are corrupt, and null in the output; --allow-corrupt N accepts up to N")
+        raise typer.Exit(Exit.CONDITION)
 
 
 @app.command("load")

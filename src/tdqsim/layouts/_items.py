@@ -120,15 +120,21 @@ class Occurs:
 
         If the value is less than the minimum, more than the maximum, or not a number, the result is the maximum.
         """
+        number = self._number(value)
+        return number if number is not None and self.minimum <= number <= self.maximum else self.maximum
+
+    def is_outside(self, value: object) -> bool:
+        """Return whether a value of the DEPENDING ON field is a number that the table does not allow."""
+        number = self._number(value)
+        return number is not None and not self.minimum <= number <= self.maximum
+
+    def _number(self, value: object) -> int | None:
         text = str(value).strip() if value is not None else ""
-        number = self.maximum
         if self.counts:
-            number = dict(self.counts).get(text, number)
-        elif isinstance(value, str):
-            number = int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else number
-        elif isinstance(value, int | Decimal):
-            number = int(value)
-        return number if self.minimum <= number <= self.maximum else self.maximum
+            return dict(self.counts).get(text)
+        if isinstance(value, str):
+            return int(text) if text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS else None
+        return int(value) if isinstance(value, int | Decimal) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Occurs, Rules, byte_order, decode_value
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, byte_order, decode_value
 from tdqsim.layouts.codecs import number_table
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
@@ -49,6 +49,7 @@ class Pass:
         counting: the paths of the fields that hold a number of occurrences, of the tables that have such a number, and
             of the groups that contain either.
         corrupt: a list to which corrupt fields are added, or None.
+        strict: whether the number of a table is corrupt if the table does not allow it; else the table has its maximum.
         present: for fields that only some records have, which records; they are null in the others.
     """
 
@@ -60,8 +61,10 @@ class Pass:
         *,
         counting: Collection[Path] = (),
         corrupt: list[Corrupt] | None = None,
+        strict: bool = False,
         present: Mapping[Path, Mask] | None = None,
     ) -> None:
+        self._strict, self._checked = strict, set[Path]()
         self.layout, self.rules, self.shape = layout, layout.rules, shape
         self.records, self.counting, self.corrupt, self.present = records, counting, corrupt, present or {}
         self._moving = layout.variable_size_occurs == "shift_record"
@@ -166,20 +169,24 @@ class Pass:
         counter, occurs = self.layout.field(".".join(item.depending_on)), item.occurs
         holder = self._placed[counter.path]
         patterns = fixed_width(copied(holder.cut(counter)), pa.binary()).dictionary_encode()
-        known = [self._count(counter, occurs, pattern) for pattern in patterns.dictionary.to_pylist()]
-        counts = np.array(known, np.int64)[patterns.indices.to_numpy()]
-        have = holder.available(counter)
+        values = [self._counter(counter, pattern) for pattern in patterns.dictionary.to_pylist()]
+        which, have = patterns.indices.to_numpy(), holder.available(counter)
+        counts = np.array([occurs.count(value) for value in values], np.int64)[which]
+        outside = np.array([occurs.is_outside(value) for value in values], np.bool_)
+        if self._strict and outside.any() and self.corrupt is not None and item.path not in self._checked:
+            self._checked.add(item.path)
+            wrong = np.flatnonzero(outside[which])
+            self.corrupt.append(self._noted(counter, holder, wrong, holder.raw(counter, pa.binary(), wrong)))
         if have is not None:
             counts[have < counter.length] = occurs.count(None)
-        counts[(counts < occurs.minimum) | (counts > occurs.maximum)] = occurs.maximum
         mine: Ints = counts[rows.within(holder)]
         return mine
 
-    def _count(self, counter: Field, occurs: Occurs, data: bytes) -> int:
+    def _counter(self, counter: Field, data: bytes) -> object:
         try:
-            return occurs.count(decode_value(counter, data, self.rules))
+            return decode_value(counter, data, self.rules)
         except BadValue:
-            return occurs.count(None)
+            return None
 
     # leaves -----------------------------------------------------------------------------------------------------------
 
@@ -229,7 +236,7 @@ class Pass:
             if level.index is not None:
                 indexes.insert(0, level.index[records])
         offsets = rows.places[which] + item.offset - self.records.places[records]
-        return Corrupt(records, offsets, _names(item, indexes, len(which)), raw)
+        return Corrupt(item.path, records, offsets, _names(item, indexes, len(which)), raw)
 
     def _number(self, item: Field, kind: pa.DataType, rows: PlacedRows, missing: Mask | None) -> pa.Array:
         numbers = _fast(item, rows, self.rules)
@@ -364,6 +371,9 @@ def _names(item: Field, indexes: list[Ints], count: int) -> pa.Array:
 
 def _fast(item: Field, rows: PlacedRows, rules: Rules) -> Integers:
     """The numbers of a column, where they are clearly well-formed."""
+    mask = item.picture.mask if item.picture is not None else ""
+    if ("." in mask or "," in mask) and rules.numbers == "IBM":  # a digit where the point belongs is none
+        return Integers(np.zeros(len(rows), np.int64), None, np.zeros(len(rows), np.bool_))
     if item.type is FieldType.ZONED:
         separate = item.sign is not None and item.sign.separate
         leading = item.sign is not None and item.sign.leading
@@ -375,7 +385,7 @@ def _fast(item: Field, rows: PlacedRows, rules: Rules) -> Integers:
         words, has_sign = rows.words(item, item.length), item.usage.value != "COMP-6"
         return _numbers.packed(words, item.length, item.digits, has_sign=has_sign)
     column = rows.cut(item)
-    if item.type is FieldType.NATIONAL_DIGITS or item.length > LONG:  # rare: all are left to the plain decoder
+    if item.type is FieldType.NATIONAL_DIGITS or item.length > LONG:  # rare: left to the plain decoder
         return Integers(np.zeros(len(rows), np.int64), None, np.zeros(len(rows), np.bool_))
     little = byte_order(item, rules) == "little"
     numbers = _numbers.binary(column, signed=item.signed, little=little)

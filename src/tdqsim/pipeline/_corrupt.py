@@ -36,12 +36,14 @@ class Corrupt:
     """The places where one field of the layout is corrupt.
 
     Attributes:
+        path: the path of the field.
         rows: the row in the batch, for each corrupt place.
         offsets: the offset of the field in the record.
         names: the path of the field with its occurrence numbers.
         raw: the bytes of the field.
     """
 
+    path: tuple[str, ...]
     rows: Ints
     offsets: Ints
     names: pa.Array

@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ from tdqsim.pipeline.opening import list_files
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
+from tdqsim.pipeline.quality import ColumnQuality, DataQualityWarning, Quality
 from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import Split
@@ -44,6 +46,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STAGE = "decode"
+_COUNTS = pa.schema([("number", pa.int64()), ("quality", pa.string())])
+_QUALITY = (
+    "column string, rows long, corrupt long, nulls long, file string, record long, record_offset long, offset int, "
+    "bytes binary"
+)
 _PATTERN = re.compile(r"([\\\[\]{}*?,^])")
 """Characters in a file name that Hadoop would interpret as a pattern."""
 
@@ -69,15 +76,58 @@ def read_data_set(
         DatasetError: an option or a column is not known, a file cannot be read, or its descriptor words are wrong; with
             ``stage`` also an error in a record under ``mode="failfast"``.
         LayoutError: the copybook cannot be used.
+
+    Warns:
+        DataQualityWarning: with ``stage``: values are corrupt; how many by column, and the first of each.
     """
     if stage is not None:
-        return stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options).frame(spark)
+        staged = stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options)
+        if staged.quality.corrupt:
+            warnings.warn("; ".join(staged.quality.lines()), DataQualityWarning, stacklevel=2)
+        return staged.frame(spark)
     plan = _plan(path, columns, options)
 
     def read(splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
         return _batches(plan, splits)
 
     return _frame(spark, grouped(plan.splits()), read, plan.schema)
+
+
+def data_quality(
+    spark: SparkSession,
+    path: str | Path | Sequence[str | Path],
+    *,
+    columns: Iterable[str] | None = None,
+    **options: Any,
+) -> DataFrame:
+    """The quality of data sets: a row for each column with its corrupt and null values, and the first corrupt one.
+
+    Tasks decode the data sets once. Arguments, options and errors are those of :func:`read_data_set`. The columns of
+    the frame are ``column``, ``rows``, ``corrupt``, ``nulls``, and, of the first corrupt value, ``file``, ``record``
+    (null where it was not counted), ``record_offset`` (of the record in the file), ``offset`` (of the field in the
+    record) and ``bytes``.
+    """
+    plan = _plan(path, columns, options)
+
+    def read(item: tuple[int, tuple[Split, ...]]) -> Iterator[pa.RecordBatch]:
+        quality = Quality()
+        for _ in _batches(plan, item[1], quality):
+            pass
+        yield pa.record_batch([pa.array([item[0]]), pa.array([json.dumps(quality.as_json())])], _COUNTS)
+
+    total, names = Quality(), dict.fromkeys(plan.schema.names)
+    counted = _frame(spark, list(enumerate(grouped(plan.splits()))), read, _COUNTS).collect()
+    for row in sorted(counted, key=lambda row: int(row["number"])):
+        total.add(Quality.from_json(json.loads(row["quality"])))
+    rows = []
+    for name in [*names, *(name for name in total.columns if name not in names)]:
+        each = total.columns.get(name, ColumnQuality())
+        first = each.first
+        shown: tuple[object, ...] = (None,) * 5
+        if first is not None:
+            shown = (first.file, first.record or None, first.at, first.offset, bytes.fromhex(first.hex))
+        rows.append((name, total.rows, each.corrupt, each.nulls, *shown))
+    return spark.createDataFrame(rows, _QUALITY)
 
 
 def _plan(path: str | Path | Sequence[str | Path], columns: Iterable[str] | None, options: dict[str, Any]) -> ReadPlan:
@@ -99,9 +149,9 @@ def grouped(splits: Sequence[Split]) -> list[tuple[Split, ...]]:
     return [tuple(splits[at : at + each]) for at in range(0, len(splits), max(each, 1))]
 
 
-def _batches(plan: ReadPlan, splits: Iterable[Split]) -> Iterator[pa.RecordBatch]:
+def _batches(plan: ReadPlan, splits: Iterable[Split], quality: Quality | None = None) -> Iterator[pa.RecordBatch]:
     for split in splits:
-        yield from plan.read(split)
+        yield from plan.read(split, quality)
 
 
 def _frame(spark: SparkSession, items: Sequence[T], read: Callable[[T], Any], schema: pa.Schema) -> DataFrame:
@@ -133,8 +183,9 @@ def decode_part(task: DecodeTask) -> Receipt:
         ConversionError: a field is corrupt under ``failfast``.
     """
     started, name = time.perf_counter(), f"data/{task.bucket:05d}.parquet"
-    rows = write_parquet(task.run / name, _batches(task.plan, task.splits), task.plan.schema)
-    return publish(task, STAGE, (name,), rows, started)
+    quality = Quality()
+    rows = write_parquet(task.run / name, _batches(task.plan, task.splits, quality), task.plan.schema)
+    return publish(task, STAGE, (name,), rows, started, quality=quality.as_json())
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +197,14 @@ class Staged:
         schema: the columns.
         files: the files, in the order of the records.
         rows: how many records there are.
+        quality: the corrupt and null values by column.
     """
 
     folder: Path
     schema: pa.Schema
     files: tuple[str, ...]
     rows: int
+    quality: Quality
 
     def frame(self, spark: SparkSession) -> DataFrame:
         """A frame over the files: Spark's own reader, or tasks in an object store, where Spark needs extra jars."""
@@ -159,6 +212,14 @@ class Staged:
             named = _PATTERN.sub(r"\\\1", f"{self.folder.as_posix()}/data")
             return spark.read.schema(spark_schema(self.schema)).parquet(f"file://{named}")
         return _frame(spark, range(len(self.files)), self.batches, self.schema)
+
+    def write(self, path: str) -> None:
+        """Write all rows to one Parquet file.
+
+        Raises:
+            DatasetError: it cannot be written.
+        """
+        write_parquet(path, (batch for number in range(len(self.files)) for batch in self.batches(number)), self.schema)
 
     def batches(self, number: int) -> Iterator[pa.RecordBatch]:
         """The rows of one file."""
@@ -172,6 +233,7 @@ def stage_data_set(
     *,
     columns: Iterable[str] | None = None,
     engine: Runner | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
     **options: Any,
 ) -> Staged:
     """Have tasks write columns of data sets as Parquet, unless the files exist already.
@@ -181,6 +243,7 @@ def stage_data_set(
         stage: the directory that holds them, in a subdirectory for each set of inputs, options and columns.
         columns: the columns wanted, in this order; None for all.
         engine: where tasks run; this process by default.
+        progress: called with a label, the bytes that tasks in this process have read, and all bytes.
         options: those of ``format("qsam")``.
 
     Raises:
@@ -199,10 +262,13 @@ def stage_data_set(
     with reached(run):
         rows = _kept(run)
         if not rows:
-            _decode(engine or LocalRunner(), run, inputs, plan)
+            _decode(engine or LocalRunner(), run, inputs, plan, progress)
             rows = read_manifest(run, STAGE)
     made = tuple(row.files[0] for row in rows)
-    return Staged(run, plan.schema, made, sum(row.rows for row in rows))
+    quality = Quality()
+    for row in rows:
+        quality.add(Quality.from_json(row.details.get("quality", {})))
+    return Staged(run, plan.schema, made, sum(row.rows for row in rows), quality)
 
 
 def _kept(run: Path) -> list[Receipt]:
@@ -216,14 +282,26 @@ def _kept(run: Path) -> list[Receipt]:
     return rows if good else []
 
 
-def _decode(runner: Runner, run: Path, inputs: str, plan: ReadPlan) -> None:
+def _decode(
+    runner: Runner, run: Path, inputs: str, plan: ReadPlan, progress: Callable[[str, int, int], None] | None
+) -> None:
     """Have tasks write the columns."""
     tasks = [
         DecodeTask(run, number, inputs, sum(each.end - each.start for each in splits), plan, splits)
         for number, splits in enumerate(grouped(plan.splits()))
     ]
-    try:
-        runner.run(TaskStep(STAGE, run, tasks, decode_part, "data"))
+    work, done, every = decode_part, 0, sum(task.weight for task in tasks)
+
+    def shown(task: DecodeTask) -> Receipt:
+        nonlocal done
+        receipt = work(task)
+        done += task.weight
+        if progress is not None:
+            progress("MB decoded", done >> 20, every >> 20)
+        return receipt
+
+    try:  # tasks on Spark run elsewhere, where nothing can be shown
+        runner.run(TaskStep(STAGE, run, tasks, shown if isinstance(runner, LocalRunner) else work, "data"))
     except OSError as error:
         problem = error.strerror or error
         raise DatasetError(f"{error.filename or run}: {problem}; stage is the directory it goes to") from error

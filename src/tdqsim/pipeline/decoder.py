@@ -39,6 +39,7 @@ class RecordDecoder:
         shape: names and types of the columns.
         columns: names of the top-level columns wanted, in this order; None for all.
         corrupt: whether the last column is a list of the corrupt fields, which are null.
+        strict: whether the number of a table that the table does not allow is a corrupt field.
 
     Raises:
         LayoutError: a wanted column does not exist, or a column has no Arrow type.
@@ -51,11 +52,12 @@ class RecordDecoder:
         *,
         columns: Sequence[str] | None = None,
         corrupt: bool = False,
+        strict: bool = False,
     ) -> None:
         self.layout = layout
         self.shape = shape or Shape()
         self.columns = columns_of(layout, self.shape)
-        self.corrupt = corrupt
+        self.corrupt, self._strict = corrupt, strict
         self._counting = frozenset(
             item.path
             for item in layout.walk()
@@ -100,6 +102,7 @@ class RecordDecoder:
         starts: Ints,
         lengths: Ints,
         present: Mapping[Path, Mask] | None = None,
+        found: list[Corrupt] | None = None,
     ) -> pa.RecordBatch:
         """Decode records of a file.
 
@@ -108,6 +111,7 @@ class RecordDecoder:
             starts: where each record begins in them, in ascending order.
             lengths: number of bytes of each record.
             present: for redefinitions that only some records have, which records these are.
+            found: a list to which the corrupt fields are added.
         """
         width = self.layout.length
         buffer = np.frombuffer(data, np.uint8) if not isinstance(data, np.ndarray) else data
@@ -119,10 +123,18 @@ class RecordDecoder:
         else:
             buffer = np.concatenate((buffer[first:], np.zeros(end - len(buffer), np.uint8)))
         places = starts - first if first else starts
-        corrupt: list[Corrupt] = []
+        corrupt = list[Corrupt]() if found is None else found
         records = PlacedRows(buffer, places, places + lengths, (0, self.reach))
-        kept = corrupt if self.corrupt else None
-        one = Pass(self.layout, self.shape, records, counting=self._counting, corrupt=kept, present=present)
+        kept = corrupt if self.corrupt or found is not None else None
+        one = Pass(
+            self.layout,
+            self.shape,
+            records,
+            counting=self._counting,
+            corrupt=kept,
+            strict=self._strict,
+            present=present,
+        )
         return self._finish(one.columns(self.columns), corrupt, len(places))
 
     def _finish(self, arrays: list[pa.Array], corrupt: list[Corrupt], rows: int) -> pa.RecordBatch:

@@ -19,13 +19,14 @@ import pyarrow as pa
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
-from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, corrupt_type
+from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, Corrupt, corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import Frames, FramingError
 from tdqsim.pipeline.opening import Opened, open_file
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.quality import Quality
 from tdqsim.pipeline.redefines import RedefineRules, fields_called, is_among, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
@@ -125,7 +126,10 @@ class ReadPlan:
             family = Family(options)
         elif layout is not None:
             decoder = RecordDecoder(
-                layout, options.shape, corrupt=options.generate_corrupt_fields or options.mode != "permissive"
+                layout,
+                options.shape,
+                corrupt=options.generate_corrupt_fields or options.mode != "permissive",
+                strict=options.mode == "failfast",
             )
             for name, ids in options.segment_map.items():
                 segments |= dict.fromkeys(fields_called(layout, name), tuple(ids))
@@ -164,8 +168,8 @@ class ReadPlan:
         fields = layout.walk() if layout is not None else ()
         return {".".join(item.path): (column_name(item), item.occurs is not None) for item in fields}
 
-    def read(self, split: Split) -> Iterator[pa.RecordBatch]:
-        """The record batches of one part.
+    def read(self, split: Split, quality: Quality | None = None) -> Iterator[pa.RecordBatch]:
+        """The record batches of one part; ``quality`` counts the values in them.
 
         Raises:
             DatasetError: the file cannot be read or its descriptor words are wrong; the message names file and offset.
@@ -184,7 +188,7 @@ class ReadPlan:
             for base, frames in walk:
                 for rows in self._slices(frames):
                     batch = _Batch(frames, base, first, rows, self.options)
-                    made = self._batch(batch, split, ids, opened)
+                    made = self._batch(batch, split, ids, opened, quality)
                     if made is not None:
                         yield made
                 first += len(frames.starts)
@@ -214,7 +218,9 @@ class ReadPlan:
         for low in range(0, count, max(rows, 1)):
             yield slice(low, low + rows)
 
-    def _batch(self, batch: _Batch, split: Split, ids: SegmentIds | None, opened: Opened) -> pa.RecordBatch | None:
+    def _batch(
+        self, batch: _Batch, split: Split, ids: SegmentIds | None, opened: Opened, quality: Quality | None
+    ) -> pa.RecordBatch | None:
         options = self.options
         if (batch.lengths < 0).any():
             index = int((batch.lengths < 0).argmax())
@@ -235,7 +241,7 @@ class ReadPlan:
                 mask = is_among(segments, options.segment_filter)
                 batch.keep(mask)
                 segments = segments.filter(pa.array(mask))
-        return self._made(batch, split, segments, opened) if len(batch) else None
+        return self._made(batch, split, segments, opened, quality) if len(batch) else None
 
     def _families(self, family: Family, batch: _Batch, split: Split, segments: pa.Array) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
@@ -253,12 +259,18 @@ class ReadPlan:
         assert self.segment is not None
         return segments_of(self.segment, batch.data, batch.starts, batch.lengths)
 
-    def _made(self, batch: _Batch, split: Split, segments: pa.Array | None, opened: Opened) -> pa.RecordBatch | None:
+    def _made(
+        self, batch: _Batch, split: Split, segments: pa.Array | None, opened: Opened, quality: Quality | None
+    ) -> pa.RecordBatch | None:
         arrays: dict[str, pa.Array] = {}
         entries: pa.Array | None = None
         if self.decoder is not None:
             present = self._present(batch, segments)
-            decoded = self.decoder.decode(batch.data, batch.starts, batch.lengths, present)
+            found: list[Corrupt] | None = None if quality is None else []
+            decoded = self.decoder.decode(batch.data, batch.starts, batch.lengths, present, found)
+            if quality is not None:
+                numbers = batch.numbers if split.first_record >= 0 else None
+                quality.add_batch(decoded, found or (), (split.path, numbers, batch.places))
             arrays = {name: decoded.column(name) for name in decoded.schema.names}
             entries = arrays.pop(CORRUPT_COLUMN, None) if self.decoder.corrupt else None
         mask = self._checked(entries, batch, split, opened) if entries is not None else None

@@ -1,0 +1,148 @@
+"""The quality of the data of a read: how many values of each column are corrupt or null, and the first corrupt one.
+
+A corrupt value is null in permissive mode, so nothing in the rows tells it from a value that is not there. The decoder
+knows it: the counts cost nothing where no value is corrupt. Tasks count for themselves, and the counts are added in the
+order of the parts, so that the first corrupt value is the first in the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from tdqsim.pipeline._corrupt import Corrupt
+from tdqsim.pipeline._numbers import Ints
+
+_SHOWN = 32
+
+
+class DataQualityWarning(UserWarning):
+    """Values of a data set that was read are corrupt, and therefore null."""
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptValue:
+    """A corrupt value.
+
+    Attributes:
+        file: the file, as the options name it.
+        record: the number of its record, from 1; 0 where the records before it were not counted.
+        at: where the record begins in the file.
+        offset: where the field begins in the record.
+        hex: the bytes of the field.
+    """
+
+    file: str
+    record: int
+    at: int
+    offset: int
+    hex: str
+
+    def __str__(self) -> str:
+        shown = self.hex if len(self.hex) <= _SHOWN else f"{self.hex[:_SHOWN]}..."
+        where = f"record {self.record}" if self.record else f"the record at offset {self.at}"
+        return f"X'{shown}' at {where}, offset {self.offset}, of {self.file}"
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnQuality:
+    """The quality of one column; for a column in a group or table, its path with dots.
+
+    Attributes:
+        corrupt: how many values are corrupt.
+        nulls: how many other values are null.
+        first: the first corrupt value; None without one.
+    """
+
+    corrupt: int = 0
+    nulls: int = 0
+    first: CorruptValue | None = None
+
+
+@dataclass(slots=True)
+class Quality:
+    """The quality of what was read so far.
+
+    Attributes:
+        rows: how many rows were read.
+        columns: the columns that have corrupt or null values.
+    """
+
+    rows: int = 0
+    columns: dict[str, ColumnQuality] = field(default_factory=dict)
+
+    @property
+    def corrupt(self) -> int:
+        """How many values are corrupt."""
+        return sum(each.corrupt for each in self.columns.values())
+
+    def add(self, other: Quality) -> None:
+        """Add the counts of the part that follows."""
+        self.rows += other.rows
+        for name, each in other.columns.items():
+            self._count(name, each)
+
+    def add_batch(self, batch: pa.RecordBatch, corrupt: Iterable[Corrupt], place: Sequence[Any]) -> None:
+        """Count the values of a batch.
+
+        Args:
+            batch: the rows.
+            corrupt: the corrupt values in their records.
+            place: the file, the number of each record from 0 (None: not known), and where each record begins.
+        """
+        self.rows += batch.num_rows
+        for name, array in zip(batch.schema.names, batch.columns, strict=True):
+            if not name.startswith("_"):
+                for path, count in _nulls(name, array):
+                    self._count(path, ColumnQuality(nulls=count))
+        file, numbers, starts = place
+        for each in corrupt:
+            name = ".".join(each.path).replace("-", "_")
+            self._count(name, ColumnQuality(len(each.rows), -len(each.rows), _first(each, file, numbers, starts)))
+
+    def _count(self, name: str, more: ColumnQuality) -> None:
+        old = self.columns.get(name, ColumnQuality())
+        nulls = max(old.nulls + more.nulls, 0)
+        self.columns[name] = replace(
+            old, corrupt=old.corrupt + more.corrupt, nulls=nulls, first=old.first or more.first
+        )
+
+    def lines(self) -> Iterator[str]:
+        """For each column with corrupt values a sentence."""
+        for name, each in self.columns.items():
+            if each.corrupt:
+                yield f"{name}: {each.corrupt:,} corrupt in {self.rows:,} rows, first {each.first}"
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts as plain values."""
+        return {"rows": self.rows, "columns": {name: asdict(each) for name, each in self.columns.items()}}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Quality:
+        """The counts that :meth:`as_json` gave."""
+        columns = dict[str, ColumnQuality]()
+        for name, each in value.get("columns", {}).items():
+            first = CorruptValue(**each["first"]) if each["first"] else None
+            columns[name] = ColumnQuality(each["corrupt"], each["nulls"], first)
+        return cls(value.get("rows", 0), columns)
+
+
+def _first(each: Corrupt, file: str, numbers: Ints | None, starts: Ints) -> CorruptValue:
+    index = int(each.rows.argmin())
+    row = int(each.rows[index])
+    record = 0 if numbers is None else int(numbers[row]) + 1
+    return CorruptValue(file, record, int(starts[row]), int(each.offsets[index]), each.raw[index].as_py().hex().upper())
+
+
+def _nulls(name: str, array: pa.Array) -> Iterator[tuple[str, int]]:
+    """The columns in an array that have nulls, with their number; groups and tables by what is in them."""
+    if pa.types.is_list(array.type):
+        yield from _nulls(name, array.flatten())
+    elif pa.types.is_struct(array.type):
+        for field_, inner in zip(array.type, array.flatten(), strict=True):
+            yield from _nulls(f"{name}.{field_.name}", inner)
+    elif array.null_count:
+        yield name, array.null_count

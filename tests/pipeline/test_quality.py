@@ -1,0 +1,89 @@
+"""Corrupt and null values of a read, by column: counted, located, shown, and in the exit code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+import pyarrow.parquet as pq
+
+from tdqsim.cli import main
+from tdqsim.errors import ConversionError
+from tdqsim.pipeline.data_sets import stage_data_set
+from tdqsim.pipeline.options import read_options
+from tdqsim.pipeline.quality import ColumnQuality, CorruptValue
+from tdqsim.pipeline.source import ReadPlan
+
+COPYBOOK = "01 R. 05 ID PIC X(2). 05 PAY-AMT PIC S9(3). 05 G. 10 N PIC 9(2) OCCURS 2."
+ROWS = ("A11230102", "A2x230x02", "A3   0304", "A412?0102", "A51230102")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "pay.ps"
+    path.write_bytes("".join(ROWS).encode("cp037"))
+    return str(path)
+
+
+def test_corrupt_and_null_values_are_counted_by_column_with_the_first_of_each(data, tmp_path):
+    staged = stage_data_set(data, tmp_path / "stage", copybook_contents=COPYBOOK)
+    assert staged.quality.rows == 5
+    assert staged.quality.columns == {
+        "PAY_AMT": ColumnQuality(2, 1, CorruptValue(data, 2, 9, 2, "A7F2F3")),
+        "G.N": ColumnQuality(1, 0, CorruptValue(data, 2, 9, 5, "F0A7")),
+    }
+    again = stage_data_set(data, tmp_path / "stage", copybook_contents=COPYBOOK)  # from the manifest
+    assert again.quality == staged.quality
+
+
+def test_decode_shows_them_and_its_exit_code_is_one(data, tmp_path, capsys):
+    given = [data, "--output", str(tmp_path / "pay.parquet"), "--option", f"copybook_contents={COPYBOOK}"]
+    assert main(["pipeline", "decode", *given]) == 1
+    out, err = capsys.readouterr()
+    assert f"X'A7F2F3' at record 2, offset 2, of {data}" in " ".join(out.split())
+    assert str(tmp_path / "pay.parquet") in out
+    assert "3 values are corrupt, and null in the output; --allow-corrupt N" in err
+    assert pq.read_table(tmp_path / "pay.parquet").column("PAY_AMT").to_pylist() == [123, None, None, None, 123]
+    assert main(["pipeline", "decode", *given, "--allow-corrupt", "2"]) == 1
+    assert main(["pipeline", "decode", *given, "--allow-corrupt", "3"]) == 0
+    capsys.readouterr()
+    assert main(["pipeline", "decode", *given, "--json"]) == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["corrupt"], shown["ok"]) == (3, False)
+    assert shown["quality"]["PAY_AMT"]["first"] == {"file": data, "record": 2, "at": 9, "offset": 2, "hex": "A7F2F3"}
+
+
+def test_decode_needs_a_place_to_write_to(data, capsys):
+    assert main(["pipeline", "decode", data]) == 2
+    assert "give --output FILE.parquet, or --stage DIR" in capsys.readouterr().err
+
+
+def test_a_number_of_occurrences_that_the_table_does_not_allow_fails_in_failfast(tmp_path):
+    path = tmp_path / "t.ps"
+    path.write_bytes("2AB.Z9ABCZ".encode("cp037"))
+    book = "01 R. 05 N PIC 9. 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N. 05 Z PIC X."
+    given = {"path": str(path), "copybook_contents": book, "variable_size_occurs": "max_size"}
+
+    def read(**more):
+        plan = ReadPlan.of(read_options(given | more))
+        return [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()]
+
+    assert [row["T"] for row in read()] == [["A", "B"], ["A", "B", "C"]]
+    with pytest.raises(ConversionError, match="record 2, record at offset 5: field N X'F9'"):
+        read(mode="failfast")
+    assert [row["N"] for row in read(mode="dropmalformed")] == [2, 9]
+
+
+@pytest.mark.spark
+def test_the_quality_of_a_read_in_spark(spark, data, tmp_path):
+    from tdqsim.pipeline.data_sets import data_quality, read_data_set
+    from tdqsim.pipeline.quality import DataQualityWarning
+
+    rows = {row["column"]: row for row in data_quality(spark, data, copybook_contents=COPYBOOK).collect()}
+    assert tuple(rows["ID"])[1:4] == (5, 0, 0)
+    assert tuple(rows["PAY_AMT"]) == ("PAY_AMT", 5, 2, 1, data, 2, 9, 2, b"\xa7\xf2\xf3")
+    with pytest.warns(DataQualityWarning, match="PAY_AMT: 2 corrupt in 5 rows, first X'A7F2F3' at record 2") as shown:
+        assert read_data_set(spark, data, stage=tmp_path / "stage", copybook_contents=COPYBOOK).count() == 5
+    assert len(shown) == 1
