@@ -248,8 +248,9 @@ def test_kinds_and_severities_of_messages():
     """Escapes have 40, apart from those of commands; a completion 0; the letters of an id tell what it is."""
     escapes_of_30 = {"CPF0001", "CPF0006", "CPF2112"}
     for row in table("cpf_messages"):
-        kind = {"CPC": "completion", "CPD": "diagnostic"}.get(row["id"][:3], "escape")
-        severity = {"completion": 0, "diagnostic": 30, "escape": 30 if row["id"] in escapes_of_30 else 40}[kind]
+        kind = {"CPC": "completion", "CPD": "diagnostic", "TDQ": "diagnostic"}.get(row["id"][:3], "escape")
+        of_diagnostic, of_escape = 40 if row["id"] == "CPD0727" else 30, 30 if row["id"] in escapes_of_30 else 40
+        severity = {"completion": 0, "diagnostic": of_diagnostic, "escape": of_escape}[kind]
         assert (row["kind"], row["severity"]) == (kind, str(severity)), row["id"]
 
 
@@ -332,7 +333,30 @@ CRTDTAQ = """
     MODE name 8 *NETATR; RMTNETID name 8 *LOC *NETATR *NONE; TEXT char 50 *BLANK;
     AUT name 10 *LIBCRTAUT *CHANGE *ALL *USE *EXCLUDE
 """
+CHECKED_TYPES = """
+    *ALRTBL *AUTL *BNDDIR *CFGL *CHTFMT *CLD *CLS *CMD *CNNL *COSD *CRG *CRQD *CSI *CSPMAP *CSPTBL *CTLD *DEVD
+    *DOC *DTAARA *DTADCT *DTAQ *EDTD *EXITRG *FCT *FILE *FLR *FNTRSC *FNTTBL *FORMDF *FTR *GSS *IGCDCT *IGCSRT
+    *IGCTBL *IMGCLG *IPXD *JOBD *JOBQ *JOBSCD *JRN *JRNRCV *LIB *LIND *LOCALE *MEDDFN *MENU *MGTCOL *MODD
+    *MODULE *MSGF *MSGQ *M36 *M36CFG *NODGRP *NODL *NTBD *NWID *NWSCFG *NWSD *OUTQ *OVL *PAGDFN *PAGSEG *PDFMAP
+    *PDG *PGM *PNLGRP *PRDDFN *PRDLOD *PSFCFG *QMFORM *QMQRY *QRYDFN *RCT *SBSD *SCHIDX *SPADCT *SQLPKG *SQLUDT
+    *SQLXSR *SRVPGM *SSND *SVRSTG *S36 *TBL *TIMZON *USRIDX *USRPRF *USRQ *USRSPC *VLDL *WSCST
+"""
+DUPLICATED_TYPES = """
+    *ALL *ALRTBL *AUTL *BNDDIR *CHTFMT *CLD *CLS *CMD *CRQD *CSI *CSPMAP *CSPTBL *DTAARA *FCT *FILE *FNTRSC
+    *FNTTBL *FORMDF *FTR *GSS *IGCDCT *IGCSRT *JOBD *JOBQ *LOCALE *MEDDFN *MENU *MGTCOL *MODULE *MSGF *MSGQ
+    *M36CFG *NODGRP *NODL *OUTQ *OVL *PAGDFN *PAGSEG *PDFMAP *PDG *PGM *PNLGRP *PRDAVL *PRDDFN *PRDLOD *PSFCFG
+    *QMFORM *QMQRY *QRYDFN *SBSD *SCHIDX *SRVPGM *SSND *TBL *USRIDX *USRSPC *VLDL *WSCST
+"""
 CL_COMMANDS = """
+    RTVDTAQXCL DTAQ 1 yes 1 qualified *LIBL *CURLIB; DCL VAR 1 yes 1 declaration ;
+    DCL TYPE 2 yes 1 word *CHAR *DEC *INT *LGL *UINT; DCL LEN 3 no 2 integer 0 32767 ; DCL VALUE 4 no 1 text ;
+    DCL STG 0 no 1 word *AUTO; CHGVAR VAR 1 yes 1 variable ; CHGVAR VALUE 2 yes 255 text ;
+    WRKOBJLCK OBJ 1 yes 1 qualified *LIBL *CURLIB; WRKOBJLCK OBJTYPE 2 yes 1 word *DTAQ;
+    WRKOBJLCK MBR 3 no 1 word *NONE *FIRST *ALL; WRKOBJLCK OUTPUT 0 no 1 word * *PRINT;
+    CHKOBJ OBJ 1 yes 1 qualified *LIBL *CURLIB; CHKOBJ MBR 3 no 1 word *NONE; CLRLIB LIB 1 yes 1 name 10 *CURLIB;
+    CLRLIB ASPDEV 0 no 1 word * *SYSBAS; CRTDUPOBJ OBJ 1 yes 1 generic 10 *ALL;
+    CRTDUPOBJ FROMLIB 2 yes 1 name 10 *LIBL *CURLIB; CRTDUPOBJ TOLIB 4 no 1 name 10 *FROMLIB *SAME *CURLIB;
+    CRTDUPOBJ NEWOBJ 5 no 1 name 10 *OBJ *SAME; CRTDUPOBJ DATA 0 no 1 word *NO *YES;
     DLTDTAQ DTAQ 1 yes 1 generic-qualified *LIBL *CURLIB *USRLIBL *ALL *ALLUSR; CRTLIB LIB 1 yes 1 name 10 ;
     CRTLIB TYPE 2 no 1 word *PROD *TEST; CRTLIB TEXT 0 no 1 char 50 *BLANK;
     CRTLIB AUT 0 no 1 name 10 *LIBCRTAUT *CHANGE *ALL *USE *EXCLUDE;
@@ -397,6 +421,13 @@ def test_parameters_of_cl_commands():
     authorities = "*CHANGE *ALL *USE *EXCLUDE *OBJOPR *OBJMGT *OBJEXIST *OBJALTER *OBJREF *READ *ADD *UPD *DLT *EXECUTE"
     expected = {entry.lstrip() for entry in CL_COMMANDS.rstrip().split(";")}
     expected |= {f"{command} AUT 4 no 10 word {authorities}" for command in ("GRTOBJAUT", "RVKOBJAUT")}
+    checked = "*NONE *ALL *CHANGE *USE *EXCLUDE *AUTLMGT *OBJALTER *OBJEXIST *OBJMGT *OBJOPR *OBJREF *ADD *DLT *EXECUTE"
+    checked += " *READ *UPD"
+    expected |= {
+        f"CHKOBJ OBJTYPE 2 yes 1 word {' '.join(CHECKED_TYPES.split())}",
+        f"CRTDUPOBJ OBJTYPE 3 yes 57 word {' '.join(DUPLICATED_TYPES.split())}",
+        f"CHKOBJ AUT 4 no 10 word {checked}",
+    }
     assert others == expected
 
 

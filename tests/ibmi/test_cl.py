@@ -218,7 +218,7 @@ def test_a_generic_delete(officer):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_table_can_be_checked(command):
-    checked = check_command(read_command(command))
+    checked = check_command(read_command(f"VC2XCL/{command}" if command == "RTVDTAQINF" else command))
     assert {fault.message_id for fault in checked.diagnostics} <= {"CPD0071"}
     required = {one.keyword for one in COMMANDS[command] if one.required}
     assert {fault.keyword for fault in checked.diagnostics} == required

@@ -4,7 +4,12 @@ These are the checks of a CL command processor before it runs a command: the com
 match; each keyword belongs to the command and occurs once; positional parameters precede those with keywords and are
 not too many; required parameters are present; each value is valid for its parameter. All errors are reported, each as a
 diagnostic message with its id, keyword and value; a command with a diagnostic is not run. The command definitions are
-the rows of ``facts/ibmi_cl.tsv``.
+the rows of ``facts/ibmi_cl.tsv``; the return variables of RTVDTAQXCL are those of ``facts/ibmi_rtvdtaqxcl.tsv``. A
+command of the vendor that is not among them is known by its name (``facts/ibmi_cl_absent.tsv``), so that the message
+can say that it is not simulated.
+
+A CL variable (``&NAME``) is replaced by its value before a parameter is checked. A parameter that returns a value takes
+the variable itself, and so does PARM of CALL.
 
 Words are converted to upper case, quoted text is not changed. Expressions are evaluated first
 (:mod:`~tdqsim.definitions.cl_expression`). Special values need their asterisk, and keywords cannot be abbreviated.
@@ -15,11 +20,12 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tdqsim.core.capitals import capitals
 from tdqsim.core.codepage import codepage
-from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, shown
+from tdqsim.definitions.cl_expression import ClWord, Diagnostic, evaluated, has_operator, shown
 from tdqsim.facts import LIMITS, table
 
 LONGEST_COMMAND = 32_702
@@ -35,6 +41,16 @@ _DEEPEST = 5
 _LIBRARIES = ("*LIBL", "*CURLIB")
 _JOB_PARTS = 2
 _JOB_NUMBER = re.compile(r"[0-9]{6}", re.ASCII)
+_CL_VARIABLE = re.compile(r"&[A-Z@#$][A-Z0-9@#$_]{0,9}", re.ASCII)
+_ITSELF = ("variable", "text")
+"""Kinds of parameters that take a variable itself, not its value."""
+
+NO_VARIABLES: Mapping[str, ClWord] = MappingProxyType({})
+
+
+def is_variable(name: str) -> bool:
+    """Whether this is the name of a CL variable: ``&`` and 1 to 10 characters in capitals."""
+    return _CL_VARIABLE.fullmatch(name) is not None
 
 
 class ClCommand(NamedTuple):
@@ -84,6 +100,9 @@ def _definitions() -> Mapping[str, tuple[ClParameter, ...]]:
                 int(row["most"]), frozenset(row["values"].split()),
             )
         )  # fmt: skip
+    for row in table("ibmi_rtvdtaqxcl"):
+        definitions["RTVDTAQXCL"].append(ClParameter(row["keyword"], 0, False, "variable", (), 1, frozenset()))
+    definitions["RTVDTAQINF"] = definitions["RTVDTAQXCL"]
     return {name: tuple(parameters) for name, parameters in definitions.items()}
 
 
@@ -92,6 +111,10 @@ _CONTINUED = re.compile(r"\+[ \t]*\r?\n[ \t]*|-[ \t]*\r?\n")
 
 COMMANDS = _definitions()
 """The parameters of every known command, by command name."""
+_LIBRARIES_OF = {"RTVDTAQXCL": ("*LIBL", "QSYS", "VC2XCL"), "RTVDTAQINF": ("VC2XCL",)}
+"""The libraries in which a command is found, if they are others than QSYS and the library list."""
+_ABSENT = {row["command"]: row["library"] for row in table("ibmi_cl_absent")}
+"""The library of each command of the vendor that is not simulated."""
 
 _NAME = re.compile({row["kind"]: row["pattern"] for row in table("name_characters")}["ibmi"], re.ASCII)
 
@@ -200,7 +223,8 @@ class _Reader:
 
 # -- checking ---------------------------------------------------------------------------------------------------------
 
-_SYNTAX_ERRORS = frozenset({"CPD0013", "CPD0014", "CPD0030"})
+_NOT_SIMULATED = "TDQ9001"
+_SYNTAX_ERRORS = frozenset({"CPD0013", "CPD0014", "CPD0030", _NOT_SIMULATED})
 """Errors that end a command before its parameters are checked."""
 
 
@@ -215,23 +239,35 @@ def escape_of(name: str, faults: Sequence[Diagnostic]) -> tuple[str, ...]:
     return ("CPF0006",)
 
 
-def check_command(command: ClCommand) -> Checked:
-    """Check a command against its definition, and report all errors, not just the first."""
+def check_command(command: ClCommand, variables: Mapping[str, ClWord] = NO_VARIABLES) -> Checked:
+    """Check a command against its definition, and report all errors, not just the first.
+
+    Args:
+        command: the parsed command.
+        variables: the values of the CL variables by name.
+    """
     definition = COMMANDS.get(command.name)
     if command.faults:
         return Checked(command.name, {}, command.faults)
-    if definition is None or command.library not in ("*LIBL", "QSYS"):
-        return Checked(command.name, {}, (Diagnostic("CPD0030", (command.name[:10], command.library[:10])),))
+    if definition is None or command.library not in _LIBRARIES_OF.get(command.name, ("*LIBL", "QSYS")):
+        return Checked(command.name, {}, (_not_found(command),))
     written, faults = _by_keyword(command, definition)
     values: dict[str, object] = {}
     for parameter in definition:
         if parameter.keyword in written:
-            value, wrong = _checked(parameter, written[parameter.keyword])
+            value, wrong = _checked(parameter, written[parameter.keyword], variables)
             faults.extend(wrong)
             values[parameter.keyword.lower()] = value
         elif parameter.required:
             faults.append(Diagnostic("CPD0071", (parameter.keyword,), parameter.keyword, "CL-REQUIRED"))
     return Checked(command.name, values, tuple(faults))
+
+
+def _not_found(command: ClCommand) -> Diagnostic:
+    """CPD0030, unless the vendor has the command and this simulation does not."""
+    if command.library in ("*LIBL", _ABSENT.get(command.name)) and command.name in _ABSENT:
+        return Diagnostic(_NOT_SIMULATED, (command.name,), rule="CL-NOT-SIMULATED")
+    return Diagnostic("CPD0030", (command.name[:10], command.library[:10]))
 
 
 def _by_keyword(
@@ -263,9 +299,16 @@ def _by_keyword(
     return by_keyword, faults
 
 
-def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list[Diagnostic]]:
+def _checked(
+    parameter: ClParameter, values: list[object], variables: Mapping[str, ClWord]
+) -> tuple[object, list[Diagnostic]]:
     """The value of a parameter, and its errors."""
     keyword = parameter.keyword
+    undeclared: list[str] = []
+    if parameter.kind != "declaration":
+        values, undeclared = _with_values(values, variables, itself=parameter.kind in _ITSELF)
+    if undeclared:
+        return "", [Diagnostic("CPD0727", (name,), keyword, "CL-VARIABLE") for name in undeclared]
     if parameter.kind == "command":
         return values, _too_many(parameter, values)
     values, wrong = evaluated(values)
@@ -286,6 +329,39 @@ def _checked(parameter: ClParameter, values: list[object]) -> tuple[object, list
     return (checked if parameter.most > 1 else checked[0]), faults
 
 
+def _with_values(
+    values: list[object], variables: Mapping[str, ClWord], *, itself: bool
+) -> tuple[list[object], list[str]]:
+    """Replace the variables in the values of a parameter; returns the values and the names that are not declared.
+
+    A variable that is ``itself`` the value of a parameter stays; one in a list or an expression does not. The blanks at
+    the end of a variable matter in an expression only.
+    """
+    joined = has_operator(values)
+    undeclared: list[str] = []
+    replaced: list[object] = []
+    for value in values:
+        if isinstance(value, list):
+            inner, more = _with_values(value, variables, itself=False)
+            replaced.append(inner)
+            undeclared += more
+            continue
+        if not isinstance(value, ClWord) or value.quoted or "&" not in value:
+            replaced.append(value)
+            continue
+        names = [name for name in value.split("/") if is_variable(name)]
+        undeclared += [name for name in names if name not in variables]
+        if itself and not joined and value in names:
+            replaced.append(value)
+        elif value in names:
+            whole = variables.get(value, value)
+            replaced.append(whole if joined else whole.without_blanks())
+        else:
+            parts = (variables.get(part, part) if part in names else part for part in value.split("/"))
+            replaced.append(ClWord("/".join(part.rstrip(" ") for part in parts), quoted=False))
+    return replaced, undeclared
+
+
 def _too_many(parameter: ClParameter, values: Sequence[object]) -> list[Diagnostic]:
     if len(values) <= parameter.most:
         return []
@@ -298,6 +374,9 @@ def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic
         return "", [_not_valid(parameter, value)]
     if not value.quoted and value in parameter.values and kind not in ("qualified", "generic-qualified"):
         return str(value), []
+    if kind in ("variable", "declaration"):
+        known = not value.quoted and is_variable(value)
+        return str(value), [] if known else [_not_valid(parameter, value)]
     if kind == "word":
         return "", [_not_valid(parameter, value)]
     if kind == "integer":
@@ -309,7 +388,7 @@ def _one(parameter: ClParameter, value: object) -> tuple[object, list[Diagnostic
         return _qualified(parameter, value)
     if kind == "job":
         return _job(parameter, value)
-    return _name(parameter, value, parameter.limits[0])
+    return _name(parameter, value, parameter.limits[0], generic=kind == "generic")
 
 
 def _not_valid(parameter: ClParameter, value: object) -> Diagnostic:

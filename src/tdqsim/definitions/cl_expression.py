@@ -18,6 +18,8 @@ from tdqsim.core.codepage import codepage
 _SHOWN = codepage(37)
 _NUMBER = re.compile(r"[+-]?(?=[.,]?[0-9])[0-9]*(?:[.,][0-9]*)?", re.ASCII)
 
+_BARE = re.compile(r"[*A-Z@#$][A-Z0-9@#$_./*]*", re.ASCII)
+
 
 class ClWord(str):
     """A value as written; ``quoted`` tells whether it was in apostrophes, ``raw`` are the bytes of ``X'...'``."""
@@ -31,6 +33,16 @@ class ClWord(str):
         made = super().__new__(cls, text)
         made.quoted, made.raw = quoted, raw
         return made
+
+    @classmethod
+    def of_text(cls, text: str) -> Self:
+        """A word for a value that no one has written, such as that of a variable; names and special values are bare."""
+        bare = text.rstrip(" ")
+        return cls(text, quoted=not _BARE.fullmatch(bare) or bare in _OPERATORS)
+
+    def without_blanks(self) -> ClWord:
+        """The word without the blanks at its end."""
+        return ClWord(self.rstrip(" "), quoted=self.quoted, raw=self.raw)
 
 
 class Diagnostic(NamedTuple):
@@ -50,6 +62,11 @@ def _is_operator(value: object) -> bool:
     return isinstance(value, ClWord) and not value.quoted and value in _OPERATORS
 
 
+def has_operator(values: Sequence[object]) -> bool:
+    """Whether the values are an expression."""
+    return any(map(_is_operator, values))
+
+
 def evaluated(values: Sequence[object]) -> tuple[list[object], list[Diagnostic]]:
     """Replace the expressions in the values of a parameter by their results; returns the values and the errors."""
     faults: list[Diagnostic] = []
@@ -59,7 +76,7 @@ def evaluated(values: Sequence[object]) -> tuple[list[object], list[Diagnostic]]
 
 def _evaluated(values: Sequence[object], faults: list[Diagnostic]) -> ClWord | list[object]:
     evaluated = [_evaluated(value, faults) if isinstance(value, list) else value for value in values]
-    if not any(map(_is_operator, evaluated)):
+    if not has_operator(evaluated):
         return evaluated
     result, wrong = _joined(evaluated)
     faults += wrong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tdqsim.ibmi._change import AUTOMATIC_RECLAIM, ENFORCE_DATA_QUEUE_LOCKS, Change
 from tdqsim.ibmi._cl_queue import RTVDTAQXCL
+from tdqsim.ibmi._cl_variables import ClVariable
 from tdqsim.ibmi._declare import DECLARATIONS, Declaration
 from tdqsim.ibmi._dts import datetime_to_dts, dts_to_datetime
 from tdqsim.ibmi._entry_lines import SeedEntry, dump_entries, parse_seed, seed_entries, take_entries
@@ -52,7 +53,7 @@ from tdqsim.ibmi.system import System
 
 __all__ = [
     "AUTOMATIC_RECLAIM", "DECLARATIONS", "ENFORCE_DATA_QUEUE_LOCKS", "JOURNAL_TYPES", "MESSAGES", "RDQD0100",
-    "RDQD0200", "RDQM0100", "RDQM0200", "RDQS0100", "RDQS0200", "RTVDTAQXCL", "Change", "DataQueue",
+    "RDQD0200", "RDQM0100", "RDQM0200", "RDQS0100", "RDQS0200", "RTVDTAQXCL", "Change", "ClVariable", "DataQueue",
     "DataQueueEntriesRow", "DataQueueEntry", "DataQueueInfoRow", "DataQueueState", "Declaration", "ErrorCode",
     "ErrorReport", "EscapeMessage", "FaultHook", "Format", "FormatField", "Job", "JobEnded", "JournalEntry", "KeyOrder",
     "Library", "LockEntry", "Message", "MessagePlan", "ParameterError", "Parm", "ReceiveDataQueueRow", "RemoteLink",

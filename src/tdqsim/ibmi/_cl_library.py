@@ -1,4 +1,4 @@
-"""CL commands for libraries and the library list: CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL and CHGCURLIB."""
+"""CL commands for libraries and the library list: CRTLIB, DLTLIB, ADDLIBLE, CLRLIB, RMVLIBLE, CHGLIBL and CHGCURLIB."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
+from tdqsim.ibmi._fact_tables import AUTHORITIES, LIMITS, OPERATIONS
 from tdqsim.ibmi._names import object_name, object_values
 from tdqsim.ibmi._objects import SHIPPED_LIBRARIES, Library, SystemObject, described, new_name
 from tdqsim.ibmi.job_core import JobCore
@@ -98,6 +98,46 @@ def _obstacle(job: JobCore, one: SystemObject) -> Message | None:
         return None
     sent = job.message(message_id, *object_values(message_id, one.name, one.library, one.type))
     return sent._replace(kind="diagnostic")
+
+
+@declare("CLRLIB")
+def clrlib(job: JobCore, lib: str) -> None:
+    """Delete the objects in a library, but not the library.
+
+    Objects that another job locks, and objects for which the user lacks ``*OBJEXIST``, stay.
+
+    Args:
+        lib: the library, or ``*CURLIB``.
+
+    Raises:
+        EscapeMessage: CPF2161 some objects stay, and ``diagnostics`` name each one. In all other cases nothing is
+            deleted: CPF2110 the library does not exist, CPF2129 it belongs to the system, CPF2182 not authorized to it.
+        ParameterError: the library is QGPL, for which a real system asks the operator (CPA2129).
+    """
+    job.begin("CLRLIB", "", lib)
+    name = job.current() if lib == "*CURLIB" else object_name(lib, "lib")
+    library = job.library(name)
+    if library is None:
+        job.fail("CPF2110", name)
+    if name == "QGPL":
+        raise ParameterError("lib QGPL: the inquiry message CPA2129, which asks whether to clear it, is not simulated")
+    if name in SHIPPED_LIBRARIES:
+        job.fail("CPF2129", name)
+    if not AUTHORITIES["*USE"] <= job.granted(library):
+        job.fail("CPF2182", name)
+    kept = _remove_all(job, library)
+    job.give_turn()
+    if kept:
+        job.fail("CPF2161", name, diagnostics=kept)
+
+
+def _remove_all(job: JobCore, library: Library) -> tuple[Message, ...]:
+    """Delete the objects of a library; if some must stay, returns the messages about them, which are in the job log."""
+    obstacles = {one: _obstacle(job, one) for one in library.objects.values()}
+    kept = tuple(each for each in obstacles.values() if each is not None)
+    job.system.objects.remove_several([one for one, each in obstacles.items() if each is None], library, job)
+    job.log(*kept)
+    return kept
 
 
 @declare("CHGCURLIB")

@@ -1,21 +1,23 @@
-"""CL commands for objects: ALCOBJ, DLCOBJ, WRKOBJLCK, MOVOBJ and RNMOBJ."""
+"""CL commands for objects: ALCOBJ, DLCOBJ, WRKOBJLCK, CHKOBJ, MOVOBJ and RNMOBJ."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS, LOCK_STATES, OPERATIONS
+from tdqsim.ibmi._fact_tables import LIMITS, LOCK_STATES, OPERATIONS, Operation
 from tdqsim.ibmi._lock_manager import LockEntry, Request
 from tdqsim.ibmi._locks import HeldLock
 from tdqsim.ibmi._names import object_name, object_values, place, wait_seconds
-from tdqsim.ibmi._objects import Library, new_name
+from tdqsim.ibmi._objects import Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.messages import DTAQ
 
 _SCOPES = ("*JOB", "*THREAD")
+_CHECKED = ("*DTAQ", "*LIB", "*JRN", "*PGM", "*USRPRF")
 _Place = Callable[[DataQueue], tuple[str, str]]
 
 
@@ -106,6 +108,59 @@ def wrkobjlck(job: JobCore, dtaq: str, library: str = "") -> tuple[LockEntry, ..
     """
     job.begin("WRKOBJLCK")
     return job.system.locks.entries(_queue(job, "ALCOBJ", dtaq, library)[1])
+
+
+@declare("CHKOBJ")
+def chkobj(job: JobCore, obj: str, objtype: str, aut: str = "*NONE", *, library: str = "") -> None:
+    """Check that an object exists, and that the job's user has authority to it.
+
+    Args:
+        obj: ``LIB/NAME``, or a name; for a library its name.
+        objtype: ``*DTAQ``, ``*LIB``, ``*JRN``, ``*PGM`` or ``*USRPRF``.
+        aut: ``*NONE``, or the authorities to check, as for GRTOBJAUT. Those to programs and user profiles are not
+            simulated.
+        library: the object's library, ``*LIBL`` (the default) or ``*CURLIB``.
+
+    Raises:
+        EscapeMessage: CPF9801 and CPF9810 not found, CPF9802 and CPF9820 not authorized.
+        ParameterError: there is no such authority, or objects of the type are not simulated.
+    """
+    operation = OPERATIONS["CHKOBJ"]
+    name, library = place(obj, library)
+    job.begin("CHKOBJ", name, library)
+    wanted = frozenset[str]() if aut == "*NONE" else granted_names(aut)
+    if objtype not in _CHECKED:
+        raise ParameterError(f"objtype {objtype}: objects of this type are not simulated; {', '.join(_CHECKED)} are")
+    if objtype in ("*LIB", "*USRPRF"):
+        found: object = job.library(name) if objtype == "*LIB" else job.system.profiles.by_name.get(name)
+        if library not in ("*LIBL", "QSYS") or found is None:
+            job.fail("CPF9801", *object_values("CPF9801", name, "QSYS" if library == "*LIBL" else library, objtype))
+    else:
+        found = _found(job, operation, name, library, objtype)
+    if aut == "*NONE":
+        return
+    if not isinstance(found, SystemObject):
+        raise ParameterError(f"aut {aut}: authorities to objects of type {objtype} are not simulated")
+    if not wanted <= job.granted(found):
+        job.fail_for("CPF9802", found)
+
+
+def _found(job: JobCore, operation: Operation, name: str, library: str, objtype: str) -> object:
+    """An object in a library, or in the first library of the list that has it."""
+    listed = library == "*LIBL"
+    for one in job.library_list() if listed else (job.current() if library == "*CURLIB" else library,):
+        holder = job.library(one)
+        if holder is None:
+            job.fail("CPF9807" if listed else "CPF9810", *(() if listed else (one,)))
+        if not listed:
+            job.check_library(operation, holder)
+        found = (
+            job.system.objects.programs.get((one, name)) if objtype == "*PGM" else holder.objects.get((objtype, name))
+        )
+        if found is not None:
+            job.check_library(operation, holder)
+            return found
+    return job.fail("CPF9801", *object_values("CPF9801", name, library, objtype))
 
 
 @declare("MOVOBJ")

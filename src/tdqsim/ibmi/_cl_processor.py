@@ -14,14 +14,25 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
+from tdqsim.definitions.cl_command import Checked, check_command, escape_of, is_variable, joined_lines, read_command
 from tdqsim.definitions.cl_expression import ClWord, Diagnostic
 from tdqsim.errors import ConversionError
 from tdqsim.ibmi._cl_authority import chgusrprf, crtusrprf, grtobjaut, rvkobjaut
 from tdqsim.ibmi._cl_journal import crtjrn, crtjrnrcv, endjrnobj, strjrnobj
-from tdqsim.ibmi._cl_library import addlible, chgcurlib, chglibl, crtlib, dltlib, rmvlible
-from tdqsim.ibmi._cl_object import alcobj, dlcobj, movobj, rnmobj
-from tdqsim.ibmi._cl_queue import crtdtaq, dltdtaq
+from tdqsim.ibmi._cl_library import addlible, chgcurlib, chglibl, clrlib, crtlib, dltlib, rmvlible
+from tdqsim.ibmi._cl_object import alcobj, chkobj, dlcobj, movobj, rnmobj, wrkobjlck
+from tdqsim.ibmi._cl_queue import RETURNED, crtdtaq, dltdtaq, rtvdtaqxcl
+from tdqsim.ibmi._cl_variables import (
+    ClVariable,
+    Variables,
+    Words,
+    change_variable,
+    check_variables,
+    declare_variable,
+    is_declared_as,
+    made_variable,
+    store,
+)
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LOCK_STATES
@@ -41,49 +52,66 @@ _NUMBER = re.compile(r"[+-]?(?=\.?[0-9])[0-9]{0,10}(?:\.[0-9]{0,5})?", re.ASCII)
 
 
 @job_command
-def command(job: JobCore, text: str) -> Any:
+def command(job: JobCore, text: str, variables: Variables | None = None) -> Any:
     """Run one CL command, such as ``CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)``.
 
-    The commands are CRTDTAQ, DLTDTAQ, CRTLIB, DLTLIB, ADDLIBLE, RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ,
-    MOVOBJ, RNMOBJ, GRTOBJAUT, RVKOBJAUT, CRTUSRPRF, CHGUSRPRF, CRTJRNRCV, CRTJRN,
-    STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG.
+    The commands are CRTDTAQ, DLTDTAQ, RTVDTAQXCL (also as VC2XCL/RTVDTAQINF), CRTLIB, CLRLIB, DLTLIB, ADDLIBLE,
+    RMVLIBLE, CHGLIBL, CHGCURLIB, ALCOBJ, DLCOBJ, WRKOBJLCK, CHKOBJ, MOVOBJ, RNMOBJ, CRTDUPOBJ, GRTOBJAUT, RVKOBJAUT,
+    CRTUSRPRF, CHGUSRPRF, CRTJRNRCV, CRTJRN, STRJRNOBJ, ENDJRNOBJ, CALL, SBMJOB, DSPJOBLOG, DCL, CHGVAR.
+
+    Args:
+        text: the command.
+        variables: the CL variables that the command may use, by name, such as ``&NBRENT``. ``DCL`` puts a
+            :class:`ClVariable` with a type and a length into the dictionary; a parameter that returns a value checks
+            both, and any other value there is replaced by the returned one.
 
     Returns:
         The result of the command's method: the queue for CRTDTAQ, the library for CRTLIB, the started job for SBMJOB,
-        the messages for DSPJOBLOG, otherwise None.
+        the messages for DSPJOBLOG, the locks for WRKOBJLCK, all values for RTVDTAQXCL, otherwise None.
 
     Raises:
         EscapeMessage: CPF0001 the text is not a known command, or its parentheses or apostrophes do not match; CPF0006
-            a parameter is not valid, or the text has characters that are not in the job's code page. The diagnostics
-            name the errors. Further messages are those of the command.
+            a parameter is not valid, a variable is not declared or has another type than the parameter, or the text
+            has characters that are not in the job's code page. The diagnostics name the errors. Further messages are
+            those of the command.
+        ParameterError: ``variables`` is no dictionary of CL variables.
     """
     job.check_usable()
+    if variables is not None:
+        check_variables(variables)
     try:
-        return _run(job, text)
+        return _run(job, text, variables)
     except EscapeMessage as error:
         job.log(error.message)
         raise
 
 
-def _run(job: JobCore, text: str) -> Any:
+def _run(job: JobCore, text: str, variables: Variables | None) -> Any:
     text = joined_lines(text)
     try:
         job.page.encode(text)
     except ConversionError as error:
         _refuse_because(job, error)
-    checked = check_command(read_command(text))
-    handler = HANDLERS.get(checked.name)
-    faults = checked.diagnostics
-    if not faults and handler is None:
-        faults = (Diagnostic("CPD0030", (checked.name, "*LIBL")),)
-    if faults or handler is None:
-        refuse(job, checked.name, faults)
+    known: Variables = {} if variables is None else variables
+    name = ""
     try:
-        return handler(job, checked.values)
+        checked = _checked(job, text, known)
+        name = checked.name
+        if name in WITH_VARIABLES:
+            return WITH_VARIABLES[name](job, checked.values, known)
+        return HANDLERS[name](job, checked.values)
     except ParameterError as error:
-        if checked.name == "CALL":
+        if name == "CALL":
             raise  # the called program raised it
         _refuse_because(job, error)
+
+
+def _checked(job: JobCore, text: str, variables: Variables) -> Checked:
+    """The checked command; refused if it has errors."""
+    checked = check_command(read_command(text), Words(variables, job.page))
+    if checked.diagnostics:
+        refuse(job, checked.name, checked.diagnostics)
+    return checked
 
 
 def _refuse_because(job: JobCore, error: Exception) -> NoReturn:
@@ -169,11 +197,58 @@ def _chgusrprf(job: JobCore, values: Values) -> None:
     )
 
 
-def _called(job: JobCore, values: Values) -> None:
+def _called(job: JobCore, values: Values, variables: Variables) -> None:
     parm = values.get("parm", [])
     if len(parm) == 1 and isinstance(parm[0], list) and not _with_type(parm[0]):
         parm = parm[0]  # without the keyword PARM the values are in their own parentheses
-    cast("Job", job.handle).call_program(values["pgm"], parameters=[_passed(job, one) for one in parm])
+    storage: list[bytes | bytearray] = []
+    plain: list[tuple[str, ClVariable]] = []
+    for one in parm:
+        if isinstance(one, ClWord) and not one.quoted and is_variable(one):
+            area = _area(job, one, variables[one])
+            storage.append(area.storage if isinstance(area, ClVariable) else area)
+            if isinstance(area, ClVariable) and area is not variables[one]:
+                plain.append((str(one), area))
+        else:
+            storage.append(_passed(job, one))
+    cast("Job", job.handle).call_program(values["pgm"], parameters=storage)
+    for name, area in plain:
+        changed = area.value
+        variables[name] = changed == "1" if isinstance(variables[name], bool) else changed
+
+
+def _area(job: JobCore, name: str, value: Any) -> ClVariable | bytes | bytearray:
+    """The storage of a variable that a program receives."""
+    if isinstance(value, bytes | bytearray):
+        return value
+    if value is None:
+        raise ParameterError(f"variable {name} has no value yet, so it has no storage that a program could change")
+    return made_variable(name, value, job.page)
+
+
+def _retrieved(job: JobCore, values: Values, variables: Variables) -> Any:
+    """RTVDTAQXCL: store the values of the keywords that the command has."""
+    wanted = [(row, values[row["keyword"].lower()]) for row in RETURNED if row["keyword"].lower() in values]
+    faults = tuple(
+        _wrong_variable(row, name)
+        for row, name in wanted
+        if not is_declared_as(variables[name], row["type"], (row["length"], row["also"]))
+    )
+    if faults:
+        refuse(job, "RTVDTAQXCL", faults)
+    found = rtvdtaqxcl(job.handle, values["dtaq"])
+    for row, name in wanted:
+        store(name, getattr(found, row["keyword"].lower()), variables)
+    return found
+
+
+def _wrong_variable(row: Mapping[str, str], name: str) -> Diagnostic:
+    """CPD0783 for a decimal variable; the id for other types is not known, so the message is ours."""
+    keyword, rule = row["keyword"], "DTAQ-XCL-VARIABLE"
+    digits, _, decimals = row["length"].partition(" ")
+    if row["type"] == "*DEC":
+        return Diagnostic("CPD0783", (keyword, name, int(digits), int(decimals)), keyword, rule)
+    return Diagnostic("TDQ9002", (keyword, name, row["type"], row["also"] or digits), keyword, rule)
 
 
 def _with_type(value: Any) -> bool:
@@ -201,14 +276,17 @@ _PARM_TYPES: Mapping[str, tuple[str, Callable[[str], Any]]] = MappingProxyType(
 )
 
 
+def _duplicated(_job: JobCore, values: Values) -> NoReturn:
+    """CRTDUPOBJ: no object type that it can duplicate is simulated; *DTAQ is none of them."""
+    raise ParameterError(f"OBJTYPE({' '.join(values['objtype'])}): objects of this type are not simulated")
+
+
 def _submitted(job: JobCore, values: Values) -> Any:
     """SBMJOB CMD(...): run the command in a new job; errors in its text are reported at once."""
     tree = values["cmd"]
     words = tree[0] if len(tree) == 1 and isinstance(tree[0], list) else tree
     text = _as_text(words)
-    checked = check_command(read_command(text))
-    if checked.diagnostics:
-        refuse(job, checked.name, checked.diagnostics)
+    _checked(job, text, {})
     name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
     started = cast("System", job.handle.system).start(
         lambda own: own.command(text),
@@ -286,10 +364,26 @@ HANDLERS: Mapping[str, Callable[[JobCore, Values], Any]] = MappingProxyType(
             text=values.get("text", "*BLANK"),
         ),
         "STRJRNOBJ": lambda job, values: strjrnobj(job.handle, values["obj"], values["jrn"]),
-        "CALL": _called,
         "SBMJOB": _submitted,
+        "WRKOBJLCK": lambda job, values: wrkobjlck(job.handle, values["obj"]),
+        "CHKOBJ": lambda job, values: chkobj(
+            job.handle, values["obj"], values["objtype"], " ".join(values.get("aut", ["*NONE"]))
+        ),
+        "CLRLIB": lambda job, values: clrlib(job.handle, values["lib"]),
+        "CRTDUPOBJ": _duplicated,
         "DSPJOBLOG": lambda job, values: dspjoblog(job.handle, values.get("job", "*")),
         "ENDJRNOBJ": lambda job, values: endjrnobj(job.handle, values["obj"], jrn=values.get("jrn", "*OBJ")),
     }
 )
-"""The function for each command of the command definitions."""
+"""The function for each command that does not store values in variables."""
+
+WITH_VARIABLES: Mapping[str, Callable[[JobCore, Values, Variables], Any]] = MappingProxyType(
+    {
+        "CALL": _called,
+        "RTVDTAQXCL": _retrieved,
+        "RTVDTAQINF": _retrieved,
+        "DCL": lambda job, values, variables: declare_variable(job.page, variables, dict(values)),
+        "CHGVAR": lambda job, values, variables: change_variable(job.page, variables, dict(values)),
+    }
+)
+"""The function for each of the other commands."""

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _SEVERAL = ("*USRLIBL", "*ALL", "*ALLUSR")
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")
-_KEYWORDS = table("ibmi_rtvdtaqxcl")
+RETURNED = table("ibmi_rtvdtaqxcl")
+"""The return variables of RTVDTAQXCL, in the order of its result."""
 _ESCAPES = MappingProxyType({row["cause"]: row["escape"] for row in table("ibmi_xcl_escapes")})
 _XCL_RULES = {
     "XCL9002": "DTAQ-XCL-USER", "XCL9003": "DTAQ-XCL-LOCK", "XCL9004": "DTAQ-XCL-KNOWN", "XCL9005": "DTAQ-XCL-REST",
@@ -67,7 +68,7 @@ class RTVDTAQXCL(NamedTuple):
 
     def storage(self, page: CodePage) -> dict[str, bytes]:
         """The bytes of each variable by keyword: *INT four bytes, *DEC packed, *LGL and *CHAR characters."""
-        return {row["keyword"]: _stored(value, row, page) for value, row in zip(self, _KEYWORDS, strict=True)}
+        return {row["keyword"]: _stored(value, row, page) for value, row in zip(self, RETURNED, strict=True)}
 
 
 def _stored(value: Any, row: dict[str, str], page: CodePage) -> bytes:
@@ -248,8 +249,8 @@ def _diagnostic(problem: Problem, page: CodePage) -> Message:
 
 def _variables(values: dict[str, Any], ddm: bool) -> RTVDTAQXCL:
     column = "ddm" if ddm else "standard"
-    fixed = {row[column]: "" if row[column] == "blank" else row[column] for row in _KEYWORDS}
-    return RTVDTAQXCL(*(_cl_value(row, (fixed | values)[row[column]]) for row in _KEYWORDS))
+    fixed = {row[column]: "" if row[column] == "blank" else row[column] for row in RETURNED}
+    return RTVDTAQXCL(*(_cl_value(row, (fixed | values)[row[column]]) for row in RETURNED))
 
 
 def _cl_value(row: dict[str, str], value: Any) -> Any:

@@ -86,9 +86,11 @@ class Job(JobBase):
     alcobj = _cl_object.alcobj
     dlcobj = _cl_object.dlcobj
     wrkobjlck = _cl_object.wrkobjlck
+    chkobj = _cl_object.chkobj
     movobj = _cl_object.movobj
     rnmobj = _cl_object.rnmobj
     crtlib = _cl_library.crtlib
+    clrlib = _cl_library.clrlib
     dltlib = _cl_library.dltlib
     addlible = _cl_library.addlible
     rmvlible = _cl_library.rmvlible

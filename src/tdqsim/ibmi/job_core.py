@@ -247,7 +247,7 @@ class JobCore(JobData):
         holder = self.library(wanted)
         if holder is None:
             self.fail(operation.library_missing, wanted)
-        self._check_library(operation, holder)
+        self.check_library(operation, holder)
         queue = holder.objects.get(("*DTAQ", name))
         if not isinstance(queue, DataQueue):
             missing = operation.object_missing
@@ -261,12 +261,13 @@ class JobCore(JobData):
                 self.fail("CPF9807")
             queue = holder.objects.get(("*DTAQ", name))
             if isinstance(queue, DataQueue):
-                self._check_library(operation, holder)
+                self.check_library(operation, holder)
                 return holder, queue
         missing = operation.object_missing
         return self.fail(missing, *object_values(missing, name, "*LIBL", "*DTAQ"))
 
-    def _check_library(self, operation: Operation, holder: Library) -> None:
+    def check_library(self, operation: Operation, holder: Library) -> None:
+        """Fail if the user lacks an authority to a library."""
         if not operation.library_authority <= self.granted(holder):
             self.fail(operation.library_message, holder.name)
 

@@ -202,7 +202,7 @@ def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
         raise
     except (Exception, SystemExit) as error:  # noqa: BLE001  (any exception of a user's program is a function check)
         return _FAILED, [*_since(job, before), *_ended(job, "CPF9999", error)]
-    if isinstance(answer, tuple):  # of DSPJOBLOG
+    if isinstance(answer, tuple) and all(isinstance(one, Message) for one in answer):  # of DSPJOBLOG
         return _OK, answer
     return _OK, _since(job, before)
 
