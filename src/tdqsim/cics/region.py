@@ -51,6 +51,7 @@ from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage as find_codepage
 from tdqsim.core.dispatch import Dispatcher
+from tdqsim.core.record_list import checked_records
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.strand import Strand
 from tdqsim.errors import RegionClosed, UsageError
@@ -176,7 +177,10 @@ class Region(RegionCommands):
         mxt: int | None = None,
         trigger_next: Literal["QZERO", "TASKEND"] = "QZERO",
     ) -> None:
-        check_arguments(start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next)
+        check_arguments(
+            applid=applid, sysid=sysid, default_user=default_user, region_user=region_user, release=release,
+            start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next,
+        )  # fmt: skip
         check_handlers(handlers)
         if mxt is not None:
             check_maxtasks(mxt)
@@ -490,9 +494,10 @@ class Region(RegionCommands):
 
         Raises:
             Condition: QIDERR, LENGERR, NOSPACE; nothing was added.
+            TypeError: ``records`` is one record, or one of them is neither bytes nor text.
         """
         self._check("seed")
-        found = list(records)
+        found = checked_records("seed", records)
         count = seed(self._core, name, found)
         if self._core.recorder is not None:
             self._core.recorder.seeded(name, found)

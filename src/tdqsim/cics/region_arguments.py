@@ -20,13 +20,12 @@ if TYPE_CHECKING:
     from tdqsim.definitions.machine import Machine
     from tdqsim.definitions.regionfile import RegionFile, Security
 
-_ALLOWED: Final = {
-    "start": ("AUTO", "COLD", "INITIAL"),
-    "tdintra": ("NOEMPTY", "EMPTY"),
-    "cmdsec": ("ASIS", "ALWAYS"),
-    "ressec": ("ASIS", "ALWAYS"),
-    "trigger_next": ("QZERO", "TASKEND"),
-}
+_KEYS: Final = {"start": "start_type"}
+"""The keys of region.yaml that differ from the names of the arguments."""
+_DEFAULTS: Final = {
+    **REGION_DEFAULTS,
+    "start": "AUTO", "tdintra": "NOEMPTY", "cmdsec": "ASIS", "ressec": "ASIS", "trigger_next": "QZERO",
+}  # fmt: skip
 _FEWEST: Final = 2
 
 
@@ -106,14 +105,26 @@ def security_policy(
 
 
 def check_arguments(**given: str) -> None:
-    """Refuse arguments of a region whose value is not among the allowed ones.
+    """Refuse arguments of a region that region.yaml refuses as the values of its keys.
 
     Raises:
         UsageError: the text names the argument, its value and the allowed values.
     """
-    for name, value in given.items():
-        if value not in _ALLOWED[name]:
-            raise UsageError(f"{name} {value!r}: allowed are {', '.join(_ALLOWED[name])}")
+    others = {name: value for name, value in given.items() if value != _DEFAULTS[name]}
+    if not others:
+        return
+    from pydantic import ValidationError  # noqa: PLC0415  (slow to import, and not needed for the defaults)
+
+    from tdqsim.definitions.regionfile import RegionFile  # noqa: PLC0415
+
+    for name, value in others.items():
+        key = _KEYS.get(name, name)
+        try:
+            read = getattr(RegionFile.model_validate({key: value}), key)
+            if read != value:  # a file may have a keyword in lower case
+                raise UsageError(f"{name} = {value!r}: must be {read}")
+        except ValidationError as error:
+            raise UsageError(f"{name} = {value!r:.80}: {error.errors()[0]['msg']}") from None
 
 
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:

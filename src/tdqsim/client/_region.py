@@ -49,7 +49,14 @@ Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
 
 
 def _record(data: _Data) -> dict[str, str]:
-    return {"hex": bytes(data).hex()} if not isinstance(data, str) else {"text": data}
+    return {"text": data} if isinstance(data, str) else {"hex": bytes(memoryview(data)).hex()}  # a number is no bytes
+
+
+def _several(records: Iterable[_Data]) -> Iterable[_Data]:
+    """Records, which are not a single one: that would be taken for its characters or numbers."""
+    if isinstance(records, (str, bytes, bytearray)):
+        raise UsageError(f"records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
+    return records
 
 
 def _variables(variables: Mapping[str, object]) -> dict[str, object]:
@@ -168,7 +175,7 @@ class RemoteRegion(_Commands):
         Raises:
             UsageError: there are too many for one request.
         """
-        body = [_record(each) for each in islice(records, PAGE + 1)]
+        body = [_record(each) for each in islice(_several(records), PAGE + 1)]
         if len(body) > PAGE:
             raise UsageError(f"a server writes at most {PAGE} records in one task; use seed for any number")
         self._client.write_records(self._name, queue, body)
@@ -176,7 +183,7 @@ class RemoteRegion(_Commands):
 
     def seed(self, name: str, records: Iterable[_Data]) -> int:
         """Add records to a queue without a task; return their number."""
-        source, count = map(_record, records), 0
+        source, count = map(_record, _several(records)), 0
         while page := list(islice(source, PAGE)):
             count += self._client.seed_records(self._name, name, page)["seeded"]
         return count

@@ -46,7 +46,7 @@ class RemoteEntry:
 
 
 def _data(data: _Data) -> dict[str, str]:
-    return {"text": data} if isinstance(data, str) else {"hex": bytes(data).hex()}
+    return {"text": data} if isinstance(data, str) else {"hex": bytes(memoryview(data)).hex()}  # a number is no bytes
 
 
 def _received(entry: ReceivedEntry) -> RemoteEntry:

@@ -55,7 +55,7 @@ class Resource(BaseModel):
     changetime: Annotated[datetime | None, Timestamp()] = None
     changeusrid: Annotated[str, Name(8, "userid", blank=True)] = ""
     changeagent: ChangeAgent = ""
-    changeagrel: Annotated[str, Name(4, blank=True)] = ""
+    changeagrel: Annotated[str, Name(4, "release", blank=True)] = ""
     without_effect: Mapping[str, str] = Field(default_factory=dict, exclude=True)
 
     def __hash__(self) -> int:

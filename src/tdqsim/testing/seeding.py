@@ -21,6 +21,7 @@ from tdqsim import datasets
 from tdqsim.cics import Region
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.hexadecimal import hex_bytes
+from tdqsim.core.record_list import checked_records
 from tdqsim.definitions.yamltext import ListNode, plain_value, read_yaml
 from tdqsim.errors import ConversionError, UsageError
 from tdqsim.ibmi import Job, SeedEntry, seed_entries
@@ -60,7 +61,10 @@ def seed(owner: Region | Job, queue: str, source: Source, *, dcb: str = "") -> i
     library, slash, name = queue.partition("/")
     if not slash:
         raise UsageError(f"data queue {queue!r}: LIBRARY/NAME is needed, such as QGPL/ORDERS")
-    sent = [SeedEntry(page.encode(each) if isinstance(each, str) else bytes(each), None) for each in records]
+    sent = [
+        SeedEntry(page.encode(each) if isinstance(each, str) else bytes(each), None)
+        for each in checked_records("seed", records)
+    ]
     return seed_entries(owner, name, library, sent)
 
 

@@ -446,7 +446,7 @@ def test_with_trigger_next_taskend_the_tasks_of_a_queue_run_one_after_the_other(
 
 
 def test_trigger_next_is_checked_and_read_from_region_yaml(tmp_path: Any) -> None:
-    with pytest.raises(UsageError, match="trigger_next 'NEVER': allowed are QZERO, TASKEND"):
+    with pytest.raises(UsageError, match="trigger_next = 'NEVER': must be QZERO or TASKEND"):
         Region(trigger_next="NEVER")  # type: ignore[arg-type]
     (tmp_path / "region.yaml").write_text("trigger_next: TASKEND\n")
     with Region.from_directory(tmp_path) as region:

@@ -67,7 +67,7 @@ def test_the_transactions_of_cics_itself_are_checked(transid):
 
 
 def test_other_words_for_whether_checks_are_made_are_refused():
-    with pytest.raises(Exception, match="ressec 'YES': allowed are ASIS, ALWAYS"):
+    with pytest.raises(Exception, match="ressec = 'YES': must be ASIS or ALWAYS"):
         Region([], ressec="YES")
 
 

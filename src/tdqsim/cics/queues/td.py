@@ -61,7 +61,7 @@ def writeq_td(
         check_flag(_WRITEQ, "nohandle", nohandle)  # type: ignore[unreachable]  # programs may have no types
     try:
         if length is not None or from_.__class__ is not bytes:
-            from_ = _record(from_, length)
+            from_ = _record(queue, from_, length)
         target = task._queues.get(queue) if sysid is None else None
         if target is None:
             target = _find(task, _WRITEQ, queue, sysid)
@@ -186,12 +186,11 @@ def _shown(queue: object) -> str:
     return queue.rstrip(" ") if isinstance(queue, str) else ""
 
 
-def _record(from_: object, length: int | None) -> bytes:
+def _record(queue: str, from_: object, length: int | None) -> bytes:
     """The record given by FROM and LENGTH; empty for a LENGTH below 1, which the queue then refuses."""
     if not isinstance(from_, AREAS):
-        raise TypeError(
-            f"from_ is {type(from_).__name__}; a record is bytes (text is encoded at the edge, by a code page)"
-        )
+        cure = f"; region.encode({from_!r:.40}) is text in the region's code page" if isinstance(from_, str) else ""
+        raise TypeError(f"WRITEQ TD {queue!r:.40}: from_ is {from_!r:.40}; a record is bytes{cure}")
     data = bytes(from_)
     if length is None:
         return data

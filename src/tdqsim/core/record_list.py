@@ -1,0 +1,31 @@
+"""The check of records that are handed over in bulk.
+
+``bytes(5)`` is five X'00' and a bytes object is a sequence of numbers, so records that are not checked turn a forgotten
+pair of brackets into records of X'00'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+_BYTES: Final = (bytes, bytearray, memoryview)
+
+
+def checked_records(what: str, records: Iterable[bytes | str]) -> list[bytes | str]:
+    """The records as a list, each bytes or text.
+
+    Args:
+        what: the name of the call, for the message.
+        records: the records.
+
+    Raises:
+        TypeError: a single record is given in place of several, or one of them is neither bytes nor text.
+    """
+    if isinstance(records, (str, *_BYTES)):
+        raise TypeError(f"{what}: records is {records!r:.40}; allowed is a list of records, such as [{records!r:.40}]")
+    found = list(records)
+    for at, record in enumerate(found):
+        if not isinstance(record, (str, *_BYTES)):
+            raise TypeError(f"{what}: records[{at}] is {record!r:.40}; allowed is bytes or str")
+    return found
