@@ -218,7 +218,7 @@ def test_schema_is_json_schema(tdq: Tdq) -> None:
 def test_a_csd_deck_becomes_yaml_that_checks_and_goes_back(tdq: Tdq, tmp_path: Path) -> None:
     deck = tmp_path / "deck.txt"
     deck.write_text("DEFINE TDQUEUE(CSMX) GROUP(MYGRP) TYPE(INTRA)\n       TRANSID(XYZ1) TRIGGERLEVEL(5) NONSENSE(1)\n")
-    made = tdq("import", "csd", deck, "-o", "made.yaml")
+    made = tdq("import", "csd", deck, "-o", "made.yaml", "--lenient")
     assert made.code == 0
     assert "NONSENSE" in made.err
     assert tdq("check", "made.yaml").code == 0
@@ -441,3 +441,43 @@ def test_layout_refuses_options_that_would_do_nothing(tdq, tmp_path):
     assert (alone.code, "--number is the number of a record in --data" in alone.err) == (2, True)
     nothing = tdq("layout", "p.cpy", "--hex", "")
     assert (nothing.code, "the record has 0 bytes" in nothing.err) == (1, True)
+
+
+FAULTS = {
+    "an attribute": ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) ATIFACILTY(FILE)\n", "did you mean ATIFACILITY?"),
+    "a type": ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)\nDEFINE TDQUEU1(Q2) GROUP(G)\n", "did you mean TDQUEUE?"),
+    "a verb": ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)\nDELTE GROUP(G)\n", "did you mean DELETE?"),
+    "a value that is cut": ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) TRANSID(PAYP\n", "is not closed"),
+    "a queue": ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)\nDEFINE TDQUEUE(Q2) TYPE(INTRA)\n", "has no group"),
+    "an operand": (
+        "dct", " DFHDCT TYPE=INTRA,DESTID=PAYQ,NONSENSE=1\n DFHDCT TYPE=FINAL\n", "has no counterpart in a queue"
+    ),
+    "a keyword": (
+        "cl", "CRTDTAQ DTAQ(L/A) MAXLEN(80)\nCRTDTAQ DTAQ(L/B) MAXLEN(80) NONSENSE(1)\n", "the command is not run"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", FAULTS)
+def test_import_of_text_that_is_dropped_or_cut_has_an_exit_code(tdq: Tdq, tmp_path: Path, what: str) -> None:
+    form, text, said = FAULTS[what]
+    deck = tmp_path / "deck.txt"
+    deck.write_text(text)
+    made = tdq("import", form, deck)
+    assert (made.code, said in made.err, "1 part of the text dropped or cut" in made.err) == (1, True, True)
+    assert "name: " in made.out or "dtaq: " in made.out
+    lenient = tdq("import", form, deck, "--lenient")
+    assert (lenient.code, lenient.out, said in lenient.err) == (0, made.out, True)
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("csd", "DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)\nADD GROUP(G) LIST(L)\n"),
+        ("cl", "PGM\nDCL VAR(&X) TYPE(*CHAR)\nCRTDTAQ DTAQ(L/A) MAXLEN(80)\nCALL PGM(P)\nENDPGM\n"),
+    ],
+)
+def test_import_passes_over_other_commands(tdq: Tdq, tmp_path: Path, form: str, text: str) -> None:
+    deck = tmp_path / "deck.txt"
+    deck.write_text(text)
+    assert tdq("import", form, deck).code == 0

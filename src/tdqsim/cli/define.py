@@ -14,7 +14,7 @@ import typer
 
 from tdqsim import datasets, definitions
 from tdqsim.cli import on_demand
-from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import DefinitionError, Problem
@@ -43,6 +43,7 @@ _BYTES_SHOWN = 16
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is standard input.")]
+Lenient = Annotated[bool, typer.Option("--lenient", help="Exit code 0 although parts of the text were dropped or cut.")]
 Target = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to this file instead of standard output.")
 ]
@@ -184,9 +185,10 @@ def schema(
 
 
 @imports.command("csd")
-def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
+def import_csd(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read DFHCSDUP commands, or a LIST or EXTRACT listing."""
-    _write_imported(definitions.parse_csd_listing(_text(source, encoding), file=str(source)), output)
+    imported = definitions.parse_csd_listing(_text(source, encoding), file=str(source))
+    _write_imported(imported, output, lenient=lenient)
 
 
 @imports.command("dct")
@@ -195,15 +197,17 @@ def import_dct(
     output: Target = None,
     encoding: Encoding = "utf-8",
     group: Annotated[str, typer.Option(help="The group of the queues; default: that of the source.")] = "",
+    lenient: Lenient = False,
 ) -> None:
     """Read DFHDCT or KIKDCT macro source."""
-    _write_imported(definitions.parse_dct(_text(source, encoding), file=str(source), group=group), output)
+    imported = definitions.parse_dct(_text(source, encoding), file=str(source), group=group)
+    _write_imported(imported, output, lenient=lenient)
 
 
 @imports.command("cl")
-def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8") -> None:
+def import_cl(source: Source, output: Target = None, encoding: Encoding = "utf-8", lenient: Lenient = False) -> None:
     """Read the CRTDTAQ commands in CL source."""
-    _write_imported(definitions.parse_cl(_text(source, encoding), file=str(source)), output)
+    _write_imported(definitions.parse_cl(_text(source, encoding), file=str(source)), output, lenient=lenient)
 
 
 def _text(path: Path, encoding: str) -> str:
@@ -234,7 +238,7 @@ def _in_lines(text: str) -> str:
     return text
 
 
-def _write_imported(imported: Imported, output: Path | None) -> None:
+def _write_imported(imported: Imported, output: Path | None, *, lenient: bool) -> None:
     _write(definitions.dump_definitions(imported.definitions), output)
     for report in imported.reports:
         warn(str(report))
@@ -243,6 +247,9 @@ def _write_imported(imported: Imported, output: Path | None) -> None:
         emit(f"{output}: {_counted(count, 'resource')}, {_counted(len(imported.reports), 'remark')}")
     if not count:
         raise InputError("it contains nothing that can be defined")
+    faults = sum(report.fault for report in imported.reports)
+    if faults and not lenient:
+        raise CommandFailed(f"{_counted(faults, 'part')} of the text dropped or cut; --lenient accepts that")
 
 
 def _write(text: str, output: Path | None) -> None:

@@ -81,7 +81,7 @@ def _run(command: _Command, state: _State) -> None:
         return
     if name not in _POSITIONAL:
         inside = " (one stands inside this command)" if "CRTDTAQ" in (piece.upper() for piece in tokens) else ""
-        importer.skipped(command.line, name, f"only CRTDTAQ and DLTDTAQ are imported{inside}")
+        importer.skipped(command.line, name, f"only CRTDTAQ and DLTDTAQ are imported{inside}", fault=False)
         return
     rest = _with_constants(name, tokens[first + 1 :], command, state)
     if rest is None:

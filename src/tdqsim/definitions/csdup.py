@@ -84,7 +84,7 @@ def _instream(raw: list[str], importer: Importer) -> Iterator[tuple[int, str]]:
                 wanted = (step["program"] or "DFHCSDUP").upper() == "DFHCSDUP"
             ends = _data_ends(line)
             if ends and not wanted:
-                importer.skipped(number, line.split()[0], "is data of another program than DFHCSDUP")
+                importer.skipped(number, line.split()[0], "is data of another program than DFHCSDUP", fault=False)
             elif not ends and wanted and _SYSIN.match(line):
                 importer.skipped(number, line.split()[0], "names a data set, whose commands are not in this text")
 
@@ -222,7 +222,10 @@ class _Segment:
             end = self.text.find("\n", opening)
             closing = len(self.text) if end < 0 else end
             self.importer.kept(
-                self.line_at(opening), self.text[opening : opening + 20], "is not closed; it ends with its line"
+                self.line_at(opening),
+                self.text[opening : opening + 20],
+                "is not closed; it ends with its line",
+                fault=True,
             )
         return self.joined(self.text[opening + 1 : closing], opening + 1).strip(), closing + 1
 
@@ -242,10 +245,11 @@ class _Segment:
         """Process one command, or report that it is not used."""
         if not verb:
             if operands:
-                self.importer.skipped(line, operands[0].name, "is not a command of DFHCSDUP")
+                hint = self.importer.hint(operands[0].name, _verbs())
+                self.importer.skipped(line, operands[0].name, f"is not a command of DFHCSDUP{hint}")
             return
         if verb != "DEFINE":
-            self.importer.skipped(line, verb, "only DEFINE commands are imported")
+            self.importer.skipped(line, verb, "only DEFINE commands are imported", fault=False)
             return
         if not operands or operands[0].value is None:
             self.importer.skipped(line, "DEFINE", "names no resource")

@@ -147,7 +147,7 @@ class _Table:
         """Whether the statement is a macro of the table; other statements are reported."""
         if statement.operation in _MACROS:
             return True
-        self.importer.skipped(statement.line, statement.operation, f"is none of {' and '.join(_MACROS)}")
+        self.importer.skipped(statement.line, statement.operation, f"is none of {' and '.join(_MACROS)}", fault=False)
         return False
 
     def collect(self, statements: list[_Statement]) -> None:
@@ -214,7 +214,8 @@ class _Table:
             if item.name in READ["SDSCI"]:
                 yield from self.translated(title, READ["SDSCI"][item.name], item)
             elif item.name not in ("TYPE", "DSCNAME"):
-                self.importer.skipped(item.line, f"SDSCI {name} {item.name}", "has no counterpart in a TDQUEUE")
+                reason = "has no counterpart in a TDQUEUE"
+                self.importer.skipped(item.line, f"SDSCI {name} {item.name}", reason, fault=False)
 
     def translated(self, title: str, attribute: str, operand: Operand) -> Iterator[Operand]:
         """Convert one operand to operands of a TDQUEUE definition."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Literal, NamedTuple, get_args
 
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.definitions._build import RESOURCE_CLASSES, build, known_attributes, resource_types
 from tdqsim.definitions._fields import Name, spoken
 from tdqsim.definitions._resource import Resource
@@ -32,12 +33,14 @@ class ImportReport(NamedTuple):
         action: ``skipped``: it is not in the result; ``kept``: it is in the result, but needs a check; ``changed``: it
             is in the result in another form.
         message: the reason.
+        fault: whether text that was meant for the import is dropped or cut; it is not for commands of other kinds.
     """
 
     line: int
     subject: str
     action: Literal["skipped", "kept", "changed"]
     message: str
+    fault: bool = False
 
     def __str__(self) -> str:
         """The report on one line."""
@@ -71,7 +74,9 @@ def expand(word: str, names: Collection[str]) -> str | None:
 def unexpanded(word: str, names: Collection[str], what: str) -> str:
     """The reason why :func:`expand` returned None: ``is not ...``, or the names that the word may abbreviate."""
     matching = sorted(name for name in names if name.startswith(word)) if word else []
-    return f"may be {spoken([name.upper() for name in matching])}; write more of it" if matching else f"is not {what}"
+    if matching:
+        return f"may be {spoken([name.upper() for name in matching])}; write more of it"
+    return f"is not {what}"
 
 
 @cache
@@ -158,21 +163,35 @@ class Importer:
         reports = sorted(self.reports, key=lambda report: report.line)
         return Imported(Definitions(tuple(self.entries)), tuple(reports))
 
-    def skipped(self, line: int, subject: str, message: str) -> None:
-        """Report a part of the text that is not in the result."""
-        self._report(line, subject, "skipped", message)
+    def skipped(self, line: int, subject: str, message: str, *, fault: bool = True) -> None:
+        """Report a part of the text that is not in the result; it is no fault if it was not meant for the import."""
+        self._report(line, subject, "skipped", message, fault=fault)
 
-    def kept(self, line: int, subject: str, message: str) -> None:
-        """Report a part of the text that is in the result but needs a check."""
-        self._report(line, subject, "kept", message)
+    def hint(self, word: str, names: Collection[str]) -> str:
+        """The name that was probably meant, for the end of a report; none for reports beyond the limit."""
+        if len(self.reports) >= LIMITS["import_reports"] or any(name.startswith(word.upper()) for name in names):
+            return ""
+        return did_you_mean(word, names)
+
+    def kept(self, line: int, subject: str, message: str, *, fault: bool = False) -> None:
+        """Report a part of the text that is in the result but needs a check; a fault if it was cut."""
+        self._report(line, subject, "kept", message, fault=fault)
 
     def changed(self, line: int, subject: str, message: str) -> None:
         """Report a part of the text that is in the result in another form."""
         self._report(line, subject, "changed", message)
 
-    def _report(self, line: int, subject: str, action: Literal["skipped", "kept", "changed"], message: str) -> None:
+    def _report(
+        self,
+        line: int,
+        subject: str,
+        action: Literal["skipped", "kept", "changed"],
+        message: str,
+        *,
+        fault: bool = False,
+    ) -> None:
         if len(self.reports) < LIMITS["import_reports"]:
-            self.reports.append(ImportReport(line, _printable(subject[:80]), action, _printable(message)))
+            self.reports.append(ImportReport(line, _printable(subject[:80]), action, _printable(message), fault))
 
     def define(self, kind: str, name: str, group: str, operands: Iterable[Operand], line: int) -> Resource | None:
         """Make a resource from operands; those that cannot be used are reported and left out.
@@ -215,7 +234,8 @@ class Importer:
             attribute = None
         if attribute is None or attribute == "name":
             known = _all_attributes(kind) - {"name"} if kind in RESOURCE_CLASSES or kind == "TDQUEUE" else ()
-            self.skipped(operand.line, subject, unexpanded(operand.name.lower(), known, f"an attribute of {kind}"))
+            why = unexpanded(operand.name.lower(), known, f"an attribute of {kind}")
+            self.skipped(operand.line, subject, why + self.hint(operand.name, [name.upper() for name in known]))
         elif attribute in lines:
             self.skipped(operand.line, subject, f"is given twice, first in line {lines[attribute]}")
         else:
@@ -279,6 +299,7 @@ class Importer:
     def unknown_type(self, operand: Operand) -> None:
         """Report an unknown resource type."""
         why = unexpanded(operand.name.upper(), resource_types().keys(), "a resource type that is known")
+        why += self.hint(operand.name, resource_types())
         self.skipped(operand.line, f"{operand.name.upper()}({operand.value})", why)
 
     @staticmethod
