@@ -108,7 +108,8 @@ def explain(
     name = name.rstrip(" ")
     probe = task if task is not None else TaskBase(region, 0, "TEST", region.default_user)
     if kind != "TDQUEUE":
-        return Explanation(name, "", _other(region, kind, name, probe), {}, starts=False)
+        told = _other(region, kind, name, probe)
+        return Explanation(name, "", told + _said(region, f"{kind}({name})", told), {}, starts=False)
     commands = foresee(region, name, probe, size, pause)
     try:
         target = final_target(region, name)
@@ -116,6 +117,7 @@ def explain(
         detail = condition.detail
         return Explanation(name, "", (f"{detail[:1].upper()}{detail[1:]}.",), commands, starts=False)
     statements = tuple(_statements(region, name, target, probe))
+    statements += _said(region, f"TDQUEUE({target.name})", statements)
     starts = isinstance(target, IntraTdQueue) and region.ati.would_start(target, target.stored.count + 1)
     return Explanation(name, target.name, statements, commands, starts, _history(region, target.name, record))
 
@@ -126,6 +128,13 @@ def _other(region: RegionData, kind: str, name: str, probe: TaskBase) -> tuple[s
     if kind not in tuple(RESOURCES):  # whatever its type, also one that has no hash
         raise ValueError(f"kind {kind!r:.40}: allowed are TDQUEUE, TASK, {', '.join(RESOURCES)}")
     return tuple(RESOURCES[kind](probe, name))
+
+
+def _said(region: RegionData, resource: str, statements: tuple[str, ...]) -> tuple[str, ...]:
+    """The notices of a resource that last, without those whose reason is among the statements."""
+    told = "\n".join(statements)
+    lasting = [each for each in region.notices.lasting if each.resource == resource and each.reason not in told]
+    return tuple(f"{each.reason} {each.cure}".rstrip() + f" ({each.id})" for each in lasting)
 
 
 def explain_for_another(task: TaskBase, name: str, size: int, kind: str) -> bytes:
@@ -296,6 +305,11 @@ def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Itera
     obstacle = _obstacle(region, queue)
     if obstacle is not None:
         yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
+    elif (entry := region.transactions.get(queue.transid)) is not None and not entry.defined:
+        yield (
+            f"TRANSACTION {queue.transid} is not defined; it runs here because a handler is registered for it. In CICS "
+            "the trigger would start nothing."
+        )
 
 
 def _obstacle(region: RegionData, queue: IntraTdQueue) -> Wording | None:

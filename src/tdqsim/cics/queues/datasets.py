@@ -86,7 +86,7 @@ class DataSets:
         if message:
             self._region.messages.write(message, **inserts)
         else:
-            self._region.notices.say("data_set", **inserts)
+            self._region.log.warning("data_set", **inserts)
 
     def close(self, *, clean: bool = True) -> None:
         """Close all data sets after writing their buffers; with ``clean=False`` the buffers are lost, as by a kill."""

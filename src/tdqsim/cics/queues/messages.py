@@ -98,7 +98,7 @@ class Messages:
         try:
             self._put(destination, self._region.encode(text), self._region.encode(prefix))
         except TdqError as error:
-            self._region.notices.say("message_lost", destination=destination, text=text, reason=str(error))
+            self._region.log.warning("message_lost", destination=destination, text=text, reason=str(error))
             return False
         finally:
             self._busy = False

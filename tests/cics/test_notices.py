@@ -1,0 +1,120 @@
+"""What a region says in a plain script: on standard error, once, with the lines of the user's own files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
+
+BROKEN_HANDLER = """\
+from tdqsim import Region, define_tdqueue, define_transaction
+region = Region([define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE"),
+                 define_transaction(name="PAYP")])
+
+@region.transaction("PAYP")
+def payp(task):
+    print(amuont)
+
+for number in range(3):
+    region.writeq_td("PAYQ", b"x")
+"""
+
+NAME_ERROR = "NameError: name 'amuont' is not defined"
+
+
+def standard_error(tmp_path: Path, script: str) -> list[str]:
+    """What a script writes to standard error in a process of its own."""
+    path = tmp_path / "pay.py"
+    path.write_text(script, "utf-8")
+    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, check=True, cwd=tmp_path)
+    return done.stderr.replace(str(path), "pay.py").splitlines()
+
+
+def test_a_handler_that_raises_in_a_plain_script_is_told_with_the_users_lines(tmp_path: Path) -> None:
+    told = [line for line in standard_error(tmp_path, BROKEN_HANDLER) if set(line.strip()) - set("^~")]
+    assert told == [
+        f"tdqsim: region TDQREGN: DFHAC2236 TRANSACTION(PAYP): Its task ended with abend ASRA: {NAME_ERROR}.",
+        "Traceback (most recent call last):",
+        '  File "pay.py", line 7, in payp',
+        "    print(amuont)",
+        NAME_ERROR,
+    ]
+
+
+def test_a_script_that_waits_for_the_result_has_the_error_once(tmp_path: Path) -> None:
+    script = f"{BROKEN_HANDLER.partition('for number')[0]}handle = region.start(payp)\ntry:\n    handle.result()\n"
+    assert standard_error(tmp_path, f"{script}except Exception as error:\n    assert 'amuont' in str(error)\n") == []
+
+
+def test_silence_and_configured_logging_end_the_output_on_standard_error(tmp_path: Path) -> None:
+    assert (
+        standard_error(tmp_path, BROKEN_HANDLER.replace("\n\n@region", "\nregion.notices.silence()\n\n@region")) == []
+    )
+    configured = "import logging\nlogging.getLogger('tdqsim').addHandler(logging.NullHandler())\n"
+    assert standard_error(tmp_path, configured + BROKEN_HANDLER) == []
+
+
+def test_a_trigger_that_waits_for_its_terminal_is_said_at_the_first_write_that_reaches_the_level(
+    tmp_path: Path,
+) -> None:
+    script = """\
+from tdqsim import Region, define_tdqueue, define_transaction
+region = Region([define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=2), define_transaction(name="PAYP")])
+region.register("PAYP", lambda task: None)
+for number in range(4):
+    print(len(region.notices))
+    region.writeq_td("PAYQ", b"x")
+print(len(region.notices))
+"""
+    (told,) = standard_error(tmp_path, script)
+    assert told == (
+        "tdqsim: region TDQREGN: TDQ0001 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is "
+        "not defined (ATIFACILITY is TERMINAL, which is the default). For a task without a terminal define the queue with "
+        "ATIFACILITY(FILE); otherwise install TERMINAL(PAYQ), or name another one by FACILITYID."
+    )
+
+
+def test_explain_of_a_store_says_that_a_trigger_waits_for_its_terminal(tmp_path: Path) -> None:
+    resources = [
+        define_tdqueue(
+            name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=1, facilityid="T001"
+        ),
+        define_transaction(name="PAYP"),
+    ]
+    with Region(resources, store=tmp_path / "store", supplied_queues=False) as region:
+        region.register("PAYP", lambda _task: None)
+        region.writeq_td("PAYQ", b"x")
+    with Region(store=tmp_path / "store", readonly=True) as looked_at:
+        told = str(looked_at.explain("PAYQ"))
+        assert "The task of its trigger (PAYP) waits for terminal T001, which is not defined" in told
+        assert "has ended" not in told
+
+
+def test_explain_says_that_a_transaction_runs_without_its_definition() -> None:
+    queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
+    with Region([queue], supplied_queues=False) as region:
+        region.register("PAYP", lambda task: [*task.readq_td_all("PAYQ")])
+        assert "TRANSACTION PAYP is not defined; it runs here because a handler is registered for it." in str(
+            region.explain("PAYQ")
+        )
+        region.install([define_transaction(name="PAYP")])
+        assert "is not defined" not in str(region.explain("PAYQ"))
+
+
+def test_explain_says_what_a_queue_has_been_said_of(tmp_path: Path) -> None:
+    queue = define_tdqueue(name="OUTQ", type="EXTRA", typefile="INPUT", ddname="NONE")
+    with Region([queue], supplied_queues=False, dd={"NONE": tmp_path / "none"}) as region:
+        notices = [each.id for each in region.notices]
+        assert notices == ["TDQ0009"]
+        assert "Its data set was not opened at install: " in str(region.explain("OUTQ"))
+
+
+def test_a_start_of_a_transaction_that_cannot_be_attached_is_said() -> None:
+    with Region([define_transaction(name="PAYP"), define_terminal(name="T001")], supplied_queues=False) as region:
+        region.notices.silence()
+        with region.task() as task:
+            task.start("PAYP")
+        region.run()
+        assert [(each.id, each.resource) for each in region.notices] == [("DFHAC2016", "TRANSACTION(PAYP)")]
