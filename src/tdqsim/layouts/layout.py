@@ -12,7 +12,7 @@ each other's representation of the same value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -317,12 +317,21 @@ class Layout:
                 pass
             raise
 
-    def length_of(self, record: bytes) -> int:
+    def length_of(self, record: bytes, absent: Collection[tuple[str, ...]] = ()) -> int:
         """Return the length of the record at the beginning of ``record``, from its tables of variable length.
 
         A table has as many occurrences as :meth:`decode` finds; bytes after the record are ignored.
+
+        Args:
+            record: the record, and perhaps more.
+            absent: paths of redefinitions that this record does not have: it ends with the last field that it has.
         """
-        return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
+        if not absent:
+            return self.length - Decoder(self, bytes(record), fillers=True, absent=self._lasting).shift()
+        decoder = Decoder(self, bytes(record), fillers=True, absent=frozenset(absent))
+        decoder.met = []
+        decoder.run()
+        return max((start + item.length for item, _, start, _ in decoder.met), default=0)
 
     @cached_property
     def _lasting(self) -> frozenset[tuple[str, ...]]:

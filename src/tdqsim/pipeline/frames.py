@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from tdqsim.datasets import RecordFormat
-from tdqsim.errors import DatasetError
+from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import BadValue, Field, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
+from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.descriptor_words import (
     Frames,
     FramingError,
@@ -28,6 +29,7 @@ from tdqsim.pipeline.descriptor_words import (
 )
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
+from tdqsim.pipeline.redefines import RedefineRules, fields_called
 
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line by itself it is the end-of-file mark of old systems
@@ -171,12 +173,71 @@ def by_length_field(options: QsamOptions) -> Walk:
 
 
 def by_counters(options: QsamOptions) -> Walk:
-    """A walk over records whose length follows from the counts of their tables."""
+    """A walk over records whose length follows from the counts of their tables, and from the redefinition they have.
+
+    Raises:
+        DatasetError: a table of variable length is in a redefinition, and no option says which records have it.
+    """
     assert options.layout is not None
     layout, before = options.layout, options.record_start_offset
-    return _one_by_one(
-        layout.length + before, lambda head, _: layout.length_of(head[before:]), "the number of occurrences", options
-    )
+    absent = _absent_in(layout, options)
+
+    def size_of(head: bytes, at: int) -> int:
+        record = head[before:]
+        return layout.length_of(record, absent(record, at) if absent is not None else ())
+
+    return _one_by_one(layout.length + before, size_of, "the number of occurrences", options)
+
+
+def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], frozenset[Path]] | None:
+    """What tells the redefinitions that a record lacks; None where all records have the same fields."""
+    unions = [
+        {item.path for item in fields} for groups in layout.groups.values() for fields in groups if len(fields) > 1
+    ]
+    ids = {path: ids for name, ids in options.segment_map.items() for path in fields_called(layout, name)}
+    rules = RedefineRules(layout, options.shape, options.redefine_rules) if options.redefine_rules else None
+    ruled = {path for paths in rules.paths.values() for path in paths} if rules is not None else set[Path]()
+    told = [union for union in unions if union & (ruled | ids.keys())]
+    for item in layout.walk():
+        inside = [union for union in unions if any(item.path[:end] in union for end in range(1, len(item.path) + 1))]
+        if item.depending_on and any(union not in told for union in inside):
+            raise DatasetError(
+                f"the length of a record depends on {item.name}, which is in a redefinition: say which records have "
+                "it by segment_field and redefine_segment_id_map:N = NAME => ID, or by redefine_rule:N; or give "
+                "record_length or record_length_field"
+            )
+    if not told:
+        return None
+    segment = layout.field(options.segment_field) if options.segment_field else None
+
+    def absent(record: bytes, at: int) -> frozenset[Path]:
+        value = None if segment is None else _segment_in(layout, segment, record)
+        there = {path for path, mine in ids.items() if value in mine}
+        if rules is not None:
+            one = np.zeros(1, np.int64)
+            found = rules.present(np.frombuffer(record, np.uint8), one, one + len(record))
+            there |= {path for path, mask in found.items() if mask[0]}
+        left = set[Path]()
+        for union in told:
+            mine = union & there or union - ids.keys() - ruled
+            if not mine:
+                which = f"segment {value!r}" if segment is not None else "a record that fits no rule"
+                raise FramingError(f"{which} has no redefinition, so the length of its record is not known", at)
+            left |= union - mine
+        return frozenset(left)
+
+    return absent
+
+
+def _segment_in(layout: Layout, item: Field, record: bytes) -> str:
+    """The id of a record's segment."""
+    moved = any(table.depending_on and table.offset < item.offset for table in layout.walk())
+    data = record[item.offset : item.offset + item.length]
+    try:
+        value = layout.value(record, ".".join(item.path)) if moved else decode_value(item, data, layout.rules)
+    except (BadValue, ConversionError):
+        value = None
+    return "" if value is None else str(value).strip()
 
 
 def _one_by_one(need: int, size_of: Callable[[bytes, int], int], who: str, options: QsamOptions) -> Walk:
