@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from tdqsim.definitions import define_tdqueue, define_transaction
+from tdqsim.definitions import define_tdqueue, define_transaction, parse_csd, parse_definitions
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import TDQUEUE_ATTRIBUTES
 from tests.rules import expect_rule
@@ -45,6 +45,27 @@ def test_good_names(name):
 @pytest.mark.parametrize("queue_type", ["REMOTE", "INTRDR", "X", 5])
 def test_bad_type(queue_type):
     expect_rule("DEF-TDQ-TYPE", define_tdqueue, name="PAYQ", type=queue_type)
+
+
+@pytest.mark.parametrize("word", ["REMOTE", "remote"])
+def test_type_remote_says_what_remotesystem_says(word):
+    queue = define_tdqueue(name="PAYR", type=word, remotesystem="SYSB", remotename="PAYQ")
+    assert queue == define_tdqueue(name="PAYR", remotesystem="SYSB", remotename="PAYQ")
+    text = f"group: G\ntdqueue:\n- {{name: PAYR, type: {word}, remotesystem: SYSB, remotename: PAYQ}}\n"
+    (read,) = parse_definitions(text).tdqueues
+    assert (read.name, read.type, read.remotesystem, read.remotename) == ("PAYR", "", "SYSB", "PAYQ")
+
+
+def test_type_remote_without_remotesystem_says_what_is_needed():
+    with pytest.raises(
+        DefinitionError, match="must be EXTRA, INTRA or INDIRECT; a queue of another region has remotesys"
+    ):
+        define_tdqueue(name="PAYR", type="REMOTE")
+
+
+def test_dfhcsdup_has_no_type_remote():
+    found = parse_csd("DEFINE TDQUEUE(PAYR) GROUP(G) TYPE(REMOTE) REMOTESYSTEM(SYSB)\n")
+    assert any("must be EXTRA, INTRA or INDIRECT" in str(each) for each in found.reports)
 
 
 @pytest.mark.rule("DEF-TDQ-TYPE-REQUIRED")

@@ -89,7 +89,7 @@ def _attributes(kind: str, queue_type: str, resource_class: type[Resource]) -> I
     if queue_type:
         yield f"    type: Required[{_words((queue_type,))}]"
     elif kind == "TDQUEUE":
-        yield '    type: Literal[""]'
+        yield '    type: Literal["", "REMOTE", "remote"]'
     yield from _fields(resource_class)
     idle = known_attributes(kind, queue_type) - resource_class.model_fields.keys() - {"type"}
     for name in sorted(idle):

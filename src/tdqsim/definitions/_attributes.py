@@ -133,7 +133,7 @@ class IndirectQueueAttributes(TdqueueAttributes, total=False):
 class RemoteQueueAttributes(TdqueueAttributes, total=False):
     """Attributes of a TDQUEUE."""
 
-    type: Literal[""]
+    type: Literal["", "REMOTE", "remote"]
 
 
 class TransactionAttributes(ResourceAttributes, total=False):

@@ -95,11 +95,20 @@ def build(kind: str, attributes: Mapping[str, Any], group: str = "") -> tuple[Re
     return _build_other(kind, written, group)
 
 
+def without_type_remote(kind: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes without TYPE(REMOTE) beside REMOTESYSTEM, which says the same; DEFINE TDQUEUE has no such TYPE."""
+    written = attributes.get("type") if kind == "TDQUEUE" and attributes.get("remotesystem") else None
+    if not isinstance(written, str) or written.upper() != "REMOTE":
+        return attributes
+    return {name: value for name, value in attributes.items() if name != "type"}
+
+
 def _build_tdqueue(attributes: dict[str, Any], group: str) -> tuple[Resource | None, list[ResourceFault]]:
     written = attributes.pop("type", "")
     queue_type = written.upper() if isinstance(written, str) else "?"
     if queue_type not in TDQUEUE_CLASSES:
-        fault = ResourceFault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}")
+        way = "; a queue of another region has remotesystem" if queue_type == "REMOTE" else ""
+        fault = ResourceFault("type", str(written), f"must be {spoken(TDQUEUE_ATTRIBUTES['TYPE'].values)}{way}")
         return None, [fault, *_faults_without_type(attributes)]
     if not queue_type and "remotesystem" not in attributes:
         message = (

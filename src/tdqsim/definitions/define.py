@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from tdqsim.definitions._build import build
+from tdqsim.definitions._build import build, without_type_remote
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions
 from tdqsim.errors import DefinitionError, Problem
@@ -42,7 +42,7 @@ _SUPPLIED_GROUP = "DFHDCTG"
 def _define(kind: str, written: Mapping[str, Any]) -> Resource:
     attributes = dict(written)
     group = attributes.pop("group", "") or ""
-    resource, faults = build(kind, attributes, group)
+    resource, faults = build(kind, without_type_remote(kind, attributes), group)
     if resource is None or faults:
         name = attributes.get("dtaq" if kind == "DTAQ" else "name", "")
         title = f"{kind}({name})" if name else kind
@@ -66,8 +66,9 @@ def define_tdqueue(**attributes: Any) -> Tdqueue:
     ``define_tdqueue(name="PAYQ", type="INTRA", recovstatus="LOGICAL", transid="PAYP", triggerlevel=5)``
 
     Args:
-        attributes: ``name``, ``type`` (INTRA, EXTRA or INDIRECT) or else ``remotesystem``, and the attributes of the
-            type: see ``help(tdqsim.definitions.IntraQueue)`` and so on. Keywords may be in lower case.
+        attributes: ``name``, ``type`` (INTRA, EXTRA or INDIRECT), or ``remotesystem`` (with ``type`` REMOTE or none),
+            and the attributes of the type: see ``help(tdqsim.definitions.IntraQueue)`` and so on. Keywords may be in
+            lower case.
 
     Returns:
         An IntraQueue, ExtraQueue, IndirectQueue or RemoteQueue; immutable, for any number of regions.

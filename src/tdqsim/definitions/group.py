@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from tdqsim.core.argument_types import explains_wrong_types
-from tdqsim.definitions._build import build, resource_types
+from tdqsim.definitions._build import build, resource_types, without_type_remote
 from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.yamltext import ListNode, MapNode, Node, ScalarNode, kind_of, read_yaml
@@ -360,7 +360,7 @@ class _FileReader:
             self.problem(node.line, f"must be a mapping of attributes, not {kind_of(node)}", resource=kind)
             return
         attributes, right = self.plain(kind, node)
-        resource, faults = build(kind, attributes, group)
+        resource, faults = build(kind, without_type_remote(kind, attributes), group)
         title = self.title(kind, attributes)
         for fault in faults:
             line = node.lines.get(fault.attribute, node.line)

@@ -16,7 +16,7 @@ from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES
 from tdqsim.facts import LIMITS
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_TYPE_TEXT = "INTRA, EXTRA or INDIRECT; without it the queue is remote only"
+_TYPE_TEXT = "INTRA, EXTRA or INDIRECT; without it, or with REMOTE, the queue is remote only"
 
 
 def json_schema() -> JsonSchema:
@@ -134,13 +134,14 @@ def _by_type() -> JsonSchema:
     """A queue: TYPE determines its attributes, with if and then, so that editors report errors for this type only."""
     known = [each for each in TDQUEUE_CLASSES if each]
     described = _descriptions(TDQUEUE_CLASSES[""])
-    words = [word for each in known for word in (each, each.lower())]
+    words = [word for each in (*known, "REMOTE") for word in (each, each.lower())]
     common = {"name": {"description": described["name"]}, "type": {"enum": words, "description": _TYPE_TEXT}}
     rules = [
         {"if": {"properties": {"type": {"enum": [each, each.lower()]}}, "required": ["type"]}, "then": _tdqueue(each)}
         for each in known
     ]
-    remote = {"if": {"not": {"required": ["type"]}}, "then": _tdqueue("")}
+    other = {"required": ["type"], "properties": {"type": {"not": {"enum": ["REMOTE", "remote"]}}}}
+    remote = {"if": {"not": other}, "then": _tdqueue("")}
     return {"type": "object", "properties": common, "required": ["name"], "allOf": [*rules, remote]}
 
 
@@ -154,6 +155,7 @@ def _tdqueue(queue_type: str) -> JsonSchema:
         }
         schema["required"] = [*schema["required"], "type"]
     else:
+        schema["properties"]["type"] = {"enum": ["REMOTE", "remote"], "description": _TYPE_TEXT}
         schema["required"] = [*schema["required"], "remotesystem"]
     return schema
 
