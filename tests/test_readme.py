@@ -176,21 +176,27 @@ def test_the_definitions_of_the_guide_are_right(desk: Path) -> None:
     assert main(["check", "payments.yaml", "region.yaml"]) == 0
 
 
-def test_every_chapter_is_in_the_table_and_in_the_readme() -> None:
-    files = {page.stem: page.read_text("utf-8") for page in GUIDE.glob("*.md")}
+def test_every_chapter_is_in_the_table_and_in_the_index() -> None:
+    files = {page.stem: page.read_text("utf-8") for page in GUIDE.glob("*.md") if page.stem != "index"}
     assert files.keys() | PAGES_MADE.keys() == CHAPTERS.keys()
     assert not files.keys() & PAGES_MADE.keys()
-    readme = (ROOT / "README.md").read_text("utf-8")
+    index = (GUIDE / "index.md").read_text("utf-8")
     for name, chapter in CHAPTERS.items():
-        title = (
-            f"[{chapter.title}](src/tdqsim/guide/{name}.md)"
-            if name in files
-            else f"{chapter.title} (`tdq guide {name}`)"
-        )
-        assert f"| {title} | {chapter.purpose} |" in readme
+        title = f"[{chapter.title}]({name}.md)" if name in files else f"{chapter.title} (`tdq guide {name}`)"
+        assert f"| {title} | {chapter.purpose} |" in index
         assert chapter_text(name).startswith(f"# {chapter.title}\n")
-    sections = re.findall(r"^### (.+)$", readme, re.MULTILINE)
-    assert sections == list(dict.fromkeys(chapter.group for chapter in CHAPTERS.values()))
+    assert re.findall(r"^## (.+)$", index, re.MULTILINE) == list(
+        dict.fromkeys(each.group for each in CHAPTERS.values())
+    )
+
+
+def test_the_readme_is_short_and_shows_the_product_first() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    lines = text.splitlines()
+    assert len(lines) <= 120
+    assert len(text.split()) <= 550
+    assert next(at for at, line in enumerate(lines, 1) if line.startswith("tdqueue:")) <= 20
+    assert next(at for at, line in enumerate(lines, 1) if line.startswith("def test_")) <= 40
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -90,7 +90,7 @@ class ExtraMissing(NotInstalled):
     """
 
     def __init__(self, package: str | None, extra: str) -> None:
-        super().__init__(f"{package} is not installed; pip install 'tdqsim[{extra}]' brings it")
+        super().__init__(f"{package} is not installed; pip install '.[{extra}]' in a clone of tdqsim brings it")
 
 
 class Problem(NamedTuple):

@@ -201,11 +201,13 @@ def test_without_pyspark_one_line_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
-    with pytest.raises(SparkMissing, match=r"^pyspark.* is not installed; pip install 'tdqsim\[spark\]' brings it"):
+    with pytest.raises(
+        SparkMissing, match=r"^pyspark.* is not installed; pip install '\.\[spark\]' in a clone of tdqsim brings it"
+    ):
         session()
     assert main(["pipeline", "warm"]) == 2
     error = capsys.readouterr().err
-    assert "pip install 'tdqsim[spark]'" in error
+    assert "pip install '.[spark]'" in error
     assert error.count("\n") == 1
 
 
@@ -219,7 +221,7 @@ def test_without_java_one_line_says_what_to_do(
         monkeypatch.delenv(name, raising=False)
     assert main(["pipeline", "warm"]) != 0
     error = capsys.readouterr().err
-    assert "Spark needs Java 17, 21, 25: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME" in error
+    assert "Spark needs Java 17, 21, 25: run pip install '.[spark]', or set TDQ_JAVA_HOME" in error
     assert error.count("\n") == 1
 
 

@@ -69,8 +69,9 @@ def rejected(orders):
     return [text[40:].rstrip() for text in found["records"]]
 
 
-def test_the_command_of_the_readme_runs_the_cobol_programs(tmp_path):
-    (line,) = re.findall(r"^    tdq serve (.*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+def test_the_command_of_the_guide_runs_the_cobol_programs(tmp_path):
+    guide = (ROOT / "src/tdqsim/guide/serve.md").read_text("utf-8")
+    (line,) = re.findall(r"^      tdq serve (card_posting .*)$", guide, re.MULTILINE)
     with served(tmp_path, *shlex.split(line)) as client:
         orders = client.region("ORDREGN")
         orders.wait("ORDR", 3)

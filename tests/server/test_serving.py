@@ -158,9 +158,9 @@ def test_what_a_region_warns_of_is_in_the_log_of_the_server(place):
 
 
 @pytest.mark.cobc
-def test_the_command_of_the_readme_serves_two_regions(tmp_path):
-    readme = (Path(__file__).resolve().parents[2] / "README.md").read_text("utf-8")
-    (line,) = re.findall(r"^    (tdq serve .*)$", readme, re.MULTILINE)
+def test_the_command_of_the_guide_serves_two_regions(tmp_path):
+    guide = (Path(__file__).resolve().parents[2] / "src/tdqsim/guide/serve.md").read_text("utf-8")
+    (line,) = re.findall(r"^      (tdq serve card_posting .*)$", guide, re.MULTILINE)
     command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main(sys.argv[1:]))"]
     with (tmp_path / "log").open("w") as log:
         process = subprocess.Popen(

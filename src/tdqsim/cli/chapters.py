@@ -1,4 +1,4 @@
-"""The chapters of the guide, in one table. ``tdq guide`` and the site use it; a test compares README with it.
+"""The chapters of the guide, in one table. ``tdq guide`` and the site use it; a test compares guide/index.md with it.
 
 Most chapters are files of the folder ``guide``. Those of :data:`tdqsim.cli.rule_pages.PAGES` are rendered from the
 tables of facts, or from docstrings, each time they are read.

@@ -121,7 +121,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
     versions = ", ".join(map(str, fit_versions()))
     searched = f" {'; '.join(rejected)}." if rejected else ""
     raise JavaMissing(
-        f"Spark needs Java {versions}: run pip install 'tdqsim[spark]', or set TDQ_JAVA_HOME to one.{searched}"
+        f"Spark needs Java {versions}: run pip install '.[spark]', or set TDQ_JAVA_HOME to one.{searched}"
     )
 
 

@@ -90,7 +90,7 @@ def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClo
     try:
         from freezegun import freeze_time  # noqa: PLC0415  (an optional library)
     except ImportError as error:
-        raise NotInstalled("to freeze time needs freezegun: pip install 'tdqsim[test]'") from error
+        raise NotInstalled("to freeze time needs freezegun: pip install '.[test]'") from error
     with freeze_time(moment) as factory:
         yield FrozenClock(factory)
 
