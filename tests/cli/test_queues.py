@@ -47,6 +47,24 @@ def pay(tmp_path: Path) -> Path:
     return folder
 
 
+_NO_STORE = "no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at\n"
+
+
+def test_peek_without_a_store_says_that_it_looks_at_an_empty_region(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("peek", "PAYQ", "--region", pay)
+    assert (ended.code, ended.out, ended.err) == (0, "", _NO_STORE)
+    tdq("seed", "PAYQ", "a", "--region", pay, "--store", pay / "store")
+    assert "no store" not in tdq("peek", "PAYQ", "--region", pay, "--store", pay / "store").err
+
+
+def test_a_set_of_one_cemt_command_says_that_it_is_forgotten(tdq: Tdq, pay: Path) -> None:
+    store = ("--region", pay, "--store", pay / "store")
+    ended = tdq("cemt", "S TDQ(PAYL) DIS", *store)
+    assert ended.code == 0
+    assert "the region ended with this command: what SET changed is as defined again at its next start" in ended.err
+    assert "the region ended" not in tdq("cemt", "I TDQ(PAYL)", *store).err
+
+
 def names(text: str) -> list[str]:
     return [line.split()[0] for line in text.splitlines()[1:]]
 
@@ -56,7 +74,7 @@ def test_inquire_without_a_store_shows_the_region_as_it_would_start(tdq: Tdq, pa
     assert names(tdq("inquire", "--region", pay, "PAY+", "CARD").out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD"]
     own = tdq("inquire", pay)
     assert names(own.out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
-    assert own.err == "and 59 supplied queues that were never used (--all)\n"
+    assert own.err == f"{_NO_STORE}and 59 supplied queues that were never used (--all)\n"
     everything = names(tdq("inquire", pay, "--all").out)
     assert "CSSL" in everything
     assert "REPT" in everything

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from tdqsim.cli.completing import offered_directories
-from tdqsim.cli.errors import InputError, warn
+from tdqsim.cli.errors import InputError, aside, warn
 from tdqsim.cli.examples import example
 from tdqsim.core.control import find
 
@@ -396,6 +396,14 @@ def unknown_outside(region: Region | RemoteRegion) -> frozenset[str]:
     """
     infos = region.browse_tdqueue("TYPE", "NUMITEMS")
     return frozenset(info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.numitems < 0)
+
+
+def say_no_store(place: Place, region: Region | RemoteRegion) -> None:
+    """Say that a region of this command is empty, because no store was named and no server has it."""
+    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only for commands that need it)
+
+    if place.store is None and not isinstance(region, RemoteRegion):
+        aside("no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at")
 
 
 def say_unknown(names: Iterable[str]) -> None:

@@ -12,7 +12,17 @@ from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_options, offered_queues
 from tdqsim.cli.errors import Exit, InputError, aside, warn
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
-from tdqsim.cli.place import Place, at_place, checked_queues, looking, options_of, say_unknown, unknown_outside, using
+from tdqsim.cli.place import (
+    Place,
+    at_place,
+    checked_queues,
+    looking,
+    options_of,
+    say_no_store,
+    say_unknown,
+    unknown_outside,
+    using,
+)
 from tdqsim.cli.selection import is_generic, matching, supplied
 from tdqsim.core.codepage import codepage
 from tdqsim.core.spelling import did_you_mean
@@ -90,6 +100,7 @@ def inquire(
         folded = frozenset() if words or everything else supplied(region)
         wanted = [name for name in matching(region, words) if name not in folded]
         infos = {name: region.inquire_tdqueue(name, *shown) for name in wanted}
+        say_no_store(place, region)
         unknown = unknown_outside(region)
     if not infos and words:
         warn(f"no queue has the name {' or '.join(words)}")
@@ -199,6 +210,7 @@ def peek(
     """Show the records of queues in order, without removing them."""
     words = names or []
     with looking(place) as region:
+        say_no_store(place, region)
         if fields:
             chosen = list(matching(region, words)) if words else _holding(region)
             _peek_fields(place, region, chosen, limit, as_json=as_json)

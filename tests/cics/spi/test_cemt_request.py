@@ -75,7 +75,6 @@ def test_what_the_rules_refuse(rule_id, text):
         ("DI TD", 4, "needs a name"),
         ("S TD(A)", 8, "SET what"),
         ("S TD(A B*) DI", 3, "not allowed in a list"),
-        ("I TD(A", 5, r"'\(' cannot stand here: its '\)' is missing"),
         ("I TD()", 3, "names nothing"),
         ("I TD(ABCDE)", 3, "longer than"),
         ("S TD(A) EN DI", 12, "given twice"),
@@ -108,3 +107,19 @@ def test_any_text_is_understood_or_refused(text):
     except CemtError as raised:
         error = raised
     assert isinstance(request, CemtRequest) or 1 <= error.column <= len(text) + 1
+
+
+@pytest.mark.rule("CEMT-OPEN-PARENTHESIS")
+@pytest.mark.parametrize("text", ["I TDQ(PAYQ", "I TDQ(PAYQ  ", "INQUIRE TDQUEUE(PAYQ"])
+def test_the_last_parenthesis_may_be_left_open(text):
+    request = expect_rule("CEMT-OPEN-PARENTHESIS", parse_cemt, text)
+    assert (request.verb, request.resource, request.names) == ("INQUIRE", "TDQUEUE", ("PAYQ",))
+
+
+def test_the_value_of_set_may_be_left_open():
+    assert parse_cemt("S TDQ(PAYQ) TRI(5").values == parse_cemt("S TDQ(PAYQ) TRI(5)").values
+
+
+def test_a_parenthesis_inside_that_is_left_open_is_an_error():
+    with pytest.raises(CemtError, match="cannot stand here"):
+        parse_cemt("S TDQ(PAYQ TRI(5)")

@@ -19,7 +19,6 @@ _HEX: Final = "0123456789ABCDEF"
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _GENERIC: Final = "*+"
 _TOKEN: Final = re.compile(r"\s*(?:([^\s()=,?]+)\s*(?:\(([^()]*)\))?|([,?]))")
-_OPEN: Final = re.compile(r"\s*\([^()]*$")
 _LABEL: Final = re.compile(r"CEMT(?:(-)|(?=\s|\?|$))", re.IGNORECASE)
 
 
@@ -109,11 +108,12 @@ def _words(text: str, offset: int) -> tuple[list[_Word], bool]:
     """Split the text into words, each with its operand in parentheses; the second value is True if there is a ``?``."""
     words: list[_Word] = []
     is_question = False
-    end = len(text.rstrip())
+    text = text.rstrip()
+    if text.rpartition("(")[1] and ")" not in text.rpartition("(")[2]:  # CEMT takes the end of the line for it
+        text += ")"
+    end = len(text)
     while offset < end:
         match = _TOKEN.match(text, offset)
-        if match is None and _OPEN.match(text, offset):
-            raise CemtError("'(' cannot stand here: its ')' is missing", text.index("(", offset) + 1)
         if match is None:
             raise CemtError(f"{text[offset:].strip()[0]!r} cannot stand here", offset + 1)
         if match[1]:
