@@ -30,6 +30,8 @@ from tdqsim.ibmi import (
 from tdqsim.ibmi._commands import job_command
 from tdqsim.ibmi._qsys2 import Services
 from tdqsim.ibmi.job_core import JobBase, JobCore
+from tdqsim.ibmi.sql import SqlResult, SqlSession
+from tdqsim.ibmi.sql_values import SqlValue
 
 if TYPE_CHECKING:
     from tdqsim.ibmi.system import System
@@ -119,6 +121,19 @@ class Job(JobBase):
     def qsys2(self) -> Services:
         """The SQL services for data queues, as Python calls."""
         return Services(self._core)
+
+    def sql(self, statement: str, *parameters: SqlValue) -> SqlResult:
+        """Execute an SQL statement around these services; see :mod:`tdqsim.ibmi.sql`.
+
+        Args:
+            statement: the statement, such as ``CALL QSYS2.SEND_DATA_QUEUE(?, 'Q', 'QGPL')``.
+            parameters: the values of its parameter markers.
+
+        Raises:
+            SqlError: it is not valid or not served (nothing was executed), or it has failed.
+        """
+        self._core.system.dispatcher.check_thread()
+        return SqlSession(self).execute(statement, parameters)
 
     def __enter__(self) -> Self:
         return self
