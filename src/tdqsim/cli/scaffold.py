@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -120,20 +122,36 @@ def new(
     copied = _example(source) if source else None
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: already exists and is not empty; name a new directory")
-    if copied is not None and copied.is_file():
-        directory.mkdir(parents=True, exist_ok=True)
-        shutil.copy(copied, directory)
-    elif copied is not None:
-        shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    elif cobol:
-        made = on_demand.new_region.make_region(directory, cobol, csd)
-        _write(directory, made.files)
-        for line in made.missing:
-            emit(f"not found: {line}")
-    else:
-        _write(directory, _files())
+    with _whole_or_nothing(directory):
+        if copied is not None and copied.is_file():
+            directory.mkdir(parents=True, exist_ok=True)
+            shutil.copy(copied, directory)
+        elif copied is not None:
+            shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+        elif cobol:
+            made = on_demand.new_region.make_region(directory, cobol, csd)
+            _write(directory, made.files)
+            for line in made.missing:
+                emit(f"not found: {line}")
+        else:
+            _write(directory, _files())
     emit(f"{directory}: {', '.join(sorted(path.name for path in directory.iterdir()))}")
     emit(f"next: {'; '.join(_next(directory))}")
+
+
+@contextmanager
+def _whole_or_nothing(directory: Path) -> Iterator[None]:
+    """Empty the directory again if it cannot be written, as on a full disk; the error names it."""
+    was_there = directory.exists()
+    try:
+        yield
+    except OSError as error:
+        for path in list(directory.iterdir()) if was_there else ():
+            shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+        if not was_there:
+            shutil.rmtree(directory, ignore_errors=True)
+        reason = error.strerror or str(error)  # shutil collects the errors of several files
+        raise InputError(f"{error.filename or directory}: {reason}; nothing was left there") from error
 
 
 def _write(directory: Path, files: dict[str, str]) -> None:
