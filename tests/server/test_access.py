@@ -336,3 +336,24 @@ def test_no_request_begins_a_line_of_the_log_of_its_own(browser):
         )
     told = [line["path"] for line in lines if line["event"] == "change"]
     assert told == ["/api/v1/regions/A\\n2026-11-22 [info] change user=OWNER\\x1b[2J\\x00"]
+
+
+def test_the_sign_on_page_says_where_the_token_is_and_takes_it_as_a_header(api_of_a_run):
+    api = api_of_a_run
+    page = api.get("/sign-on").text
+    assert "The token is in the terminal where <code>tdq serve</code> runs." in page
+    wrong = api.post("/sign-on", data={"password": "nothing"})
+    assert wrong.status_code == 401
+    assert "Not signed on: the token is wrong; it is in the terminal where tdq serve runs." in wrong.text
+    assert "Signed on" in api.post("/sign-on", data={"password": " Bearer all "}).text
+    lost = api.get("/sign-on?lost=1&next=/console/").text
+    assert "The server no longer knows this session: it was started again, or the session has ended." in lost
+
+
+@pytest.fixture
+def api_of_a_run():
+    host = Host()
+    with TestClient(application(host, Gate(token="all")), base_url="http://127.0.0.1") as client:
+        client.headers["Origin"] = "http://127.0.0.1"
+        yield client
+    host.stop()

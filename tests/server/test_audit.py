@@ -151,6 +151,17 @@ def test_a_request_that_was_shipped_to_a_region_is_logged_there(host: Host) -> N
     }  # fmt: skip
 
 
+@pytest.mark.usefixtures("restored")
+def test_commands_that_were_shipped_are_logged_at_debug_only(host: Host) -> None:
+    region, stream = host.regions["PAYREGN"], io.StringIO()
+    configure_log("json", "info", stream)
+    host.engine.submit(lambda: region.writeq_td("FARQ", b"secret")).result(60)
+    assert stream.getvalue() == ""
+    configure_log("json", "debug", stream)
+    host.engine.submit(lambda: region.writeq_td("FARQ", b"secret")).result(60)
+    assert '"face": "link"' in stream.getvalue()
+
+
 @pytest.fixture
 def restored() -> Iterator[None]:
     """Give back the configuration of logging."""

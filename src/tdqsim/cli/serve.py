@@ -134,7 +134,7 @@ def _print_addresses(served: Served) -> None:
     if served.certificate is not None:
         typer.echo(f"Certificate to trust: {served.certificate}")
     if served.link:
-        typer.echo(f"Sign on in a browser, once: {served.link}")
         typer.echo(f"Authorization: Bearer {served.token}")
+        typer.echo(f"Sign on in a browser, once: {served.link}")
     else:
         typer.echo("Users sign on at /sign-on, programs by POST /api/v1/session.")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 OWNER_NAME: Final = "(owner)"
 """The user of the audit line if the owner of the process acts."""
+LINK: Final = "link"
+"""The face of commands that programs of other regions ship. No person has requested them: only ``debug`` shows them."""
 _LONGEST: Final = 200
 _log = structlog.get_logger("tdqsim.audit")
 
@@ -76,6 +78,5 @@ def audit(face: str, userid: str | None, operation: str, **facts: str | int | No
     """
     given = {key: one_line(value) if isinstance(value, str) else value for key, value in facts.items()}
     values = {key: value for key, value in given.items() if value not in (None, "")}
-    _log.info(
-        "change", face=face, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values
-    )
+    write = _log.debug if face == LINK else _log.info
+    write("change", face=face, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values)

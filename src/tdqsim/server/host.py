@@ -7,6 +7,7 @@ publishes events, such as each command that ended, as plain values that any thre
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import Counter, deque
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import Future
@@ -21,8 +22,9 @@ from tdqsim.cics.internals import core_of, is_mirror, request_of, requester_of
 from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
+from tdqsim.core.notices import own_lines
 from tdqsim.datasets.workdir import output_directory
-from tdqsim.definitions.regionfile import RegionFile, load_region_file
+from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.faults.active import ActivePlan
@@ -34,7 +36,7 @@ from tdqsim.layouts import Layout
 from tdqsim.report.flows import FlowCounts, resource_of
 from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.server.activity import Activity, ResourceChange
-from tdqsim.server.audit import audit
+from tdqsim.server.audit import LINK, audit
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.errors import ServeError
 from tdqsim.server.handover import Handover
@@ -99,7 +101,7 @@ class _Recorder:
         self._activity.commands += 1
         if called and not command.startswith("INQUIRE "):
             text = queue.rstrip(" ") if isinstance(queue, str) else None
-            audit("link", task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
+            audit(LINK, task.userid, command, applid=self._applid, queue=text, task=task.number, resp=condition)
         if condition != "NORMAL":
             self._activity.failed += 1
             self._refusals.command(task, command, named, condition, self._region.clock.time_ns())
@@ -146,10 +148,22 @@ class _Recorder:
         """A task has ended."""
         self._publish("task_ended", task=task.number, transid=task.transid, normal=normal, abcode=task.abcode)
         if not normal:
+            self._say_left(task, sys.exception())
             self._flows.abends[task.transid, task.abcode or ""] += 1
             self._refusals.abended(task)
             self._take_over_dump(task)
         self._host.waits.task_ended(self._region)
+
+    def _say_left(self, task: Task, error: BaseException | None) -> None:
+        """Make a notice of an exception such as SystemExit, which is no abend, and which nobody outside receives here.
+
+        A task ends while this exception is handled, so it is the present one.
+        """
+        if error is None or isinstance(error, Exception):
+            return
+        what = f"{type(error).__name__}: {error}".removesuffix(": ")
+        notices = core_of(self._region).notices
+        notices.say("task_left", transid=task.transid, task=task.number, what=what, traceback=own_lines(error))
 
     def _take_over_dump(self, task: Task) -> None:
         """Report the dump of a task that has abended, and write it to the file of the region's dumps, if any."""
@@ -348,6 +362,10 @@ class Host:
             if store is not None:
                 self.refused_jobs[system.name].keep_in(store)
             return system
+        if not (path / REGION_FILE_NAME).is_file():
+            raise ServeError(
+                f"{path}: is not a directory to serve; it has no {REGION_FILE_NAME} and no {SYSTEM_FILE_NAME}"
+            )
         file = load_region_file(path)
         layouts = queue_layouts(file)
         overrides: dict[str, Any] = {"groups": self._groups} | ({} if store is None else {"store": store})

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse
 from nicegui import core, ui
 from nicegui.logging import log
 from starlette.routing import Mount
@@ -27,7 +29,7 @@ from tdqsim.server.http.access import Gate
 
 PREFIX: Final = "/console"
 _DIAGRAMS: Final = [Path(report.__file__).parent / name for name in ("diagram.css", "diagram.js")]
-_STYLE: Final = Path(__file__).parent / "static" / "console.css"
+_OWN: Final = [Path(__file__).parent / "static" / name for name in ("console.css", "connection.js")]
 _POLICY: Final = (
     "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; font-src 'self' data:; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; "
@@ -55,7 +57,7 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     for region in host.regions.values():
         host.engine.outside(partial(console.messages.listen, region)).result()
     add_pages(console)
-    for path in (_STYLE, *_DIAGRAMS):
+    for path in (*_OWN, *_DIAGRAMS):
         core.app.add_static_file(local_file=path, url_path=f"/{path.name}")
         address = f"{PREFIX}/{path.name}?{__version__}"
         tag = (
@@ -64,6 +66,7 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
             else f'<script src="{address}"></script>'
         )
         ui.add_head_html(tag, shared=True)
+    core.app.add_exception_handler(404, _not_found)
     core.app.config.socket_io_js_transports = ["websocket"]
     # The bar that Quasar shows during uploads has no name for screen readers; the status line shows their result.
     core.app.config.quasar_config["loadingBar"]["skipHijack"] = True
@@ -76,6 +79,20 @@ def mount(app: FastAPI, host: Host, gate: Gate) -> Console:
     end_on_errors(core.sio, console.callers.name_of)
     route.app = _with_headers(guarded(route.app, console.callers.name_of))
     return console
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    """The answer for a page that does not exist: why, and the way back."""
+    why = str(getattr(error, "detail", "")) or "Not Found"
+    if why == "Not Found":
+        why = f"there is no page {request.url.path}"
+    page = (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>Not found - tdqsim</title><style>:root{{color-scheme:light dark;font-family:system-ui,sans-serif}}"
+        f"body{{max-width:40rem;margin:10vh auto;padding:0 1rem}}</style><main><h1>Not found</h1>"
+        f'<p>{escape(one_line(why))}.</p><p><a href="{PREFIX}/">Overview</a></p></main></html>'
+    )
+    return HTMLResponse(page, status_code=404)
 
 
 def _in_one_line(record: logging.LogRecord) -> bool:

@@ -127,4 +127,10 @@ def as_value(option: str, value: str) -> str | int:
     Raises:
         ValueError: the option needs a number, and the value is not a number.
     """
-    return int(value) if SET_TDQUEUE_OPTIONS[option].kind == "BINARY" else value.strip().upper()
+    known = SET_TDQUEUE_OPTIONS[option]
+    if known.kind != "BINARY":
+        return value.strip().upper()
+    try:
+        return int(value)
+    except ValueError:
+        raise ValueError(f"{option} is a number from {known.lowest} to {known.highest}") from None

@@ -39,6 +39,8 @@ padding:0 1rem}label{display:block;margin-top:1rem}input{width:100%;box-sizing:b
 button{margin-top:1.5rem;font-size:1rem;padding:.5rem 1.5rem}p[role=alert]{font-weight:bold}"""
 
 
+_LOST: Final = "The server no longer knows this session: it was started again, or the session has ended."
+
 _Authenticate = Callable[[Request, str, str], Awaitable[str]]
 """Returns the user id after checking the user and the password of a request."""
 
@@ -57,10 +59,12 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
     async def sign_on(request: Request, user: str, password: str) -> str:
         """The id of the user who signs on; empty for the owner, whose password is the token of the run."""
         origin = request.client.host if request.client else "local"
-        if not user and access.is_token(password):
+        if not user and access.is_token(password.strip().removeprefix("Bearer ").strip()):
             has_signed_on(request, None)
             return ""
-        if access.users is None or not user:
+        if access.users is None:
+            raise SignOnRefused("the token is wrong; it is in the terminal where tdq serve runs")
+        if not user:
             raise SignOnRefused("the user or the password is wrong")
         async with turns:
             signed = await asyncio.to_thread(access.users.authenticate, user, password, origin)
@@ -74,14 +78,16 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
 def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     @app.get("/sign-on", include_in_schema=False)
     async def page(
-        link: Annotated[str, Query(max_length=100)] = "", to: Annotated[str, Query(alias="next", max_length=200)] = "/"
+        link: Annotated[str, Query(max_length=100)] = "",
+        to: Annotated[str, Query(alias="next", max_length=200)] = "/",
+        lost: Annotated[str, Query(max_length=1)] = "",
     ) -> Response:
         if link and access.use_link(link):
             return _welcome(access, "", to)
         remark = (
             "This link is invalid or has been used. You can also sign on with the token that the server printed."
             if link
-            else ""
+            else _LOST * bool(lost)
         )
         return _form(access, to, remark, HTTPStatus.FORBIDDEN if link else HTTPStatus.OK)
 
@@ -173,12 +179,13 @@ def _form(access: Gate, to: str, remark: str, status: HTTPStatus) -> Response:
     target = escape(_here(to), quote=True)
     user = '<label>User <input name="user" autocomplete="username" autofocus></label>' if access.users else ""
     word = "Password" if access.users else "Token"
+    where = "" if access.users else "<p>The token is in the terminal where <code>tdq serve</code> runs.</p>"
     return HTMLResponse(
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
         f"<title>Sign on</title><style>{_STYLE}</style><main><h1>tdqsim</h1>{alert}"
         f'<form method="post" action="/sign-on">{user}<label>{word} <input name="password" type="password" '
         f'autocomplete="current-password"></label><input type="hidden" name="next" value="{target}">'
-        f"<button>Sign on</button></form></main></html>",
+        f"{where}<button>Sign on</button></form></main></html>",
         status_code=status,
         headers=_HEADERS,
     )
