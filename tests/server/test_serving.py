@@ -152,9 +152,11 @@ def test_what_a_region_warns_of_is_in_the_log_of_the_server(place):
         process.stdout.close()
     lines = [each for each in log.read_text().splitlines() if "open_failed" in each]
     assert len(lines) == 1
-    assert "[warning  ] open_failed" in lines[0]
+    assert "[error    ] open_failed" in lines[0]
     assert " [tdqsim.cics] " in lines[0]
-    assert "applid=PAYREGN queue=EXTQ" in lines[0]
+    assert "applid=PAYREGN" in lines[0]
+    assert "queue=EXTQ" in lines[0]
+    assert "id=TDQ0009" in lines[0]
 
 
 @pytest.mark.cobc
