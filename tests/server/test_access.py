@@ -357,3 +357,14 @@ def api_of_a_run():
         client.headers["Origin"] = "http://127.0.0.1"
         yield client
     host.stop()
+
+
+def test_a_sign_on_over_a_session_of_the_browser_ends_that_session(api_of_a_run):
+    api = api_of_a_run
+    api.post("/sign-on", data={"password": "all"})
+    [before] = [f"{name}={value}" for name, value in api.cookies.items()]
+    assert api.get("/api/v1/session").status_code == 200
+    api.post("/sign-on", data={"password": "all"})
+    assert api.get("/api/v1/session").status_code == 200
+    api.cookies.clear()
+    assert api.get("/api/v1/session", headers={"Cookie": before}).status_code == 401

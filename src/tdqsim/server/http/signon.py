@@ -78,12 +78,13 @@ def add_sign_on(app: FastAPI, access: Gate) -> None:
 def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
     @app.get("/sign-on", include_in_schema=False)
     async def page(
+        request: Request,
         link: Annotated[str, Query(max_length=100)] = "",
         to: Annotated[str, Query(alias="next", max_length=200)] = "/",
         lost: Annotated[str, Query(max_length=1)] = "",
     ) -> Response:
         if link and access.use_link(link):
-            return _welcome(access, "", to)
+            return _welcome(request, access, "", to)
         remark = (
             "This link is invalid or has been used. You can also sign on with the token that the server printed."
             if link
@@ -104,7 +105,7 @@ def _add_page(app: FastAPI, access: Gate, sign_on: _Authenticate) -> None:
             user_id = await sign_on(request, form.get("user", "").strip(), form.get("password", ""))
         except SignOnRefused as error:
             return _form(access, to, f"Not signed on: {error}.", _status(error))
-        return _welcome(access, user_id, to)
+        return _welcome(request, access, user_id, to)
 
     @app.post("/sign-off", include_in_schema=False)
     async def sign_off(request: Request) -> Response:
@@ -159,7 +160,10 @@ def _here(to: str) -> str:
     return to if safe else "/"
 
 
-def _welcome(access: Gate, user_id: str, to: str) -> Response:
+def _welcome(request: Request, access: Gate, user_id: str, to: str) -> Response:
+    before = session_of(request)
+    if before is not None and before.cookie:
+        access.sessions.end(before)  # the browser forgets its cookie, so nobody could end it
     secret, _session = access.sessions.begin(user_id, cookie=True)
     target = escape(_here(to), quote=True)
     answer = HTMLResponse(
