@@ -331,3 +331,12 @@ def test_readq_as_text_gives_the_record_and_its_length(region: Region, into: str
     region.writeq_td("NOQ", b"first", 3)
     region.execute(f"READQ TD QUEUE('NOQ') {into}(REC) LENGTH(LEN)", got)
     assert (bytes(got["REC"]), got["LEN"]) == (b"fir", 3)
+
+
+def test_qiderr_says_which_rule_of_names_is_broken(region: Region) -> None:
+    with pytest.raises(Condition, match="queue noq is not installed; NOQ is, and names are in capitals"):
+        region.writeq_td("noq", b"x")
+    with pytest.raises(Condition, match="queue TOOLONG is not installed; the name of a queue has 1 to 4 characters"):
+        region.readq_td("TOOLONG")
+    with pytest.raises(Condition, match="queue noq is not installed; NOQ is"):
+        region.peek("noq")

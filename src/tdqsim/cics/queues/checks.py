@@ -36,7 +36,7 @@ from tdqsim.cics.kernel.security import XDCT, Access
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, ExtraTdQueue, IndirectTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import TDQUEUE_ATTRIBUTES, Cvda, Resp
 
 REQUESTS: Final[dict[tuple[str, bool, bool], dict[str, Resp | None]]] = {
     # (type, output, open): the outcome of each request; NORMAL proceeds
@@ -55,6 +55,18 @@ _WORDS: Final = {
     Resp.NOTOPEN: "the data set is not open",
 }
 
+_LONGEST_NAME: Final = TDQUEUE_ATTRIBUTES["TDQUEUE"].maximum or 0
+
+
+def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
+    """QIDERR for a name that no queue has, with the rule of names that it breaks."""
+    hint = ""
+    if name.upper() in queues:
+        hint = f"; {name.upper()} is, and names are in capitals"
+    elif len(name) > _LONGEST_NAME:
+        hint = f"; the name of a queue has 1 to {_LONGEST_NAME} characters"
+    return Condition(Resp.QIDERR, detail=f"queue {name:.40} is not installed{hint}", rule="TD-QIDERR")
+
 
 def final_target(region: RegionData, name: str) -> TdQueue:
     """The queue of a name, after aliases.
@@ -64,7 +76,7 @@ def final_target(region: RegionData, name: str) -> TdQueue:
     """
     queue = region.tdqueues.get(name)
     if queue is None:
-        raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed", rule="TD-QIDERR")
+        raise not_installed(region.tdqueues, name)
     return queue if queue.type != "INDIRECT" else target_of(region.tdqueues, queue)
 
 

@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.eib import Completion, completion
 from tdqsim.cics.model.queue import DELETEQ, READQ, WRITEQ, IntraTdQueue, RequestTarget, TdQueue
 from tdqsim.cics.model.region import Recorder, RegionData, RegionLink
 from tdqsim.cics.model.task import TaskData
-from tdqsim.cics.queues.checks import check_access, target_of
+from tdqsim.cics.queues.checks import check_access, not_installed, target_of
 from tdqsim.cics.queues.kinds import bind, read_negative, set_enablestatus
 from tdqsim.facts import Cvda, Resp
 
@@ -144,7 +144,7 @@ class Directory:
             return _RemoteQueue(region.link(sysid.rstrip(" ")), name)
         queue = self.installed.get(name)
         if queue is None:
-            raise Condition(Resp.QIDERR, detail=f"queue {name} is not installed", rule="TD-QIDERR")
+            raise not_installed(self.installed, name)
         return queue
 
     def final(self, task: TaskData, name: str, sysid: str | None) -> tuple[RequestTarget, RequestTarget]:
