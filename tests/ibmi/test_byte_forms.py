@@ -160,3 +160,33 @@ def test_any_storage_at_all_gives_a_message_or_works(api, given_now):
             job.call(api, *given_now)
         except TdqError as error:
             assert str(error)  # noqa: PT017  (either outcome is fine; an error must say something)
+
+
+@pytest.mark.parametrize(
+    ("api", "passed", "message_id", "hint"),
+    [
+        ("QSNDDTAQ", 5, "CPF24B4", "5 parameters were passed; QSNDDTAQ takes 4, 6, 7 or 8."),
+        ("QMHQRDQD", 3, "CPF24B4", "3 parameters were passed; QMHQRDQD takes 4."),
+        ("QMHRDQM", 7, "CPF24B4", "7 parameters were passed; QMHRDQM takes 8."),
+        ("QRCVDTAQ", 8, "CPF3C36", "8 parameters were passed; QRCVDTAQ takes 5, 10, 13 or 14."),
+    ],
+)
+def test_the_second_level_text_says_how_many_parameters_an_api_takes(job, api, passed, message_id, hint):
+    with pytest.raises(EscapeMessage) as caught:
+        job.call(api, *[bytearray(64)] * passed)
+    assert caught.value.message_id == message_id
+    assert caught.value.message.help.endswith(hint)
+    assert caught.value.__notes__ == [hint]
+
+
+@pytest.mark.rule("DTAQ-SEND-NOT-PACKED")
+def test_the_second_level_text_tells_of_a_length_that_is_a_literal_of_cl(job):
+    job.crtdtaq(dtaq="APPLIB/Q", maxlen=20)
+    with pytest.raises(EscapeMessage) as caught:
+        job.command("CALL QSNDDTAQ PARM('Q' 'APPLIB' 5 'hello')")
+    assert caught.value.message_id == "CPF24B4"
+    hint = (
+        "Parameter 3 (Length of data) is packed decimal with 5 digits, and X'000000' is not; CL passes a literal number"
+    )
+    hint += " with 15 digits, 5 of them decimals, so that a variable TYPE(*DEC) LEN(5 0) is needed."
+    assert caught.value.__notes__ == [hint]

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from freezegun import freeze_time
 
+from tdqsim.errors import ConversionError
 from tdqsim.ibmi import JOURNAL_TYPES, EscapeMessage, ParameterError, System, export_journal
 from tests.ibmi.conftest import b4, e
 from tests.rules import expect_rule
@@ -196,6 +197,40 @@ def test_data_queue_entries():
         expect_rule("DTAQ-RETRIEVE-NOT-KEYED", sql.data_queue_entries, "WORK", "*LIBL", "KEY", b"K1", "EQ")
         expect_rule("DTAQ-RETRIEVE-ORDER", sql.data_queue_entries, "KEYED", "*LIBL", "KEY", b"K1")
         expect_rule("DTAQ-RETRIEVE-KEY-LENGTH", sql.data_queue_entries, "KEYED", "*LIBL", "KEY", b"K", "EQ")
+
+
+@pytest.mark.rule("DTAQ-QSYS2-KEY-TEXT")
+def test_keys_of_the_services_may_be_text(job):
+    job.crtdtaq(dtaq="APPLIB/ORDERDQ", maxlen=20, seq="*KEYED", keylen=3)
+    sql = job.qsys2
+    for key in ("030", "010", "020"):
+        sql.send_data_queue(f"order {key}", "ORDERDQ", "APPLIB", key)
+    for order, keys in {"EQ": ["020"], "NE": ["010", "030"], "GT": ["030"], "GE": ["020", "030"], "LT": ["010"],
+                        "LE": ["010", "020"]}.items():  # fmt: skip
+        rows = sql.data_queue_entries("ORDERDQ", "APPLIB", "KEY", "020", order)
+        assert [row.key_data for row in rows] == [key.encode("cp037") for key in keys]
+    assert sql.receive_data_queue("ORDERDQ", "APPLIB", key_data="020", key_order="EQ").message_data == "order 020"
+    sql.clear_data_queue("ORDERDQ", "APPLIB", "010", "EQ")
+    assert [row.message_data for row in sql.data_queue_entries("ORDERDQ", "APPLIB")] == ["order 030"]
+
+
+@pytest.mark.rule("DTAQ-QSYS2-KEY-TEXT")
+def test_a_key_that_cannot_be_bytes_is_refused_by_every_service(job):
+    job.crtdtaq(dtaq="APPLIB/K", maxlen=20, seq="*KEYED", keylen=1)
+    calls = [
+        lambda key: job.qsys2.data_queue_entries("K", "APPLIB", "KEY", key, "EQ"),
+        lambda key: job.qsys2.send_data_queue("x", "K", "APPLIB", key),
+        lambda key: job.qsys2.receive_data_queue("K", "APPLIB", key_data=key, key_order="EQ"),
+        lambda key: job.qsys2.clear_data_queue("K", "APPLIB", key, "EQ"),
+    ]
+    for call in calls:
+        with pytest.raises(ConversionError, match="€"):
+            call("€")
+        with pytest.raises(ParameterError, match="key_data: bytes are needed"):
+            call(5)
+        with pytest.raises(EscapeMessage, match=r"CPF950[6F]"):
+            call("12")
+    assert job.qsys2.data_queue_entries("K", "APPLIB") == ()
 
 
 def test_receive_and_clear_by_sql(system, job):

@@ -375,6 +375,17 @@ def test_a_describe_does_not_prove_the_right_to_send(system, officer, work):
         expect_rule("DTAQ-AUTHORITY-CACHE-EACH", job.qsnddtaq, "WORK", "APPLIB", b"x")
 
 
+@pytest.mark.rule("DTAQ-AUTHORITY-CACHE-EACH")
+@pytest.mark.parametrize("proves", ["QRCVDTAQ", "QMHQRDQD", "QMHRDQM"])
+def test_one_proof_serves_the_apis_that_need_the_same_authorities(system, officer, work, proves):
+    with system.job(user="ANNA") as job:
+        OPERATIONS[proves](job)
+        officer.rvkobjaut("APPLIB/WORK", "*PUBLIC")
+        for name in ("QRCVDTAQ", "QMHQRDQD", "QMHRDQM"):
+            OPERATIONS[name](job)
+        expect_rule("DTAQ-AUTHORITY-OBJECT", job.qsnddtaq, "WORK", "APPLIB", b"x")
+
+
 def test_authorization_lists_and_private_authority(system, officer):
     system.crtautl("PAYLIST", {"*PUBLIC": "*EXCLUDE", "ANNA": "*CHANGE"})
     officer.crtdtaq(dtaq="APPLIB/PAY", maxlen=10, aut="PAYLIST")

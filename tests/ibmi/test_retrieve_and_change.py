@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tdqsim.ibmi import RDQS0100, RDQS0200, Change, System, parse_messages
+from tdqsim.ibmi import RDQS0100, RDQS0200, Change, ParameterError, System, parse_messages
 from tests.ibmi.conftest import b4, e, fill, name20, retrieved
 from tests.rules import expect_rule
 
@@ -183,3 +183,25 @@ def test_any_bytes_can_be_parsed_or_are_refused(data, form):
         parse_messages(data, form)
     except ValueError as error:
         assert form in str(error)  # noqa: PT017  (either outcome is fine)
+
+
+@pytest.mark.parametrize(
+    ("call", "reason"),
+    [
+        (
+            lambda job: job.qmhrdqm("APPLIB/Q", selection="A"),
+            "selection is str; allowed are RDQS0100('F') and other selections of that format, and RDQS0200(key, order)",
+        ),
+        (lambda job: job.qmhqrdqd("A/B/C"), "name 'A/B/C': allowed are NAME and LIB/NAME"),
+        (lambda job: job.crtdtaq("A/B/C", maxlen=5), "name 'A/B/C': allowed are NAME and LIB/NAME"),
+        (
+            lambda job: job.qmhqcdq("APPLIB/Q", [Change(100, b"1")]),
+            "library is list; pass the changes by name: changes=[Change(...)]",
+        ),
+    ],
+)
+def test_a_wrong_argument_is_told_with_what_is_allowed(job, call, reason):
+    job.crtdtaq(dtaq="APPLIB/Q", maxlen=5)
+    with pytest.raises(ParameterError) as caught:
+        call(job)
+    assert str(caught.value) == reason

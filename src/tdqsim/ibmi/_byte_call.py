@@ -85,9 +85,16 @@ def _check_count(job: JobCore, declaration: Declaration, count: int) -> None:
     # With group 1 of QRCVDTAQ the sender information must be passed even when its length is 0.
     left_out = declaration.name == "QRCVDTAQ" and count + 1 == declaration.counts[1]
     listed = any(use.message_id == "CPF3C36" for use in declaration.messages)
+    hint = f"{count} parameters were passed; {declaration.name} takes {_counts(declaration)}."
     if left_out or not listed:
-        job.fail("CPF24B4", rule=_COUNT_RULES.get(declaration.name, ""))
-    job.fail("CPF3C36", count)
+        job.fail("CPF24B4", rule=_COUNT_RULES.get(declaration.name, ""), hint=hint)
+    job.fail("CPF3C36", count, hint=hint)
+
+
+def _counts(declaration: Declaration) -> str:
+    """The numbers of parameters that an API takes, in words."""
+    *before, last = map(str, declaration.counts)
+    return f"{', '.join(before)} or {last}" if before else last
 
 
 def _error_code(

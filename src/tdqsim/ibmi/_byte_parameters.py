@@ -100,7 +100,14 @@ class Arguments:
             return unpack_decimal(raw)
         except ValueError:
             sent = (self._api, at) == ("QSNDDTAQ", _LENGTH_OF_DATA)
-            self._job.fail("CPF24B4", rule="DTAQ-SEND-NOT-PACKED" if sent else "")
+            digits = 2 * len(raw) - 1
+            self._job.fail(
+                "CPF24B4",
+                rule="DTAQ-SEND-NOT-PACKED" if sent else "",
+                hint=f"Parameter {declared.number} ({declared.name}) is packed decimal with {digits} digits, and"
+                f" X'{raw.hex().upper()}' is not; CL passes a literal number with 15 digits, 5 of them decimals, so"
+                f" that a variable TYPE(*DEC) LEN({digits} 0) is needed.",
+            )
 
     def text(self, at: int) -> str:
         """A character parameter without trailing blanks; bytes that are no characters become full stops."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tdqsim.ibmi._declare import declare
-from tdqsim.ibmi._errors import check_flags
+from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
@@ -48,6 +48,8 @@ def qmhqcdq(
             job waits in a receive that removes, and those of finding it.
         ParameterError: a value is neither True nor False.
     """
+    if not isinstance(library, str):
+        raise ParameterError(f"library is {type(library).__name__}; pass the changes by name: changes=[Change(...)]")
     named = (
         (AUTOMATIC_RECLAIM, automatic_reclaim),
         (ENFORCE_DATA_QUEUE_LOCKS, enforce_data_queue_locks),

@@ -36,6 +36,8 @@ class Operation(NamedTuple):
     object_missing: str
     library_missing: str
     cached: bool
+    proof: str
+    """What a check for it proves: the authorities by name."""
 
 
 OPERATIONS: Mapping[str, Operation] = MappingProxyType(
@@ -52,6 +54,7 @@ OPERATIONS: Mapping[str, Operation] = MappingProxyType(
             row["object_missing"],
             row["library_missing"],
             row["cached"] == "yes",
+            row["object_authority"],
         )
         for row in table("ibmi_operations")
     }

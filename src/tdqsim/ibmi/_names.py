@@ -51,8 +51,10 @@ def _checked_name(value: str, what: str) -> str:
 def place(name: str, library: str = "", default: str = "*LIBL") -> tuple[str, str]:
     """Split ``"LIB/NAME"``, or check name and library; ``default`` is the library when neither names one."""
     if not library and isinstance(name, str):
-        library, slash, name = name.rpartition("/")
-        library = library if slash else default
+        library, slash, last = name.rpartition("/")
+        if "/" in library:
+            raise ParameterError(f"name {name!r:.60}: allowed are NAME and LIB/NAME")
+        name, library = last, library if slash else default
     return object_name(name), object_name(library, "library")
 
 

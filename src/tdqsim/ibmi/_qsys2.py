@@ -2,7 +2,7 @@
 
 DATA_QUEUE_INFO and DATA_QUEUE_ENTRIES return rows with the columns of the view and the table function. SEND_DATA_QUEUE,
 RECEIVE_DATA_QUEUE and CLEAR_DATA_QUEUE do the same as QSNDDTAQ, QRCVDTAQ and QCLRDTAQ. The additional restrictions of
-the services (no FIRST, LAST and REVERSE for a keyed queue) apply here too.
+the services (no FIRST, LAST and REVERSE for a keyed queue) apply here too. A key may be text, as KEY_DATA is.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._queue_state import DataQueueState
 from tdqsim.ibmi._receive import KEY_ORDERS, qclrdtaq, receive_entry
 from tdqsim.ibmi._retrieve import open_for_retrieval
-from tdqsim.ibmi._send import qsnddtaq
+from tdqsim.ibmi._send import checked_bytes, qsnddtaq
 from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.records import KeyOrder, SenderId, sender_of
 
@@ -136,7 +136,7 @@ class Services:
         data_queue: str,
         data_queue_library: str = "",
         selection_type: str = "ALL",
-        key_data: bytes | None = None,
+        key_data: str | bytes | None = None,
         key_order: KeyOrder | None = None,
         *,
         skip: int = 0,
@@ -148,7 +148,7 @@ class Services:
             data_queue: ``"LIB/NAME"``, or its name.
             data_queue_library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
             selection_type: ``ALL``, ``FIRST``, ``LAST``, ``REVERSE``, or ``KEY`` for a keyed queue.
-            key_data: exactly KEYLEN bytes, with ``KEY``.
+            key_data: exactly KEYLEN bytes, with ``KEY``; text is converted to the CCSID of the job.
             key_order: GT LT NE EQ GE LE, with ``KEY``.
             skip: the number of rows to skip, for clients that read page by page.
             limit: the maximum number of rows.
@@ -158,8 +158,9 @@ class Services:
                 and those for finding the queue.
         """
         job = self._job
+        key = self._key(key_data)
         queue = open_for_retrieval(job, data_queue, data_queue_library, "DATA_QUEUE_ENTRIES")
-        chosen = self._selected(queue, selection_type, key_data, key_order, skip)
+        chosen = self._selected(queue, selection_type, key, key_order, skip)
         rows = [self._row(queue, position, entry) for position, entry in enumerate(islice(chosen, limit), skip + 1)]
         job.note("DATA_QUEUE_ENTRIES", queue, selection=selection_type, rows=len(rows))
         return tuple(rows)
@@ -200,7 +201,7 @@ class Services:
         return self._job.page.printable(data), data.decode("utf-8", "replace"), data
 
     def send_data_queue(
-        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
+        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: str | bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send text, converted to the CCSID of the job; the other arguments are those of QSNDDTAQ."""
@@ -208,7 +209,7 @@ class Services:
         self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
 
     def send_data_queue_utf8(
-        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
+        self, message_data: str, data_queue: str, data_queue_library: str = "", key_data: str | bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send text in UTF-8."""
@@ -216,15 +217,16 @@ class Services:
         self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
 
     def send_data_queue_binary(
-        self, message_data: bytes, data_queue: str, data_queue_library: str = "", key_data: bytes | None = None,
+        self, message_data: bytes, data_queue: str, data_queue_library: str = "", key_data: str | bytes | None = None,
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send bytes."""
         if asynchronous not in ("YES", "NO"):
             raise ParameterError(f"asynchronous {asynchronous!r}: allowed are YES and NO")
         qsnddtaq(
-            self._job.handle, data_queue, data_queue_library, message_data, key_data, asynchronous=asynchronous == "YES"
-        )
+            self._job.handle, data_queue, data_queue_library, message_data, self._key(key_data),
+            asynchronous=asynchronous == "YES",
+        )  # fmt: skip
 
     def receive_data_queue(
         self,
@@ -232,7 +234,7 @@ class Services:
         data_queue_library: str = "",
         remove: str = "YES",
         wait_time: float | Decimal = 0,
-        key_data: bytes | None = None,
+        key_data: str | bytes | None = None,
         key_order: KeyOrder | None = None,
     ) -> ReceiveDataQueueRow | None:
         """Receive one entry: returns a row, or None for no row.
@@ -242,7 +244,7 @@ class Services:
             data_queue_library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
             remove: ``YES``, or ``NO`` to leave the entry on the queue.
             wait_time: seconds, -99999 to 99999; negative means for ever; up to 100 seconds with milliseconds.
-            key_data: exactly KEYLEN bytes for a keyed queue.
+            key_data: exactly KEYLEN bytes for a keyed queue; text is converted to the CCSID of the job.
             key_order: GT LT NE EQ GE LE.
         """
         job = self._job
@@ -251,15 +253,25 @@ class Services:
         data_queue, data_queue_library = place(data_queue, data_queue_library)
         job.check_usable()
         job.operation = ("QRCVDTAQ", data_queue, data_queue_library)
-        wait_ns = self._wait(wait_time)
+        wait_ns, key = self._wait(wait_time), self._key(key_data)
         received = receive_entry(
-            job, data_queue, data_queue_library, wait_ns, key_order or "", key_data, remove=remove == "YES"
+            job, data_queue, data_queue_library, wait_ns, key_order or "", key, remove=remove == "YES"
         )
         job.give_turn()
         if received is None:
             return None
-        data, key, sender, _ = received
-        return ReceiveDataQueueRow(*self._three(data), key or None, *_names(sender_of(sender, job.page)))
+        data, entry_key, sender, _ = received
+        return ReceiveDataQueueRow(*self._three(data), entry_key or None, *_names(sender_of(sender, job.page)))
+
+    def _key(self, key: str | bytes | None) -> bytes | None:
+        """The bytes of a key.
+
+        Raises:
+            ConversionError: a character is not in the CCSID of the job; a real system would substitute it.
+        """
+        if isinstance(key, str):
+            return self._job.page.encode(key)
+        return None if key is None else checked_bytes(key, "key_data")
 
     def _wait(self, seconds: float | Decimal) -> int | None:
         if not isinstance(seconds, int | float | Decimal) or not Decimal(seconds).is_finite():
@@ -275,11 +287,15 @@ class Services:
         self,
         data_queue: str,
         data_queue_library: str = "",
-        key_data: bytes | None = None,
+        key_data: str | bytes | None = None,
         key_order: KeyOrder | None = None,
     ) -> None:
-        """Clear a queue, or only the entries of a keyed queue whose keys are in a relation to ``key_data``."""
-        qclrdtaq(self._job.handle, data_queue, data_queue_library, cast("KeyOrder", key_order or ""), key_data)
+        """Clear a queue, or only the entries of a keyed queue whose keys are in a relation to ``key_data``.
+
+        Text as the key is converted to the CCSID of the job.
+        """
+        order = cast("KeyOrder", key_order or "")
+        qclrdtaq(self._job.handle, data_queue, data_queue_library, order, self._key(key_data))
 
 
 def _names(sender: SenderId | None) -> tuple[str | None, str | None]:

@@ -18,6 +18,7 @@ from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.store import Entry
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._dts import stamper
+from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._names import place
 from tdqsim.ibmi._queue import DataQueue
@@ -97,6 +98,11 @@ def qmhrdqm(
             keyed, CPF950F key length, CPF9511 DDM queue, CPF9503 locked, and those for finding the queue.
     """
     job.check_usable()
+    if not isinstance(selection, RDQS0100 | RDQS0200):
+        raise ParameterError(
+            f"selection is {type(selection).__name__}; allowed are RDQS0100('F') and other selections of that format,"
+            " and RDQS0200(key, order)"
+        )
     check_retrieval(job, format, type(selection).__name__, None)
     queue = open_for_retrieval(job, name, library)
     chosen = _check_selection(job, queue, selection)

@@ -4,7 +4,8 @@ Two things that a job remembers until it ends
     The *address* of a queue that was found with a specific library: the job keeps using the object that it found first,
     also after MOVOBJ or RNMOBJ, and even when a new queue has the old name. And its *authority* for an operation on an
     object: revoking the authority does not affect a job that has already used it. QSNDDTAQ, QRCVDTAQ, QMHQRDQD and
-    QMHRDQM remember both; other operations look up and check each time. A deleted object is forgotten.
+    QMHRDQM remember both, and those that need the same authorities share the proof; other operations look up and check
+    each time. A deleted object is forgotten.
 
 The commands of a job are functions in this package whose first parameter is a :class:`JobCore`. Programs use a
 :class:`~tdqsim.ibmi.Job`: a :class:`JobBase`, which holds the core privately, with those functions as its methods.
@@ -59,7 +60,7 @@ class JobCore(JobData):
         remote_failures: failures of asynchronous sends, by the number of their DDM queue.
         sending, receiving: caches of the data queues for its next send or receive, by name and library as passed.
         addresses: the queues that it found with a specific library, by name and library.
-        authorized: the checks that succeeded: (object number, operation, user).
+        authorized: the checks that succeeded: (object number, authorities, user).
         stepped: holds it before each command; None for a job that runs freely.
         in_command: whether a stepped job is inside a command.
     """
@@ -158,16 +159,20 @@ class JobCore(JobData):
         return machine_message(other, message_id, values, self.page)
 
     def fail(
-        self, message_id: str, *values: str | int, rule: str = "", diagnostics: tuple[Message, ...] = ()
+        self, message_id: str, *values: str | int, rule: str = "", diagnostics: tuple[Message, ...] = (), hint: str = ""
     ) -> NoReturn:
         """End the command with an escape message: its id in the message file, and the values of its variables.
 
         ``rule`` is the id of the rule, where a machine.yaml may give another message for it. ``diagnostics`` are the
-        messages that were sent before and give the cause.
+        messages that were sent before and give the cause. ``hint`` says in our words what is wrong where the message
+        does not; it is in the second-level text, and in a note of the exception.
         """
         sent = self.ruled(message_id, *values, rule=rule)
         self._note_failure(sent.message_id)
-        raise EscapeMessage(sent, diagnostics, rule)
+        error = EscapeMessage(sent._replace(help=f"{sent.help} {hint}") if hint else sent, diagnostics, rule)
+        if hint:
+            error.add_note(hint)
+        raise error
 
     def fail_for(self, message_id: str, target: SystemObject, rule: str = "") -> NoReturn:
         """End the command with an escape message about an object."""
@@ -280,7 +285,7 @@ class JobCore(JobData):
 
         ``rule`` is the rule of the failure's message, if there is one.
         """
-        proof = (target.number, operation.name, self.current_user)
+        proof = (target.number, operation.proof, self.current_user)
         if operation.cached and proof in self.authorized:
             return
         if not operation.object_authority <= self.granted(target):
