@@ -4,10 +4,11 @@ from datetime import datetime
 
 import pytest
 
+from tdqsim.cics import Region
 from tdqsim.definitions import define_tdqueue, define_transaction, parse_csd, parse_definitions
 from tdqsim.errors import DefinitionError
 from tdqsim.facts import TDQUEUE_ATTRIBUTES
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 
 def intra(**attributes):
@@ -319,6 +320,15 @@ def test_agents_that_change_no_queue(agent):
     with pytest.raises(DefinitionError, match="CSDAPI"):
         define_tdqueue(name="PAYX", type="INDIRECT", indirectname="PAYQ", changeagent=agent)
     assert define_transaction(name="PAYP", changeagent=agent).changeagent == agent
+
+
+@pytest.mark.rule("DEF-TDQ-CHANGEAGENT-OVERRIDE")
+def test_an_overridden_definition_is_installed_as_one_of_a_file():
+    queue = intra(changeagent="OVERRIDE")
+    assert queue.changeagent == "OVERRIDE"
+    with Region([queue]) as region:
+        shown = region.inquire_tdqueue(queue.name, "CHANGEAGENT").changeagent
+    assert shown.name == rule("DEF-TDQ-CHANGEAGENT-OVERRIDE").message
 
 
 @pytest.mark.parametrize("agent", ["CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM"])

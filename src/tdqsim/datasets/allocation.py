@@ -328,6 +328,11 @@ class Allocation:
         return self.dsname.member if self.dsname else ""
 
     @property
+    def is_there(self) -> bool:
+        """Whether its data set exists, for output; True for DUMMY and SYSOUT."""
+        return self.card.is_dummy or bool(self.card.sysout) or self._path(self.card, output=True).exists()
+
+    @property
     def freed(self) -> bool:
         """Whether a DD with FREE=CLOSE has been closed: it cannot be opened again."""
         return self.card.free_close and self._opened is not None and not self.is_open

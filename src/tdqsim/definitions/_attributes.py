@@ -21,7 +21,7 @@ class TdqueueAttributes(TypedDict, total=False):
     """The user who changed it last."""
     changeagent: Literal[
         "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
-        "SYSTEM", "system",
+        "SYSTEM", "system", "OVERRIDE", "override",
     ]  # fmt: skip
     """How it was changed last."""
     changeagrel: str
@@ -52,7 +52,7 @@ class ResourceAttributes(TypedDict, total=False):
     changeagent: Literal[
         "", "CREATESPI", "createspi", "CSDAPI", "csdapi", "CSDBATCH", "csdbatch", "DREPAPI", "drepapi",
         "SYSTEM", "system", "DREPBATCH", "drepbatch", "AUTOINSTALL", "autoinstall", "TABLE", "table", "DYNAMIC",
-        "dynamic",
+        "dynamic", "OVERRIDE", "override",
     ]  # fmt: skip
     """How it was changed last."""
     changeagrel: str

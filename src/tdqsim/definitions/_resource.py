@@ -17,7 +17,19 @@ from tdqsim.facts import LIMITS, TDQUEUE_ATTRIBUTES
 
 YesNo = Annotated[Literal["YES", "NO"], Keyword()]
 ChangeAgent = Annotated[
-    Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "DREPBATCH", "AUTOINSTALL", "TABLE", "DYNAMIC"],
+    Literal[
+        "",
+        "CREATESPI",
+        "CSDAPI",
+        "CSDBATCH",
+        "DREPAPI",
+        "SYSTEM",
+        "DREPBATCH",
+        "AUTOINSTALL",
+        "TABLE",
+        "DYNAMIC",
+        "OVERRIDE",
+    ],
     Keyword(),
 ]
 """The change agents of any resource; a TDQUEUE, which is never autoinstalled, has fewer."""

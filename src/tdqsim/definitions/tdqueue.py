@@ -18,7 +18,7 @@ _Sysoutclass = Literal[
     "W", "X", "Y", "Z", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*",
 ]  # fmt: skip
 
-_ChangeAgent = Annotated[Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM"], Keyword()]
+_ChangeAgent = Annotated[Literal["", "CREATESPI", "CSDAPI", "CSDBATCH", "DREPAPI", "SYSTEM", "OVERRIDE"], Keyword()]
 """The change agents of a TDQUEUE, which is never autoinstalled and never comes from a table."""
 
 

@@ -168,6 +168,26 @@ def test_where_output_begins_at_each_open(make, tmp_path, disposition, left):
     assert (tmp_path / "out").read_bytes() == b"".join(records(*left))
 
 
+@pytest.mark.rule("EX-MOD-NEW")
+@pytest.mark.parametrize("there", [False, True])
+def test_a_data_set_that_mod_has_made_is_said_at_the_close(make, tmp_path, there):
+    if there:
+        (tmp_path / "datasets" / "APP.LOG.NEW").write_bytes(b"")
+    queue = "{name: OUTQ, type: EXTRA, typefile: OUTPUT, ddname: OUTD, dsname: APP.LOG.NEW, disposition: MOD, recordformat: FIXED, blockformat: BLOCKED, recordsize: 3}"  # fmt: skip
+    region = make(queue)
+    put_state(region, "OUTQ", "OPEN")
+    region.writeq_td("OUTQ", region.encode("abc"))
+    put_state(region, "OUTQ", "CLOSED")
+    said = [each for each in region.notices if each.id == rule("EX-MOD-NEW").message]
+    assert [each.resource for each in said] == ([] if there else ["TDQUEUE(OUTQ)"])
+    assert all("DISPOSITION(MOD) has made it at the open" in each.reason for each in said)
+    put_state(region, "OUTQ", "OPEN")
+    region.writeq_td("OUTQ", region.encode("def"))
+    put_state(region, "OUTQ", "CLOSED")
+    assert (tmp_path / "datasets" / "APP.LOG.NEW").read_bytes() == region.encode("abcdef")
+    assert len([each for each in region.notices if each.id == "TDQ0010"]) == len(said)
+
+
 @pytest.mark.rule("EX-PRINTCONTROL")
 def test_print_control_is_data(make, tmp_path):
     region = make(OUT.replace("blockformat", "printcontrol: A, blockformat"), dd={"OUT": tmp_path / "out"})

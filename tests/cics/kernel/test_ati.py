@@ -168,7 +168,7 @@ ENDINGS = {
 }
 
 
-@pytest.mark.rule("ATI-FILE-END", "ATI-TERMINAL-AGAIN", "ATI-TERMINAL-ABEND")
+@pytest.mark.rule("ATI-FILE-END", "ATI-FILE-ABEND", "ATI-TERMINAL-AGAIN", "ATI-SYSTEM-AGAIN", "ATI-TERMINAL-ABEND")
 @pytest.mark.parametrize("recovstatus", RECOVERY)
 @pytest.mark.parametrize("facility", ["FILE", "TERMINAL", "SYSTEM"])
 @pytest.mark.parametrize("abends", [False, True])
@@ -178,7 +178,13 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
     connection = define_connection(name="T001")
     region = make_region(*trigger(recovstatus=recovstatus, atifacility=facility, **attributes), connection)
     starts, program = counting(endings(abends))
-    region.register("PAYP", program)
+    begun: list[str] = []
+
+    @region.transaction("PAYP")
+    def payp(task: Task) -> None:
+        begun.append(task.assign("STARTCODE"))
+        program(task)
+
     fill(region, "TRGQ", b"1", b"2", b"3")
     region.run()
     queue: Any = region.tdqueues["TRGQ"]
@@ -192,6 +198,7 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
         assert starts == [3, left + 1]
     elif outcome == "started again":  # until QZERO
         assert (starts, queue.latch, queue.numitems) == ([3, 2, 1, 0], False, 0)
+        assert begun == [rule("ATI-SYSTEM-AGAIN").message] * 4
     else:  # stuck, until somebody reads to QZERO
         region.writeq_td("TRGQ", b"4")
         region.run()

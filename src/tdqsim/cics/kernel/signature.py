@@ -23,6 +23,8 @@ Way = Literal["grplist", "csd", "create", "system"]
 itself."""
 
 _FROM_FILE: Final = "CSDBATCH"
+_NOT_SHOWN: Final = ("", "OVERRIDE")
+"""The change agents for which INQUIRE returns that of a file: none, and one whose CVDA has no number on any page."""
 
 
 class Signature(NamedTuple):
@@ -83,10 +85,14 @@ def _own_time(name: str) -> _Origin:
     return read
 
 
+def _shown_agent(changeagent: str) -> str:
+    return _FROM_FILE if changeagent in _NOT_SHOWN else changeagent
+
+
 _FROM_DEFINITION: Final[Mapping[str, _Origin]] = {
     "DEFINETIME": _own_time("definetime"),
     "CHANGETIME": _own_time("changetime"),
-    "CHANGEAGENT": lambda definition, _by: definition.changeagent or _FROM_FILE,
+    "CHANGEAGENT": lambda definition, _by: _shown_agent(definition.changeagent),
     "CHANGEAGREL": lambda definition, by: definition.changeagrel or by.release,
     "CHANGEUSRID": lambda definition, by: definition.changeusrid or by.region_user,
 }

@@ -116,6 +116,12 @@ def _check_job_user(task: TaskData, user: str) -> None:
     )  # fmt: skip
 
 
+_MOD_MADE_IT: Final = (
+    "DISPOSITION(MOD) has made it at the open, because there was no data set of DSNAME; CICS may delete such a data "
+    "set, with all its records, when the queue is closed. Here it stays"
+)
+
+
 class DataSet:
     """The data set of one extrapartition queue.
 
@@ -131,6 +137,7 @@ class DataSet:
         "_dds",
         "_dynamic",
         "_gone",
+        "_is_made_by_mod",
         "_queue",
         "_reader",
         "_report",
@@ -148,7 +155,7 @@ class DataSet:
         self._writer: DatasetWriter | None = None
         self._allocation: Allocation | None = None
         self._sysout_dcb: Dcb | None = None
-        self._dynamic = False
+        self._dynamic = self._is_made_by_mod = False
         self._gone: DatasetFault | None = None
 
     # -- open and close -------------------------------------------------------------------------------------------
@@ -209,6 +216,7 @@ class DataSet:
             backward = definition.typefile == "RDBACK"
             self._reader = allocation.open_input(dcb, backward=backward, disposition=disposition, owner=owner)
         elif not allocation.card.sysout or allocation.card.writer:
+            self._is_made_by_mod = self._dynamic and disposition is Disposition.MOD and not allocation.is_there
             self._writer = allocation.open_output(dcb, disposition=disposition, owner=owner)
         else:  # a spool data set is created by its first record: of many message queues a region writes to few
             self._sysout_dcb = _on_spool(dcb.or_else(allocation.card.dcb), owner)
@@ -256,6 +264,9 @@ class DataSet:
             raise Condition(Resp.IOERR, detail=str(error)) from error
         set_openstatus(queue, Cvda.CLOSED)
         queue.emptystatus = Cvda.NOTAPPLIC
+        if self._is_made_by_mod:
+            self._is_made_by_mod = False
+            self._report("", {"queue": queue.name, "dd": queue.definition.dd, "reason": _MOD_MADE_IT})
         self._free()
 
     def abandon(self, *, clean: bool = True) -> None:
