@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.datasets._detect import Detection, detect, format_by_words, likely_lengths, looks_ebcdic
+    from tdqsim.datasets._detect import Detection, damaged_blocks, detect, format_by_words, likely_lengths, looks_ebcdic
     from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
     from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
     from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
@@ -76,6 +76,7 @@ __all__ = [
     "SysoutSpool",
     "convert",
     "convert_records",
+    "damaged_blocks",
     "detect",
     "format_by_words",
     "likely_lengths",
@@ -120,6 +121,7 @@ __getattr__, __dir__ = load_late(
         "._detect": (
             "Detection",
             "detect",
+            "damaged_blocks",
             "format_by_words",
             "likely_lengths",
             "looks_ebcdic",

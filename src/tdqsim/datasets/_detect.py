@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -43,6 +44,9 @@ _PACKED = (
     (2, "INMR01".encode("cp037"), "a file of TSO TRANSMIT (XMIT)"),
 )
 _SHORTEST_FIXED = 8
+_WORD = limit("record_descriptor")
+_SEGMENT_CODES = 3
+_ENOUGH = 5  # blocks that follow each other by chance are fewer
 _CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
 
 
@@ -100,6 +104,8 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
         lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
     """
+    if damaged_blocks(data, whole=whole) is not None:
+        return Dcb(RecordFormat.VB)
     chain = _chained(data, whole=whole)
     if chain is None:
         return None
@@ -113,8 +119,81 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
     return None if same else dcb
 
 
+@dataclass(frozen=True, slots=True)
+class DamagedBlocks:
+    """VB blocks that follow each other without a gap, though the records of some of them do not fill them.
+
+    Attributes:
+        blocks: how many blocks there are.
+        damaged: how many of them are damaged.
+        number: the number of the first damaged one, from 1.
+        offset: where it begins.
+        problem: what is wrong in it.
+    """
+
+    blocks: int
+    damaged: int
+    number: int
+    offset: int
+    problem: str
+
+    def __str__(self) -> str:
+        others = f"the other {self.blocks - self.damaged} blocks are whole"
+        if self.damaged > 1:
+            others = f"{self.damaged - 1} more are damaged, and {others}"
+        return f"VB, block {self.number} at offset {self.offset} is damaged: {self.problem}; {others}"
+
+
+def damaged_blocks(data: bytes, *, whole: bool) -> DamagedBlocks | None:
+    """Return what is damaged in VB or VBS blocks of which most are whole; None for other data, or if all are whole.
+
+    Records that are longer than their block would be read from blocks as if they had no blocks, so a format without
+    blocks must not be concluded from descriptor words that lead from block to block.
+    """
+    at, problems = 0, list[tuple[int, int, str]]()
+    blocks = 0
+    while at + _WORD <= len(data):
+        size, rest = int.from_bytes(data[at : at + 2], "big"), data[at + 2 : at + _WORD]
+        if size < _WORD or any(rest):
+            return None
+        if at + size > len(data):
+            break
+        blocks += 1
+        if problem := _block_problem(data, at + _WORD, at + size):
+            problems.append((blocks, at, problem))
+        at += size
+    if (
+        not problems
+        or blocks < _ENOUGH
+        or 2 * len(problems) >= blocks
+        or (whole and len(data) - at >= limit("block_maximum"))
+    ):
+        return None
+    return DamagedBlocks(blocks, len(problems), *problems[0])
+
+
+def _block_problem(data: bytes, at: int, end: int) -> str:
+    """What is wrong with the records of a block; empty if they fill it."""
+    number = 0
+    while at < end:
+        number += 1
+        word = data[at : min(at + _WORD, end)]
+        if len(word) < _WORD:
+            return f"it ends in record descriptor word {number}"
+        size = int.from_bytes(word[:2], "big")
+        if size < _WORD or word[2] > _SEGMENT_CODES or word[3]:
+            return f"X'{word.hex().upper()}' is no record descriptor word (its number {number})"
+        if at + size > end:
+            return f"its record descriptor word {number} says {size}, and {end - at} bytes are left"
+        at += size
+    return ""
+
+
 def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
     """Formats with descriptor words."""
+    damage = damaged_blocks(data, whole=whole)
+    if damage is not None:
+        return Detection(Dcb(RecordFormat.VB), certain=False, reasons=(str(damage),), ebcdic=ebcdic)
     chain = _chained(data, whole=whole)
     if chain is None:
         return None
@@ -140,9 +219,14 @@ def _chained(data: bytes, *, whole: bool) -> tuple[list[int], Dcb] | None:
     )
 
 
+@cache
+def _complete(dcb: Dcb) -> Dcb:
+    return dcb.checked("sample")
+
+
 def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> list[int]:
     """Return the lengths of the records; an empty list if the descriptor words do not chain."""
-    deblocker = deblocker_for(dcb.checked("sample"))
+    deblocker = deblocker_for(_complete(dcb))
     records, count, place, damage = deblocker.split(data, 0, final=whole)
     lengths = list(map(len, records))
     if damage is not None or not count or not any(lengths) or (whole and place != len(data)):

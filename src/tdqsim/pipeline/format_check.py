@@ -8,14 +8,24 @@ size.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from tdqsim.datasets import Dcb, RecordFormat, format_by_words
+import numpy as np
+
+from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, format_by_words
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, FramingError
+from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.options import QsamOptions, read_options
 
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
 BLOCKS_LOOKED_AT = 16
+_TRIED = 200
+_LINE_ENDS = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}
+_NAMED_ENDS = 3
+"""From this number of records on, equal bytes after each are line ends."""
 
 
 def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole: bool) -> None:
@@ -31,13 +41,17 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
         FramingError: fixed records are to be read, but there are descriptor words; or records with descriptor words and
             no blocks are to be read, but there are blocks.
     """
-    if not options.recfm.fixed:
-        _refuse_blocks(data, offset)
+    if options.recfm.separator:
+        _refuse_no_lines(data, offset, options)
         return
+    if not options.recfm.fixed:
+        _refuse_blocks(data, offset, whole=whole)
+        return
+    _refuse_lines(data, offset, options)
     shown = format_by_words(data, whole=whole, lrecl=options.length)
     if shown is None or not shown.recfm or not shown.recfm.variable:
         _refuse_fixed_blocks(data, offset, options)
-    if shown is not None:
+    if shown is not None and _reads_as_well(data, shown, options):
         raise FramingError(
             f"these are no fixed records of {options.length} bytes: {_shown(shown, options)}; if they only look so,"
             " set debug_ignore_file_size=true",
@@ -50,10 +64,40 @@ def words_hint(data: bytes, options: QsamOptions, *, whole: bool) -> str:
 
     Empty if they show no format, or the one that the options read.
     """
+    damage = damaged_blocks(data, whole=whole)
+    if damage is not None:
+        moved = replace(damage, offset=damage.offset + options.file_start_offset)
+        return f"; {moved}"
     shown = format_by_words(data, whole=whole)
     if shown is None or _words_of(read_options(_given(shown, cobol=False))) == _words_of(options):
         return ""
-    return f"; {_shown(shown, options)}"
+    return f"; {_shown(shown, options)}" if _reads_as_well(data, shown, options) else ""
+
+
+def _reads_as_well(data: bytes, shown: Dcb, options: QsamOptions) -> bool:
+    """Whether a format decodes the copybook at least as well as that of the options; True without a copybook."""
+    if options.layout is None:
+        return True
+    advised = read_options({**_given(shown, cobol=True), "copybook_contents": "01 R. 05 A PIC X."}, cobrix=True)
+    return _misfits(data, advised, options) <= _misfits(data, options, options)
+
+
+def _misfits(data: bytes, framing: QsamOptions, options: QsamOptions) -> float:
+    """The share of the first records, located by some options, that do not fit the copybook; 1 for no records."""
+    assert options.layout is not None
+    try:
+        plain = replace(framing, minimum_record_length=0, maximum_record_length=0)
+        frames = walk_for(plain)(np.frombuffer(data, np.uint8), False)
+    except DatasetError:
+        return 1.0
+    starts, lengths = frames.starts[:_TRIED], frames.lengths[:_TRIED]
+    if not len(starts):
+        return 1.0
+    batch = RecordDecoder(options.layout, replace(options.shape, flat=False), corrupt=True).decode(
+        frames.data, starts, lengths
+    )
+    corrupt = np.diff(batch.column("_corrupt_fields").offsets.to_numpy()) > 0
+    return float((corrupt | (lengths > options.layout.length)).mean())
 
 
 def _words_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
@@ -100,8 +144,53 @@ def _given(framing: Dcb, *, cobol: bool) -> dict[str, str]:
     return given | {name: str(is_so).lower() for name, is_so in zip(names, words, strict=True) if is_so is cobol}
 
 
-def _refuse_blocks(data: bytes, offset: int) -> None:
+def _refuse_no_lines(data: bytes, offset: int, options: QsamOptions) -> None:
+    """Refuse text in which there is no line end of the options, though it is longer than two records."""
+    length = options.layout.length if options.layout is not None else 0
+    separator = options.recfm.separator
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise FramingError(
+            "the file is text in UTF-16, by its byte order mark; convert it to UTF-8, for example by iconv", offset
+        )
+    if not length or options.allow_partial_records or len(data) <= 2 * length or separator[-1:] in data:
+        return
+    wanted = f"X'{separator.hex().upper()}'"
+    counts = {name: data.count(byte) for byte, name in _LINE_ENDS.items() if data.count(byte)}
+    seen = ", ".join(
+        f"X'{byte:02X}' ({name}) {counts[name]} times" for byte, name in _LINE_ENDS.items() if name in counts
+    )
+    other = next((word for word, name in (("nl", "NL"), ("lf", "LF")) if name in counts), "")
+    hint = f"; there is {seen}" if seen else f"; read records of one length with record_format=F, {length} bytes each"
+    advice = f"; set line_separator={other}" if other else f"; convert these to {wanted}" if seen else ""
+    raise FramingError(
+        f"there is no line end {wanted} in {len(data)} bytes, and a record has {length}{hint}{advice}",
+        offset,
+    )
+
+
+def _refuse_lines(data: bytes, offset: int, options: QsamOptions) -> None:
+    """Refuse lines where records of one length are to be read: a line end follows each record."""
+    length = options.length
+    for separator, option in ((b"\r\n", "crlf"), (b"\n", "lf"), (b"\x15", "nl")):
+        step = length + len(separator)
+        count = len(data) // step
+        if (
+            length
+            and count >= _NAMED_ENDS
+            and all(data[at + length : at + step] == separator for at in range(0, count * step, step))
+        ):
+            raise FramingError(
+                f"a line end X'{separator.hex().upper()}' follows every record of {length} bytes: read the lines with "
+                f"record_format=D, line_separator={option}; or records of {step} bytes with record_length={step}",
+                offset,
+            )
+
+
+def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
     """Refuse blocks where records without blocks are to be read: the records in each block fill it exactly."""
+    damage = damaged_blocks(data, whole=whole)
+    if damage is not None:
+        raise FramingError(f"these are blocks: {replace(damage, offset=damage.offset + offset)}", offset)
     if _is_row(data, lambda block: _is_row(block, lambda _: True, empty=True, whole=True)):
         raise FramingError(
             "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"

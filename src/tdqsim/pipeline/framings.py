@@ -13,7 +13,7 @@ from itertools import product
 from math import gcd
 from typing import Final, Literal
 
-from tdqsim.datasets import Dcb, RecordFormat, likely_lengths
+from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, likely_lengths
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.boundaries import record_steps
@@ -44,6 +44,7 @@ class Framing:
         dcb: the parameters of a DD card; empty if a DD card cannot describe it.
         confidence: how certain it is.
         reason: the evidence for it.
+        damaged_at: where it is damaged; only the bytes before it can be read. 0 for nowhere.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Framing:
     dcb: str
     confidence: Confidence
     reason: str
+    damaged_at: int = 0
 
     @property
     def options(self) -> tuple[Given, bool]:
@@ -86,6 +88,13 @@ def framings_of(data: Bytes, size: int, *, ebcdic: bool | None, length: int = 0)
         length: the length of a record by the copybook; 0 without one.
     """
     whole = len(data) == size
+    damage = damaged_blocks(data.tobytes(), whole=whole)
+    if damage is not None:  # the words of blocks lead on, which must not be taken for those of records
+        given = {"record_format": "VB"}
+        more = {"is_bdw_big_endian": "true", "bdw_adjustment": str(-DESCRIPTOR), "is_rdw_big_endian": "true"}
+        cobol = given | more | {"is_rdw_part_of_record_length": "true"}
+        yield Framing("VB", given, cobol, "RECFM=VB", "likely", str(damage), max(damage.offset, 1))
+        return
     yield from _described(data, whole, _blocked())
     yield from _described(data, whole, _headed())
     yield from _fixed_blocks(data, whole, length)
@@ -189,8 +198,9 @@ def _behind_headers(data: Bytes, whole: bool) -> Iterator[Framing]:
 
 def _lines(data: bytes, whole: bool, ebcdic: bool | None) -> Iterator[Framing]:
     for name, separator in (("crlf", b"\r\n"), ("lf", b"\n"), ("nl", b"\x15")):
-        lines = data.split(separator)[: None if whole else -1]
-        if len(lines) < 2 or max(map(len, lines)) > (_LINE_OF_NL if name == "nl" else _LINE_MAXIMUM):
+        pieces = data.split(separator)
+        lines = pieces if whole and pieces[-1] else pieces[:-1]
+        if len(pieces) < 2 or max(map(len, lines)) > (_LINE_OF_NL if name == "nl" else _LINE_MAXIMUM):
             continue
         text = ebcdic if name == "nl" else not ebcdic and not data.translate(None, _PRINTED)
         if not text or (name == "lf" and data.count(b"\n") == data.count(b"\r\n")):
@@ -212,8 +222,10 @@ def _fixed(data: bytes, size: int, length: int) -> Iterator[Framing]:
         yield _fixed_framing(length, "possible" if rest else "likely", f"the length of the copybook's record; {left}")
     for start in range(1, rest + 1) if rest <= _LONGEST_HEADER else (rest,):
         yield _fixed_framing(length, "possible", f"{rest} bytes of the file are no record", start, rest - start)
+    shown = {length} - {0}
     for number, (each, share) in enumerate(likely_lengths(data, size)[:_FIXED_LENGTHS]):
-        if each != length:
+        if not any(each % shorter == 0 for shorter in shown):
+            shown.add(each)
             reason = (
                 f"the file has {size // each} times as many bytes; {share:.0%} of the places where a field seems to "
                 f"begin come again {each} bytes on"

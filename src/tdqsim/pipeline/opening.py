@@ -23,6 +23,11 @@ CHUNK = 16 << 20
 HIDDEN = ("_", ".")
 ARROW_READS = "s3://"
 CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+_MARKS = {
+    "gzip": (b"\x1f\x8b\x08",),
+    "bz2": tuple(b"BZh%d1AY&SY" % level for level in range(1, 10)),
+    "zstd": (b"\x28\xb5\x2f\xfd",),
+}
 NOT_UNPACKED = (".deflate", ".lz4", ".lzo", ".snappy", ".xz", ".zip")
 
 
@@ -129,7 +134,7 @@ def _opened(path: str) -> Opened:
 
 
 def compression(path: str) -> str:
-    """The codec of a compressed file, from the suffix of its name; empty for none.
+    """The codec of a compressed file, from the suffix of its name or, of a local file, its first bytes; "" for none.
 
     Raises:
         DatasetError: the suffix is that of an unsupported compression.
@@ -137,7 +142,21 @@ def compression(path: str) -> str:
     ending = PurePosixPath(path).suffix.lower()  # works for URIs too
     if ending in NOT_UNPACKED:
         raise DatasetError(f"{path}: {ending} files are not decompressed here, only {', '.join(CODECS)}")
-    return CODECS.get(ending, "")
+    return CODECS.get(ending) or _codec_by_bytes(path)
+
+
+def _codec_by_bytes(path: str) -> str:
+    if "://" in path:
+        return ""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(10)
+    except OSError:
+        return ""  # who opens it says so
+    if head.startswith((b"PK\x03\x04", b"\xfd7zXZ\x00")):
+        kind = "a zip archive" if head[:2] == b"PK" else "an xz file"
+        raise DatasetError(f"{path}: this is {kind}, by its first bytes; unpack it first")
+    return next((codec for codec, marks in _MARKS.items() if any(map(head.startswith, marks))), "")
 
 
 def open_file(path: str) -> Opened:

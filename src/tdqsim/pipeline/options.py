@@ -209,6 +209,8 @@ def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
     """Whether to check files for descriptor words when records without any, or without blocks, are to be read."""
     if recfm.fixed:
         return not _words(given, recfm)["fixed_blocks"] and not given["debug_ignore_file_size"]
+    if recfm.separator:
+        return True
     plain = recfm is RecordFormat.RDW and given["record_format"] != "RDW"
     return plain and not given.cobrix and not any(name in given.written for name in RDW)
 

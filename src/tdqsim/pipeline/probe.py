@@ -138,6 +138,8 @@ def _probe(path: str, size: int, copybook: str) -> ProbedFile:
         opened.close()
     if not head:
         raise DatasetError(f"{path}: the file is empty: any format fits")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(f"{path}: text in UTF-16, by its byte order mark; convert it to UTF-8 first")
     data = np.frombuffer(head[:SAMPLE], np.uint8)
     sample = _Sample(data, tail, size, copybook)
     candidates = sorted(sample.candidates(), key=_rank)
@@ -172,6 +174,8 @@ class _Sample:
             given, cobrix = framing.options
             start, end = (int(given.get(f"file_{name}_offset", 0)) for name in ("start", "end"))
             data = self.data[start : len(self.data) - end if self.whole else None]
+            if framing.damaged_at:
+                data = self.data[: framing.damaged_at]
             if start and given["record_format"] == "F":  # many starting offsets are tried
                 data = data[: int(given["record_length"]) * _TRIED]
             frames = walked(data, {**given, "debug_ignore_file_size": "true"}, cobrix=cobrix, whole=False)
@@ -187,9 +191,8 @@ class _Sample:
         if not self.given:
             in_ascii = kind.options["encoding"] == "ascii"
             page = _code_page(_texts(frames, ebcdic=not in_ascii), ascii_text=in_ascii)
-            findings = tuple(
-                each for each in (kind, page, *aside, *_named_ends(frames, page.value)) if each is not None
-            )
+            found = (kind, page, *_line_ends(given, frames), *aside, *_named_ends(frames, page.value))
+            findings = tuple(each for each in found if each is not None)
             return Candidate(framing, findings, None, "", tuple(_shown_texts(frames, page.value)))
         options = read_options({**self.given, **given, **kind.options}, cobrix=cobrix)
         assert options.layout is not None
@@ -199,8 +202,11 @@ class _Sample:
         ends = aside or tuple(decoded.ends(self.whole))
         segments = decoded.segments()
         rows = decoded.rows(_SHOWN)
-        findings = (kind, page, *segments, *ends)
-        return Candidate(framing, findings, decoded.corrupt, decoded.misfit(), rows)
+        findings = (kind, page, *_line_ends(given, frames), *segments, *ends)
+        misfit = decoded.misfit()
+        if misfit and framing.confidence != "possible":  # what the copybook contradicts is not certain
+            framing = replace(framing, confidence="possible")
+        return Candidate(framing, findings, decoded.corrupt, misfit, rows)
 
     def _encoding(self, given: Mapping[str, str]) -> Finding:
         """EBCDIC or ASCII; where there is little text, EBCDIC, because files come from a mainframe."""
@@ -217,6 +223,17 @@ def _aside(given: Mapping[str, str]) -> Iterator[Finding]:
     for what, option in (("header", "file_start_offset"), ("trailer", "file_end_offset")):
         if option in given:
             yield Finding(what, f"{given[option]} bytes", "likely", "these bytes remain outside the records", {})
+
+
+def _line_ends(given: Mapping[str, str], frames: Frames) -> Iterator[Finding]:
+    """A line end as the last byte of every record of one length."""
+    if given["record_format"] != "F" or len(frames.starts) < _ENDS or not frames.lengths.all():
+        return
+    last = set(frames.data[frames.starts + frames.lengths - 1].tolist())
+    name = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}.get(next(iter(last))) if len(last) == 1 else None
+    if name is not None:
+        reason = "every record ends with it, so these are lines of one length; it is no part of the last field"
+        yield Finding("line end", f"X'{last.pop():02X}' ({name})", "likely", reason, {})
 
 
 # code pages -----------------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from tdqsim.pipeline.segments import SegmentState, segment_states
 BATCH_ROWS = 1 << 15
 BLOCK_CHUNK = 16 << 20
 LARGEST_CHUNK = 1 << 30
+UTF8_MARK = b"\xef\xbb\xbf"
 AHEAD = 1 << 16
 """How many bytes after a part are read first, to find the end of the last spanned record in it."""
 FILES_AT_ONCE = 100
@@ -129,6 +130,7 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
         if start > end:
             raise DatasetError(f"{path}: {size} bytes are less than what is to be skipped at its start and end")
         _check_head(opened, start, end, options)
+        start += _mark(opened, start, options)
         cuts, counts = _cuts(opened, start, end, options, wanted or bool(options.segment_levels))
         states = _states(opened, cuts, end, options)
     except FramingError as error:
@@ -144,8 +146,14 @@ def _file_splits(file_id: int, file: tuple[str, int], options: QsamOptions, want
 def _check_head(opened: Opened, start: int, end: int, options: QsamOptions) -> None:
     """Refuse a file whose first bytes show a different format."""
     if options.check_words and not (options.self_sized or options.extracted):
-        head = opened.read_at(min(HEAD, end - start), start)
+        head = opened.read_at(min(HEAD, end - start), start).removeprefix(UTF8_MARK if options.recfm.separator else b"")
         refuse_other_format(head, start, options, whole=start + len(head) == end or len(head) < HEAD)
+
+
+def _mark(opened: Opened, start: int, options: QsamOptions) -> int:
+    """The length of a byte order mark of UTF-8 before the first line."""
+    lines = options.recfm.separator and not options.self_sized and not options.extracted
+    return len(UTF8_MARK) if lines and opened.read_at(len(UTF8_MARK), start) == UTF8_MARK else 0
 
 
 def _states(opened: Opened, cuts: list[int], end: int, options: QsamOptions) -> list[SegmentState | None]:
@@ -246,7 +254,7 @@ def part_bounds(opened: Opened, split: Split, options: QsamOptions) -> tuple[int
         if split.start and not opened.read_at(1, split.start - 1):
             raise DatasetError(f"{split.path}: it is shorter than what is to be skipped at its start and end")
         _check_head(opened, split.start, end, options)
-        return split.start, end
+        return split.start + _mark(opened, split.start, options), end
     if not split.searched:
         return split.start, split.end
 

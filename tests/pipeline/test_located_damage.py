@@ -1,0 +1,173 @@
+"""Damage is located, and a message proposes only a format whose records fit the copybook at least as well."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+
+pytest.importorskip("pyarrow", reason="the extra tdqsim[spark] is not installed")
+
+from tdqsim.datasets import damaged_blocks, detect
+from tdqsim.errors import DatasetError
+from tdqsim.pipeline.options import read_options
+from tdqsim.pipeline.probe import probe
+from tdqsim.pipeline.source import ReadPlan
+
+COPYBOOK = "01 R. 05 N PIC 9(6). 05 T PIC X(2)."
+
+
+def blocks(count=60, *, bad=31):
+    """VB blocks of ten records of 12 bytes with their words, one of them with a wrong sixth record descriptor word."""
+    made = []
+    for number in range(1, count + 1):
+        records = [b"\x00\x0c\x00\x00" + f"{number * 100 + at:06d}AB".encode("cp037") for at in range(10)]
+        if number == bad:
+            records[5] = b"\x00\xc8" + records[5][2:]
+        body = b"".join(records)
+        made.append((len(body) + 4).to_bytes(2, "big") + b"\0\0" + body)
+    return b"".join(made)
+
+
+def rows(path, *, cobrix=False, **given):
+    plan = ReadPlan.of(read_options({"path": str(path), "copybook_contents": COPYBOOK, **given}, cobrix=cobrix))
+    return [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()]
+
+
+@pytest.fixture
+def damaged(tmp_path):
+    path = tmp_path / "vb"
+    path.write_bytes(blocks())
+    return path
+
+
+WORDS = (
+    "VB, block 31 at offset 3720 is damaged: its record descriptor word 6 says 200, and 60 bytes are left; the other 59 "
+    "blocks are whole"
+)
+
+
+@pytest.mark.parametrize("form", ["VB", "V"])
+def test_a_damaged_block_is_named_and_no_other_format_is_proposed(damaged, form):
+    with pytest.raises(DatasetError) as refused:
+        rows(damaged, record_format=form)
+    assert WORDS in str(refused.value)
+    assert "record_format" not in str(refused.value).partition("VB, block 31")[2]
+
+
+def test_a_damaged_block_is_named_under_cobol_too(damaged):
+    words = {"is_bdw_big_endian": "true", "is_rdw_big_endian": "true", "is_rdw_part_of_record_length": "true"}
+    with pytest.raises(DatasetError) as refused:
+        rows(damaged, cobrix=True, record_format="VB", bdw_adjustment="-4", **words)
+    assert str(refused.value).endswith(WORDS)
+
+
+def test_a_damaged_block_after_bytes_that_are_skipped_has_its_offset_in_the_file(tmp_path):
+    path = tmp_path / "vb"
+    path.write_bytes(b"HDR!" + blocks())
+    with pytest.raises(DatasetError, match="block 31 at offset 3724 is damaged"):
+        rows(path, record_format="VB", file_start_offset="4")
+
+
+def test_detection_and_probe_say_vb_and_not_certain(damaged, tmp_path):
+    found = detect(damaged)
+    assert (found.dcb.text, found.certain, found.reasons) == ("RECFM=VB", False, (WORDS,))
+    (tmp_path / "c.cpy").write_text(COPYBOOK)
+    for copybook in ("", str(tmp_path / "c.cpy")):
+        (file,) = probe(str(damaged), copybook)
+        assert [each.framing.name for each in file.candidates] == ["VB"]
+        assert (file.candidates[0].framing.confidence, file.candidates[0].framing.reason) == ("likely", WORDS)
+
+
+def test_whole_blocks_and_mostly_wrong_ones_are_not_damaged():
+    assert damaged_blocks(blocks(bad=0), whole=True) is None
+    assert damaged_blocks(blocks(count=2, bad=1), whole=True) is None
+    assert damaged_blocks(b"not blocks at all", whole=True) is None
+
+
+def test_probe_is_not_certain_against_the_copybook(tmp_path):
+    (tmp_path / "c.cpy").write_text("01 R. 05 A PIC X(2). 05 N PIC S9(5) COMP-3. 05 M PIC 9(3).")
+    path = tmp_path / "v"
+    path.write_bytes(b"".join(b"\x00\x0c\x00\x00" + "ABCDEFGH".encode("cp037") for _ in range(20)))
+    (file,) = probe(str(path))
+    assert file.candidates[0].framing.confidence == "certain"
+    (file,) = probe(str(path), str(tmp_path / "c.cpy"))
+    assert {each.framing.confidence for each in file.candidates} == {"possible"}
+    assert all(each.misfit for each in file.candidates)
+
+
+def test_probe_leaves_multiples_of_a_record_length_out(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes(b"".join(f"{number:06d}ABCDE   ".encode("cp037") for number in range(50)))
+    (file,) = probe(str(path))
+    lengths = [int(each.framing.qsam["record_length"]) for each in file.candidates]
+    assert lengths[0] == 14
+    assert not [(one, other) for one in lengths for other in lengths if one < other and other % one == 0]
+
+
+def test_probe_counts_lines_as_they_are(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"AAAA1\nBBBB2\nCCCC3\n")
+    (file,) = probe(str(path))
+    assert file.candidates[0].framing.reason.startswith("3 lines that end with X'0A'")
+
+
+def test_probe_shows_the_line_end_of_lines_that_no_format_reads(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"".join(b"AAAA%03d\r" % number for number in range(40)))
+    (file,) = probe(str(path))
+    (found,) = (each for each in file.candidates[0].findings if each.what == "line end")
+    assert found.value == "X'0D' (CR)"
+
+
+def test_a_compressed_file_is_known_by_its_first_bytes(tmp_path):
+    path = tmp_path / "packed"
+    path.write_bytes(gzip.compress(b"000001AB" * 3))
+    assert rows(path, encoding="ascii") == [{"N": 1, "T": "AB"}] * 3
+    (file,) = probe(str(path))
+    assert file.compressed == "gzip"
+    path.write_bytes(b"PK\x03\x04" + bytes(28))
+    with pytest.raises(DatasetError, match="this is a zip archive, by its first bytes; unpack it first"):
+        rows(path)
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"\xef\xbb\xbf000001AB\n000002CD\n")
+    assert rows(path, record_format="D") == [{"N": 1, "T": "AB"}, {"N": 2, "T": "CD"}]
+    path.write_bytes("000001AB\n000002CD\n".encode("utf-16"))
+    with pytest.raises(DatasetError, match="UTF-16"):
+        rows(path, record_format="D")
+    with pytest.raises(DatasetError, match="UTF-16"):
+        probe(str(path))
+
+
+@pytest.mark.parametrize(("end", "given", "words"), [
+    (b"\r", {}, r"there is no line end X'0A' in 27 bytes, and a record has 8; there is X'0D' \(CR\) 3 times; convert"),
+    (b"\x15", {}, r"X'15' \(NL\) 3 times; set line_separator=nl"),
+    (b"\x25", {"line_separator": "nl"}, r"there is no line end X'15' .* X'25' \(LF of EBCDIC\) 3 times"),
+    (b"", {}, "read records of one length with record_format=F, 8 bytes each"),
+])  # fmt: skip
+def test_text_without_a_line_end_that_fits_is_refused(tmp_path, end, given, words):
+    path = tmp_path / "t"
+    page = "cp037" if given else "ascii"
+    path.write_bytes(b"".join(f"00000{number}AB".encode(page) + end for number in (1, 2, 3)))
+    with pytest.raises(DatasetError, match=words):
+        rows(path, record_format="D", **given)
+
+
+def test_lines_are_not_read_as_records_of_one_length(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"".join(b"%06dAB\n" % number for number in range(8)))
+    with pytest.raises(DatasetError, match=r"a line end X'0A' follows every record of 8 bytes: .*record_format=D"):
+        rows(path, record_format="F", encoding="ascii")
+
+
+def test_a_format_that_decodes_the_copybook_worse_is_not_proposed(tmp_path):
+    path = tmp_path / "f"
+    # the first two bytes of each record are its length, by chance
+    path.write_bytes(b"\x00\x08\x00\x00\xf0\xf0\xc1\xc2" * 20)
+    book = "01 R. 05 N PIC 9(8) COMP. 05 M PIC 9(2). 05 T PIC X(2)."
+    plan = ReadPlan.of(read_options({"path": str(path), "copybook_contents": book}))
+    found = [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()]
+    assert found == [{"N": 524288, "M": 0, "T": "AB"}] * 20
