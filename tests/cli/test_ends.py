@@ -241,7 +241,7 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
     monkeypatch.setitem(sys.modules, module, None)
     ended = tdq(*words)
     assert ended.code == 2
-    assert ended.err.endswith(f" is not installed; pip install '.[{extra}]' brings it\n")
+    assert ended.err.endswith(f" is not installed; pip install '.[{extra}]' in a clone of tdqsim brings it\n")
     assert ended.err.count("\n") == 1
 
 
