@@ -18,46 +18,67 @@ _LASTING: Final = frozenset({"serve", "run", "ceci", "cemt", "pipeline"})
 """Commands that may run for a long time: they keep Python's own threshold of the garbage collector."""
 
 
-class _Where(NamedTuple):
-    """The module that contains a command, and a one-line description of the command."""
+class TdqCommand(NamedTuple):
+    """Where a command is, and how help lists it.
+
+    Attributes:
+        module: the module with its typer application ``app``.
+        about: what it does, in one line.
+        group: the heading below which help lists it, one of :data:`GROUPS`; empty to list it with ``--all`` only.
+    """
 
     module: str
     about: str
+    group: str = ""
+
+
+BEGIN: Final = "Begin"
+QUEUES: Final = "Queues"
+OPERATOR: Final = "Operator's transactions"
+FILES: Final = "Definitions and data sets"
+OTHER: Final = "Other systems and tools"
+GROUPS: Final = (BEGIN, QUEUES, OPERATOR, FILES, OTHER)
+"""The headings of help, in their order."""
+
+
+def _here(module: str, about: str, group: str = "") -> TdqCommand:
+    return TdqCommand(f"{__name__}.{module}", about, group)
 
 
 COMMANDS: Final = {
-    "new": _Where("scaffold", "Write a small region directory to begin with: definitions, a handler, a test."),
-    "run": _Where("run", "Run a region: its transactions and its job, until no task can continue."),
-    "topology": _Where("topology", "Show where queues lead: aliases, triggers, data sets, remote queues, links."),
-    "serve": _Where("serve", "Serve regions over HTTP, for clients in any language."),
-    "users": _Where("users", "Manage the users of a server: add, passwd, remove, list."),
-    "cobol": _Where("cobol", "COBOL CICS programs: check, compile, run, symbolic maps."),
-    "inquire": _Where("queues", "INQUIRE TDQUEUE: one queue with all its options, generic names, or all."),
-    "browse": _Where("queues", "Browse the installed definitions by START, NEXT and END."),
-    "peek": _Where("queues", "Show the records of queues in order, without removing them."),
-    "snapshot": _Where("queues", "Write every queue that holds records, with its state, as JSON."),
-    "explain": _Where("explain", "Explain the state of queues, and predict the result of each command."),
-    "read": _Where("records", "READQ TD: read records, which removes them from the queue."),
-    "write": _Where("records", "WRITEQ TD: add records to a queue; triggers fire, handlers run."),
-    "seed": _Where("records", "Add records to a queue without a task."),
-    "set": _Where("queues", "SET TDQUEUE: change attributes of a queue."),
-    "cemt": _Where("operate", "CEMT: one of the operator's requests, or a session."),
-    "ceci": _Where("operate", "CECI: EXEC CICS commands; a session is one unit of work."),
-    "stats": _Where("operate", "Show the statistics of the queues."),
-    "jobs": _Where("operate", "Show the jobs that were submitted through the internal reader."),
-    "sysout": _Where("operate", "Show or print the SYSOUT data sets of output queues, by class."),
-    "check": _Where("define", "Check definition files, and directories of regions and systems."),
-    "schema": _Where("define", "Print a JSON schema, for editors that complete and check files."),
-    "import": _Where("define", "Convert CSD, DCT and CL text to definition files."),
-    "export": _Where("define", "Convert definition files to CSD, DCT and CL text."),
-    "layout": _Where("define", "Show a copybook as a table of offsets, and decode a record by it."),
-    "store": _Where("storage", "Check, salvage, compact and back up stores."),
-    "dataset": _Where("dataset", "Find out what a data set is: its format, code page, segments, options."),
-    "dtaq": _Where("dtaq", "IBM i data queues: libraries, data queues, entries."),
-    "probe": _Where("probe", "Programs that try open rules on a real machine, and their comparison."),
-    "pipeline": _Where("pipeline", "Process large data sets, on Spark or in this process."),
-    "guide": _Where("guide", "Read the guide."),
-    "mutate": _Where("mutate", "Make small mistakes in handlers, and list those that no test notices."),
+    "new": _here("scaffold", "Make a region directory to start from, or a copy of an example.", BEGIN),
+    "check": _here("define", "Check definition files and region directories; list all errors.", BEGIN),
+    "run": _here("run", "Run a region until no task can continue.", BEGIN),
+    "guide": _here("guide", "Read the guide, search it, or write it as a site.", BEGIN),
+    "doctor": _here("doctor", "Show what is installed, and what each missing part would add.", BEGIN),
+    "write": _here("records", "WRITEQ TD: add records; triggers fire, handlers run.", QUEUES),
+    "read": _here("records", "READQ TD: take records from a queue.", QUEUES),
+    "peek": _here("queues", "Show records and leave them on the queue.", QUEUES),
+    "seed": _here("records", "Add records without a task; no trigger fires.", QUEUES),
+    "inquire": _here("queues", "INQUIRE TDQUEUE: states and attributes of one, some or all queues.", QUEUES),
+    "set": _here("queues", "SET TDQUEUE: change a state or an attribute.", QUEUES),
+    "explain": _here("explain", "Say why a queue is in its state, and what each command would get.", QUEUES),
+    "browse": _here("queues", "Browse the installed definitions by START, NEXT and END."),
+    "snapshot": _here("queues", "Write every queue that holds records, with its state, as JSON."),
+    "cemt": _here("operate", "CEMT: one request, or a session that ends with END.", OPERATOR),
+    "ceci": _here("operate", "CECI: one EXEC CICS command, or a session in one unit of work.", OPERATOR),
+    "stats": _here("operate", "Show the statistics of the queues.", OPERATOR),
+    "jobs": _here("operate", "List the jobs that were submitted through the internal reader.", OPERATOR),
+    "sysout": _here("operate", "Show or print the SYSOUT data sets of output queues, by class.", OPERATOR),
+    "import": _here("define", "Convert CSD, DCT and CL text to definition files.", FILES),
+    "export": _here("define", "Convert definition files to CSD, DCT and CL text.", FILES),
+    "layout": _here("define", "Show a copybook as a table of offsets, and decode a record by it.", FILES),
+    "dataset": _here("dataset", "Find out what a file is: format, code page, segments, options.", FILES),
+    "store": _here("storage", "Check, salvage, compact and back up stores.", FILES),
+    "schema": _here("define", "Print a JSON schema, for editors that complete and check files."),
+    "dtaq": _here("dtaq", "IBM i data queues: create, send, receive, describe.", OTHER),
+    "topology": _here("topology", "Draw where queues lead: triggers, data sets, links.", OTHER),
+    "cobol": _here("cobol", "COBOL CICS programs: check, compile, run, test.", OTHER),
+    "serve": _here("serve", "Serve regions to browsers and to clients in any language.", OTHER),
+    "users": _here("users", "Manage the users of a server.", OTHER),
+    "pipeline": _here("pipeline", "Process large data sets and captures, on Spark or here.", OTHER),
+    "probe": _here("probe", "Programs that try open rules on a real machine, and their comparison."),
+    "mutate": _here("mutate", "Make small mistakes in handlers, and list those that no test notices."),
 }
 """Every command, in the order in which help lists them."""
 

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from tdqsim import __version__
-from tdqsim.cli import COMMANDS, on_demand
+from tdqsim.cli import COMMANDS, GROUPS, on_demand
 from tdqsim.cli.failures import guarded
 from tdqsim.core.spelling import did_you_mean
 
@@ -113,6 +113,14 @@ class _Commands(_Group):
         with _Listing(self):
             super().format_help(ctx, formatter)
 
+    def format_commands(self, ctx: _Parser, formatter: _Parser) -> None:
+        """The commands below the headings of their groups, and with ``--all`` the others."""
+        headings = [*GROUPS, *([""] if ctx.params.get("every") else [])]
+        for heading in headings:
+            rows = [(name, each.about) for name, each in COMMANDS.items() if each.group == heading]
+            with formatter.section(heading or "For developers of tests and tools"):
+                formatter.write_dl(rows)
+
     def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
         with _Listing(self):
             return super().shell_complete(ctx, incomplete)
@@ -133,7 +141,7 @@ class _Listing:
 
 def _loaded(module: str, name: str) -> _Parser:
     """The command of that name in a module, created alone; or its group of that name; or its whole application."""
-    part: typer.Typer = import_module(f"tdqsim.cli.{module}").app
+    part: typer.Typer = import_module(module).app
     _prepare(part)
     wanted = [each for each in part.registered_commands if each.name == name]
     if not wanted:
@@ -167,6 +175,7 @@ def _application() -> _Parser:
         no_args_is_help=True,
         rich_markup_mode=None,
         context_settings={"help_option_names": ["--help", "-h"]},
+        epilog="First steps: tdq new pay; tdq run pay; pytest pay.  Chapters: tdq guide.",
     )
 
     @app.callback()
@@ -174,8 +183,11 @@ def _application() -> _Parser:
         version: Annotated[
             bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
         ] = False,
+        every: Annotated[
+            bool, typer.Option("--all", is_eager=True, help="With --help: also list commands for developers.")
+        ] = False,
     ) -> None:
-        """CICS transient data queues and IBM i data queues, simulated. Chapters of the guide: tdq guide."""
+        """CICS transient data queues and IBM i data queues, simulated."""
 
     return typer.main.get_command(app)
 

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from tdqsim.core.portable import alive
 from tdqsim.errors import UsageError
 
 _MOST: Final = 65536
@@ -161,6 +162,16 @@ def find(place: Path) -> Address | None:
             url, token, name, kind = (str(address[word]) for word in ("url", "token", "name", "kind"))
             return Address(url, token, int(str(address["pid"])), name, kind)
     return None
+
+
+def all_served() -> Iterator[tuple[Path, Address]]:
+    """Every directory and store of this user that a running process serves, with the address of the server."""
+    for folder in filter(_is_private, _candidates()):
+        for file in sorted(folder.glob("*.json")):
+            place = _read(file).get("place")
+            address = find(Path(str(place))) if place else None
+            if address is not None and alive(address.pid):
+                yield Path(str(place)), address
 
 
 def _read(file: Path) -> dict[str, object]:
