@@ -148,6 +148,7 @@ def run(
             sources=[source.parent],
             cache=on_demand.toolchain.default_cache(),
             copybooks=copybooks or (),
+            ssrange="abend",
             on_statement=_print_step if trace else None,
             on_warning=warn,
         )

@@ -36,7 +36,7 @@ HEADING: Final = 4
 STAND_INS: Final = 256
 """The number of functions that can stand in for programs."""
 _TABLE: Final = 64 * 5 + HEADING
-_SHIM: Final = ("_shim.c", "_libcob_overrides.c", "_external_calls.c")
+_SHIM: Final = ("_shim.c", "_guarded.c", "_libcob_overrides.c", "_external_calls.c")
 """The source text of the shim and of the files that it includes."""
 _LINE_BITS: Final = 20
 """The compiler marks a statement by a number: the line is in the low bits, as many as this, and the file above them."""
@@ -172,6 +172,17 @@ class Libcob:
         library.dfh_table.restype = ctypes.c_void_p
         rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
         self.table = memoryview(rows).cast("B").cast("q")
+        library.dfh_area.restype = library.dfh_area_data.restype = pointer
+        library.dfh_area.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
+        library.dfh_area_data.argtypes = library.dfh_area_end.argtypes = (pointer,)
+        library.dfh_fault_address.restype = ctypes.c_size_t
+        self.area: Callable[[int, bytes], int | None] = library.dfh_area
+        self.area_data: Callable[[int], int] = library.dfh_area_data
+        self.area_end: Callable[[int], None] = library.dfh_area_end
+        library.dfh_original.restype = ctypes.c_size_t
+        library.dfh_original.argtypes = (pointer,)
+        self.original: Callable[[int], int] = library.dfh_original
+        self.fault_address: Callable[[], int] = library.dfh_fault_address
         self.below: Callable[[], int] = library.dfh_below
         self.caller: Callable[[int], int] = library.dfh_caller
         self.failing: Callable[[], int] = library.dfh_failing

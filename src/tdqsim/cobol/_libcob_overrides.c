@@ -16,7 +16,6 @@ enum { IGNORE = 0, WARN = 1, ABEND = 2 };
 enum { SSRANGE = 0, NUMCHECK = 2, ZONED_MOVE = 4 }; /* positions of the three policies in the bits of ``checks`` */
 
 static unsigned char ebcdic[256];
-static int (*warned)(cob_module *, const char *);
 static int (*named)(const void *, size_t, int, char *, size_t);
 static int (*displayed)(const char *, size_t, int);
 static int (*moment)(char *);

@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <ucontext.h>
@@ -175,6 +176,10 @@ static void into_cobol(struct pause pause, int left) {
     into_program();
 }
 
+static int (*warned)(cob_module *, const char *);
+
+#include "_guarded.c"
+
 /* -- signals ------------------------------------------------------------------------------------------------------- */
 
 static const int bad[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -237,7 +242,11 @@ static void crashed(int number, siginfo_t *info, void *context) {
         if (bad[at] == number)
             break;
     if (running && current != NULL && runner == this_thread()) {
-        snprintf(message, sizeof message, "signal %d (%s) at address %p%s", number, strsignal(number), info->si_addr,
+        message[0] = '\0';
+        if ((number == SIGSEGV || number == SIGBUS) && beyond_area(info->si_addr, context))
+            return;
+        if (message[0] == '\0')
+            snprintf(message, sizeof message, "signal %d (%s) at address %p%s", number, strsignal(number), info->si_addr,
                  beyond_stack((size_t)info->si_addr, context) ? ": CALLs go deeper than the stack has room" : "");
         leave(CRASHED);
     }
@@ -586,6 +595,8 @@ cob_field *cob_intr_concatenate(const int offset, const int length, const int pa
 
 void cob_module_leave(cob_module *module) {
     int at;
+    if (current != NULL && read_beyond != NULL && read_by == module)
+        warn_of_read();
     if (current != NULL)
         for (at = current->depth - 1; at >= 0; at--)
             if (current->frames[at].module == module)
@@ -832,7 +843,8 @@ static void take_arguments(const cob_module *module, int first) {
 int dfh_exec(void) {
     struct level *mine = current;
     cob_module *module = global->cob_current_module;
-    int answer;
+    int answer, sheltered;
+    struct shelter shelters[SHELTERS];
     struct control *control = (struct control *)module->cob_procedure_params[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
@@ -849,17 +861,25 @@ int dfh_exec(void) {
         }
         used_since = used_ms();
     }
+    if (read_beyond != NULL)
+        warn_of_read();
+    sheltered = shelter_arguments(module, shelters);
     touch_arguments(module, 1);
     out_of_program();
     take_arguments(module, 1);
     table[1] = (long long)(size_t)module;
     table[2] = frame;
     table[3] = (long long)(size_t)control;
+    sheltered_now = shelters;
+    sheltered_count = sheltered;
     answer = PyErr_CheckSignals() ? -LEAVE : command(frame == mine->frame ? control->number : -control->number);
     charge(mine->task);
     mine->frame = frame;
     current = mine;
     global->cob_current_module = module;
+    sheltered_count = 0;
+    if (sheltered && end_shelters(shelters, sheltered))
+        leave(CRASHED);
     if (answer <= 0)
         leave(answer < 0 ? -answer : INTERRUPTED);
     control->number = answer - 1;

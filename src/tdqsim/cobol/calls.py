@@ -320,7 +320,7 @@ class _Call:
                 value = pages.to_program(bytes(value), word)
             area = areas[at]
             if at in self.pointers:
-                area.point(level.storage.hold((level.task.eib.last[:2], at), _addressed(value)))
+                area.point(level.storage.hold(level.libcob, (level.task.eib.last[:2], at), _addressed(value)))
             elif store is not None:
                 store(area, value)
             else:

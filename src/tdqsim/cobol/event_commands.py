@@ -29,6 +29,7 @@ from tdqsim.cics.kernel.waiting import wait
 from tdqsim.cics.model.start import TimedWait
 from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
+from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.core.strand import WAIT, WaitMark
@@ -70,7 +71,7 @@ def _post(level: Level, options: _Options, declared: ExecCommand) -> None:
         return
     storage, dispatcher, starts = level.storage, task.region.dispatcher, core_of(task.region).starts
     supersede_post(task)
-    address = storage.get(_SIZE, b"\0")
+    address = storage.get(level.libcob, _SIZE, b"\0")
     events = level.settings.events
 
     pointer, given = options.get("SET"), options.get("REQID")
@@ -166,7 +167,7 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
             why = "is a program, of which there is no image" if known else "is not defined"
             _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 3 if known else 1, f"{name} {why}"))
             return
-        tables[name] = ctypes.create_string_buffer(data, len(data))
+        tables[name] = GuardedArea(level.libcob, f"table {name}", data)
     table = tables[name]
     if "HOLD" in options:
         level.settings.held.add(name)
@@ -175,11 +176,11 @@ def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     for word in ("SET", "ENTRY"):
         pointer = options.get(word)
         if pointer is not None:
-            pointer.point(ctypes.addressof(table))
+            pointer.point(table.address)
     for word, size in (("LENGTH", 2), ("FLENGTH", 4)):
         length = options.get(word)
         if length is not None:
-            length.store(min(len(table), _LARGEST) if size == 2 else len(table), size)
+            length.store(min(table.size, _LARGEST) if size == 2 else table.size, size)
     task.eib.last = completion("LOAD", name)
 
 

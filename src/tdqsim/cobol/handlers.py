@@ -80,7 +80,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         sources=[base / each for each in settings.get("sources", ())],
         copybooks=[base / each for each in settings.get("copybooks", ())],
         cache=base / settings["cache"] if settings.get("cache") else default_cache(),
-        ssrange=settings.get("ssrange", "OFF").lower(),
+        ssrange=settings.get("ssrange", "ABEND").lower(),
         numcheck=settings.get("numcheck", "OFF").lower(),
         zoned_move=settings.get("zoned_move", "OFF").lower(),
         collating_sequence=settings.get("collating_sequence", "ASCII").lower(),

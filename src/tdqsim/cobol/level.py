@@ -33,7 +33,7 @@ from tdqsim.cics.kernel.conditions import TaskReturn, abend_code, calls_exits
 from tdqsim.cics.kernel.task import to_abend
 from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
 from tdqsim.cobol import watching
-from tdqsim.cobol._libcob import DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
+from tdqsim.cobol._libcob import CRASHED, DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.abends import AbendLabel, CobolFailure
 from tdqsim.cobol.calls import Plan, answers, plans_of
 from tdqsim.cobol.code_pages import converted
@@ -42,6 +42,7 @@ from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
 from tdqsim.cobol.external_calls import answer_call, stand_in
+from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
@@ -212,10 +213,14 @@ class Level:
         """
         storage = storage_of(task)
         self.task, self.storage, self.run_number = task, storage, next(_RUNS)
-        commarea = None
+        commarea = guarded = given = None
         level = level_of(task)
         if level is not None:
             self._program_level = level
+            given = level.commarea
+            if given is not None and not isinstance(given.obj, ctypes.Array):  # it is not storage of a COBOL program
+                guarded = GuardedArea(self.libcob, "COMMAREA", given)
+                level.commarea = guarded.view()
             self._commarea = level.commarea
             commarea = self.commarea_address
         library, settings = self.libcob, self.settings
@@ -234,6 +239,8 @@ class Level:
                 self.error = self._ended_by(why)
         finally:
             _CURRENT.level = before
+            if guarded is not None and given is not None:
+                self._give_back(guarded, given)
             storage.levels.remove(self)
             if storage.page is not None and not storage.levels:
                 storage.page.close()
@@ -246,14 +253,28 @@ class Level:
             # TaskReturn is a normal end: no one reads its traceback, which would keep frames and their objects alive.
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
 
+    def _give_back(self, guarded: GuardedArea, given: memoryview) -> None:
+        """Put the COMMAREA into the storage of the caller, which has seen nothing of it so far."""
+        if not given.readonly:
+            given[:] = guarded.view()
+        if self._program_level is not None:
+            self._program_level.commarea = given
+
     def _ended_by(self, why: int) -> BaseException:
         """The exception for a level that its program has not ended normally."""
         if why == INTERRUPTED:
             return KeyboardInterrupt(f"program {self.module.program} was interrupted at {self.libcob.failed_at}")
         message = _PLACE.sub("", self.libcob.message)
         place = self.libcob.failed_at or self.place or str(self.module.source)
+        if why == CRASHED and (item := self._item_at(self.libcob.fault_address())):
+            message += f" (item {item})"
         cause = CobolFailure(f"{place}: {message}")
         return Abend("AICA" if why == RUNAWAY else "ASRA", cause)
+
+    def _item_at(self, address: int) -> str:
+        """The name of the smallest item that has a byte at an address; empty if none has."""
+        found = [each for program in self.programs() for each in program.items_at(address)]
+        return min(found)[1] if found else ""
 
     @property
     def commarea_address(self) -> int | None:
@@ -418,7 +439,17 @@ class Level:
     @property
     def twa_address(self) -> int | None:
         """The address of the task's work area; None when there is none."""
-        return self.storage.twa(self.task.assign("TWALENG"))
+        return self.storage.twa(self.libcob, self.task.assign("TWALENG"))
+
+    @property
+    def cwa_address(self) -> int | None:
+        """The address of the common work area; None when there is none."""
+        settings = self.settings
+        if not settings.cwa_size:
+            return None
+        if settings.cwa is None:
+            settings.cwa = GuardedArea(self.libcob, "CWA", bytes(settings.cwa_size))
+        return settings.cwa.address
 
     def name_at(self, address: int, size: int, given: str, kind: int) -> str:
         """The name of the number with this storage, with its subscripts.

@@ -166,14 +166,14 @@ def _getmain(level: Level, options: dict[str, Area | None], declared: ExecComman
     else:
         initial = options.get("INITIMG")
         owner = level.settings.shared if "SHARED" in options else level.storage
-        pointer.point(owner.get(-(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
+        pointer.point(owner.get(level.libcob, -(-size // 16) * 16, initial.read(1) if initial is not None else _UNSET))
         level.task.eib.last = completion("GETMAIN")
 
 
 def _freemain(level: Level, options: dict[str, Area | None], declared: ExecCommand) -> None:
     del declared
     data, pointer = options.get("DATA"), options.get("DATAPOINTER")
-    address = data.address if data is not None else pointer.pointer if pointer is not None else 0
+    address = level.libcob.original(data.address) if data is not None else pointer.pointer if pointer is not None else 0
     if level.storage.free(address) or level.settings.shared.free(address):
         level.task.eib.last = completion("FREEMAIN")
     else:
@@ -233,7 +233,7 @@ def _address(level: Level, options: dict[str, Area | None], declared: ExecComman
         ("EIB", level.eib_address),
         ("COMMAREA", level.commarea_address),
         ("TWA", level.twa_address),
-        ("CWA", level.settings.cwa_address),
+        ("CWA", level.cwa_address),
         ("TCTUA", None),
         ("ACEE", None),
     ):

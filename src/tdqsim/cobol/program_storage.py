@@ -146,6 +146,22 @@ class ProgramStorage:
                     numbers[item.name + (f" ({', '.join(subscripts)})" if subscripts else "")] = item
         return numbers
 
+    def items_at(self, address: int) -> Iterator[tuple[int, str]]:
+        """The items that have a byte at an address, each as its size and its name with subscripts."""
+        for item in self._symbols.items:
+            at = address - self._start(item.root) - item.offset
+            if at < 0 or item.name == "FILLER":
+                continue
+            subscripts = []
+            for count, step in item.dimensions:
+                at, inside = at % step, at // step
+                subscripts.append(str(inside + 1))
+                if inside >= count:
+                    break
+            else:
+                if at < item.size:
+                    yield item.size, item.name + (f" ({', '.join(subscripts)})" if subscripts else "")
+
     def _start(self, root: str) -> int:
         """The address of an 01 or 77; an address greater than all others if it has no storage."""
         variable = self._variable(root)

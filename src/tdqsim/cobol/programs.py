@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -103,7 +102,7 @@ class CobolPrograms:
         self.settings = Settings(self._called)
         self.settings.checks = policies(ssrange=ssrange, numcheck=numcheck, zoned_move=zoned_move)
         self.settings.runaway_ms = round(runaway * 1000)
-        self.settings.cwa = ctypes.create_string_buffer(cwa) if cwa else None
+        self.settings.cwa_size = cwa
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning
         self.settings.on_abend = note_state
         watching.register(self.settings)

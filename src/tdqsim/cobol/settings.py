@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from tdqsim.cobol.area_warnings import CobolWarning
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
+from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.stubs import AnyStub
@@ -66,7 +66,8 @@ class Settings:
         checks: the policies of the checks, see :func:`policies`.
         runaway_ms: milliseconds of processor time since its last suspension after which a task is AICA; 0 for never.
         pages: the conversions between the programs' characters and those of records.
-        cwa: the common work area, or None.
+        cwa_size: bytes of the common work area; 0 for none.
+        cwa: the common work area, when a program has asked for its address.
         shared: the storage of GETMAIN SHARED, which is not freed at the end of a task.
         events: where tasks wait for an area of POST.
         tables, held: the loaded tables, and the names of those loaded with HOLD.
@@ -83,10 +84,11 @@ class Settings:
     checks: int = 0
     runaway_ms: int = 0
     pages: CodePages = NO_CODE_PAGES
-    cwa: ctypes.Array[ctypes.c_char] | None = None
+    cwa_size: int = 0
+    cwa: GuardedArea | None = None
     shared: TaskStorage = field(default_factory=TaskStorage)
     events: WaitQueue = field(default_factory=lambda: WaitQueue("a POST that expires"))
-    tables: dict[str, ctypes.Array[ctypes.c_char]] = field(default_factory=dict)
+    tables: dict[str, GuardedArea] = field(default_factory=dict)
     held: set[str] = field(default_factory=set)
     checked: set[object] = field(default_factory=set)
     warned: set[object] = field(default_factory=set)
@@ -95,8 +97,3 @@ class Settings:
     def converts(self) -> bool:
         """Whether any records are converted."""
         return self.pages is not NO_CODE_PAGES
-
-    @property
-    def cwa_address(self) -> int | None:
-        """The address of the common work area; None without one."""
-        return None if self.cwa is None else ctypes.addressof(self.cwa)

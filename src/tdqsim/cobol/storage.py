@@ -6,21 +6,20 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.internals import keep_storage, kept_storage
+from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
     from tdqsim.cics.model.task import TaskData
+    from tdqsim.cobol._libcob import Libcob
     from tdqsim.cobol.display import DisplayLines
     from tdqsim.core.strand import Timer
-
-    Buffer = ctypes.Array[ctypes.c_char]
 
 
 class RunningLevel(Protocol):
@@ -65,9 +64,9 @@ class TaskStorage:
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
-        self._got: dict[int, Buffer] | None = None
-        self._held: dict[object, Any] | None = None
-        self._twa: Buffer | None = None
+        self._got: dict[int, GuardedArea] | None = None
+        self._held: dict[object, GuardedArea] | None = None
+        self._twa: GuardedArea | None = None
         self.page: DisplayLines | None = None
         self.timer: Timer | None = None
         self.loaded: set[str] = set()
@@ -116,39 +115,37 @@ class TaskStorage:
 
     def room_from(self, address: int) -> int:
         """Bytes from an address to the end of the GETMAIN area that contains it; 0 when no area does."""
-        for start, buffer in (self._got or {}).items():
-            end = ctypes.addressof(buffer) + len(buffer)
-            if start <= address < end:
-                return end - address
+        for start, area in (self._got or {}).items():
+            if start <= address < start + area.size:
+                return start + area.size - address
         return 0
 
-    def get(self, size: int, fill: bytes) -> int:
-        """Allocate ``size`` bytes of storage on a 16-byte boundary."""
-        buffer = ctypes.create_string_buffer(fill * (size + 16), size + 16)
-        address = -(-ctypes.addressof(buffer) // 16) * 16
+    def get(self, libcob: Libcob, size: int, fill: bytes) -> int:
+        """Allocate ``size`` bytes of storage, a multiple of 16, on a 16-byte boundary."""
+        area = GuardedArea(libcob, "storage of GETMAIN", fill * size)
         if self._got is None:
             self._got = {}
-        self._got[address] = buffer
-        return address
+        self._got[area.address] = area
+        return area.address
 
-    def twa(self, size: int) -> int | None:
+    def twa(self, libcob: Libcob, size: int) -> int | None:
         """The task's work area, initially binary zeros; None when its size is 0."""
         if not size:
             return None
         if self._twa is None:
-            self._twa = ctypes.create_string_buffer(size)
-        return ctypes.addressof(self._twa)
+            self._twa = GuardedArea(libcob, "TWA", bytes(size))
+        return self._twa.address
 
     def free(self, address: int) -> bool:
         """Free storage; False when it was not allocated here."""
         return self._got is not None and self._got.pop(address, None) is not None
 
-    def hold(self, key: object, data: bytes) -> int:
+    def hold(self, libcob: Libcob, key: object, data: bytes) -> int:
         """Keep a record so that the program can access it, until the next one with this key."""
         if self._held is None:
             self._held = {}
-        buffer = self._held[key] = ctypes.create_string_buffer(data, max(len(data), 1))
-        return ctypes.addressof(buffer)
+        area = self._held[key] = GuardedArea(libcob, "area of SET", data)
+        return area.address
 
 
 def storage_of(task: Task) -> TaskStorage:

@@ -71,10 +71,12 @@ class Issuer(Protocol):
     Attributes:
         task: its task.
         storage: the storage of the task's programs.
+        libcob: the run-time.
     """
 
     task: Task
     storage: TaskStorage
+    libcob: Libcob
 
     @property
     def issuer(self) -> str:
@@ -331,7 +333,7 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) ->
             )
         data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
         if name == "SET" and isinstance(data, bytes):
-            area.point(level.storage.hold(("stub", area.address), data))
+            area.point(level.storage.hold(level.libcob, ("stub", area.address), data))
         else:
             put(area, data)
         for length in _LENGTHS.get(name, ()):

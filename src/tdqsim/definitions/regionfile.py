@@ -264,7 +264,7 @@ class Cobol(Strict):
     sources: tuple[Annotated[str, _PATH], ...] = ()
     copybooks: tuple[Annotated[str, _PATH], ...] = ()
     cache: Annotated[str, _PATH] = ""
-    ssrange: _Policy = "OFF"
+    ssrange: _Policy = "ABEND"
     numcheck: _Policy = "OFF"
     zoned_move: _Policy = "OFF"
     collating_sequence: Annotated[Literal["ASCII", "EBCDIC"], Keyword()] = "ASCII"

@@ -1,0 +1,154 @@
+"""Storage overruns end the task with ASRA at their statement, and never the process; reads beyond an area are told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tdqsim import Abend
+from tdqsim.cobol import CobolWarning
+
+pytestmark = [pytest.mark.cobc, pytest.mark.rule("COBOL-OVERRUN")]
+
+LINKAGE = "01 DFHCOMMAREA.\n    05 A-KEY PIC X(26).\n    05 A-REST PIC X({}).\n    05 A-LAST PIC X(20)."
+
+
+def linked(workshop, program: str, commarea: bytearray) -> None:
+    with workshop.region.task() as task:
+        task.link(program, commarea)
+
+
+def overrun(workshop, program: str, commarea: bytearray) -> str:
+    """What the ASRA says with which a LINK ends."""
+    with pytest.raises(Abend) as caught:
+        linked(workshop, program, commarea)
+    assert caught.value.code == "ASRA"
+    return str(caught.value.cause)
+
+
+@pytest.mark.parametrize("rest", [20, 4000, 30000])
+def test_a_write_beyond_a_short_commarea_is_asra_at_its_statement(workshop, rest):
+    workshop.program("SHORTC", "77 N PIC 9.", "MOVE 1 TO N\nMOVE SPACES TO A-REST\nGOBACK.", LINKAGE.format(rest))
+    workshop.region.programs.register("SHORTC", workshop.programs.handler("SHORTC"))
+    for size in (1, 7, 25, 26, 27):
+        said = overrun(workshop, "SHORTC", bytearray(b"x" * size))
+        assert "SHORTC.cbl:13: protection exception (S0C4): byte " in said
+        assert f"of the COMMAREA, which has {size} bytes (item A-REST)" in said
+
+
+def test_a_commarea_that_is_long_enough_is_shared_with_its_caller(workshop):
+    workshop.program("LONGC", "", "MOVE 'KEY' TO A-KEY\nMOVE 'END' TO A-LAST\nGOBACK.", LINKAGE.format(4))
+    workshop.region.programs.register("LONGC", workshop.programs.handler("LONGC"))
+    given = bytearray(b"-" * 50)
+    linked(workshop, "LONGC", given)
+    assert bytes(given) == b"KEY".ljust(26) + b"----" + b"END".ljust(20)
+
+
+def test_what_was_written_before_an_overrun_stays_in_the_storage_of_the_caller(workshop):
+    workshop.program("PARTC", "", "MOVE 'KEY' TO A-KEY\nMOVE 'END' TO A-LAST\nGOBACK.", LINKAGE.format(4))
+    workshop.region.programs.register("PARTC", workshop.programs.handler("PARTC"))
+    given = bytearray(b"-" * 30)
+    overrun(workshop, "PARTC", given)
+    assert bytes(given) == b"KEY".ljust(26) + b"----"
+
+
+def test_a_read_beyond_a_commarea_gives_zeros_and_one_warning(workshop):
+    workshop.program(
+        "READC",
+        "01 W PIC X(20).",
+        """
+        MOVE A-LAST TO W
+        MOVE A-LAST TO W
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(W) END-EXEC
+        GOBACK.
+        """,
+        LINKAGE.format(4),
+    )
+    workshop.region.programs.register("READC", workshop.programs.handler("READC"))
+    with pytest.warns(
+        CobolWarning, match=r"READC\.cbl:\d+: byte 3\d of the COMMAREA was read, which has 30 bytes"
+    ) as told:
+        linked(workshop, "READC", bytearray(b"-" * 30))
+    assert len(told) == 1
+    assert workshop.out() == [bytes(20)]
+
+
+def test_a_read_without_a_command_is_told_at_the_end_of_the_program(workshop):
+    workshop.program("READD", "01 W PIC X(20).", "MOVE A-LAST TO W\nGOBACK.", LINKAGE.format(4))
+    workshop.region.programs.register("READD", workshop.programs.handler("READD"))
+    with pytest.warns(CobolWarning, match=r"READD\.cbl:\d+: byte 3\d of the COMMAREA was read"):
+        linked(workshop, "READD", bytearray(b"-" * 30))
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["READQ TD QUEUE('IN') INTO(A-LAST)", "FORMATTIME ABSTIME(T) YYMMDD(A-LAST)"],
+)
+def test_a_command_that_writes_beyond_an_area_is_asra_too(workshop, command):
+    workshop.region.writeq_td("IN", b"RECORD")
+    workshop.program(
+        "INTOC", "01 T PIC S9(15) COMP-3 VALUE 0.", f"EXEC CICS {command} END-EXEC\nGOBACK.", LINKAGE.format(4)
+    )
+    workshop.region.programs.register("INTOC", workshop.programs.handler("INTOC"))
+    said = overrun(workshop, "INTOC", bytearray(b"-" * 30))
+    assert "INTOC.cbl:" in said
+    assert "protection exception (S0C4): byte 31 of the COMMAREA, which has 30 bytes" in said
+
+
+def test_a_command_that_reads_beyond_an_area_takes_zeros(workshop):
+    workshop.program("FROMC", "", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A-REST) END-EXEC\nGOBACK.", LINKAGE.format(8))
+    workshop.region.programs.register("FROMC", workshop.programs.handler("FROMC"))
+    linked(workshop, "FROMC", bytearray(b"-" * 30))
+    assert workshop.out() == [b"----" + bytes(4)]
+
+
+@pytest.mark.parametrize(
+    ("get", "name"),
+    [
+        ("GETMAIN SET(P) FLENGTH(16)", "storage of GETMAIN, which has 16 bytes"),
+        ("READQ TD QUEUE('IN') SET(P) LENGTH(L)", "area of SET, which has 6 bytes"),
+    ],
+)
+def test_other_areas_of_the_region_are_guarded_too(workshop, get, name):
+    workshop.region.writeq_td("IN", b"RECORD")
+    workshop.program(
+        "AREAS",
+        "01 P POINTER.\n01 L PIC S9(4) COMP.",
+        f"EXEC CICS {get} END-EXEC\nSET ADDRESS OF L-X TO P\nMOVE SPACES TO L-X\nGOBACK.",
+        "01 L-X PIC X(2000).",
+    )
+    with pytest.raises(Abend) as caught:
+        workshop.run("AREAS")
+    assert caught.value.code == "ASRA"
+    assert f"of the {name} (item L-X)" in str(caught.value.cause)
+
+
+def test_a_program_goes_on_at_its_abend_label_after_an_overrun(workshop):
+    workshop.program(
+        "LABELC",
+        "01 D PIC X(3) VALUE 'BAD'.",
+        """
+        EXEC CICS HANDLE ABEND LABEL(OOPS) END-EXEC
+        MOVE SPACES TO A-LAST
+        GOBACK.
+        OOPS.
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(D) END-EXEC
+        GOBACK.
+        """,
+        LINKAGE.format(4),
+    )
+    workshop.region.programs.register("LABELC", workshop.programs.handler("LABELC"))
+    linked(workshop, "LABELC", bytearray(b"-" * 10))
+    assert workshop.out() == [b"BAD"]
+
+
+def test_link_from_cobol_passes_the_storage_of_the_caller(workshop):
+    """So an overrun is seen in the item behind it, as on the mainframe."""
+    workshop.program("INNER", "", "MOVE 'Z' TO A-KEY (6:1)\nGOBACK.", LINKAGE.format(4))
+    workshop.program(
+        "OUTER",
+        "01 G.\n    05 AREA-1 PIC X(5) VALUE 'abcde'.\n    05 NEXT-1 PIC X(3) VALUE 'fgh'.",
+        "EXEC CICS LINK PROGRAM('INNER') COMMAREA(AREA-1) END-EXEC\n"
+        "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(G) END-EXEC\nGOBACK.",
+    )
+    workshop.run("OUTER")
+    assert workshop.out() == [b"abcdeZgh"]
