@@ -673,3 +673,25 @@ def test_a_read_has_one_plan_and_its_copybook_is_read_once(tmp_path):
     assert rows == [{"N": 12}] * 3
     with pytest.raises(AttributeError, match="cannot assign"):
         reader.plan.schema = None
+
+
+def test_columns_are_named_as_in_the_copybook_and_in_any_case(tmp_path):
+    from pyspark.sql.types import IntegerType, StructType
+
+    from tdqsim.pipeline.qsam import QsamDataSource
+
+    data = tmp_path / "x.dat"
+    data.write_bytes(b"AB12")
+    given = {
+        "path": str(data),
+        "copybook_contents": "01 R. 05 TRAN-ID PIC X(2). 05 TRAN-AMT PIC 9(2).",
+        "encoding": "ascii",
+    }
+    assert columns_among(["TRAN_ID", "TRAN_AMT"], ["tran-amt", "Tran_Id"]) == ["TRAN_AMT", "TRAN_ID"]
+    with pytest.raises(DatasetError, match="there is no column 'TRAN-AMMT'"):
+        columns_among(["TRAN_ID", "TRAN_AMT"], ["TRAN-AMMT"])
+    reader = QsamDataSource(given).reader(StructType().add("tran_amt", IntegerType()))
+    batches = [batch for part in reader.partitions() for batch in reader.read(part)]
+    assert [(batch.schema.names, batch.to_pylist()) for batch in batches] == [(["tran_amt"], [{"tran_amt": 12}])]
+    with pytest.raises(DatasetError, match="columns has TRAN_AMT twice"):
+        QsamDataSource(given).reader(StructType().add("tran_amt", IntegerType()).add("TRAN_AMT", IntegerType()))

@@ -313,7 +313,7 @@ class _Entry:
     def _clause(self, token: Token) -> None:
         handler = CLAUSES.get(token.upper) if token.kind == "word" else None
         if handler is None:
-            hint = "; is the period before it missing?" if token.text.isdigit() else ""
+            hint = f"; {PERIOD}" if token.text.isdigit() else ""
             raise bad(token.place, self.item.label, f"{token.text[:40]!r} is not a clause of a data description{hint}")
         handler(self, token)
 
@@ -521,6 +521,7 @@ CLAUSES = {**_Entry.OWN_CLAUSES, **dict.fromkeys(USAGES, _Entry.OWN_CLAUSES["USA
 OCCURS_WORDS = dict.fromkeys(("DEPENDING", "ASCENDING", "DESCENDING", "INDEXED"))
 
 
+PERIOD = "is the period before it missing?"
 NAME_RULE = "a name has letters, digits, - and _, and a letter or an @ # $ sign somewhere; 64 characters at most"
 
 

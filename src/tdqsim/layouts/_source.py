@@ -28,6 +28,8 @@ SEQUENCE = re.compile(
 TAG = re.compile(r" *[0-9]{1,6} *|[A-Z@#$][^ .]{0,5} *", re.IGNORECASE)
 STARRED_TAG = re.compile(r"\*[0-9A-Z@#$][^ .]{0,4} *", re.IGNORECASE)
 ENTRY_OR_COMMENT = re.compile(r"[*/]| +[0-9]{1,2} +[A-Z]", re.IGNORECASE)
+FIXED_ENTRY = re.compile(r".{6}[ D-] *[0-9]{1,2} +[A-Z0-9@#$:-]", re.IGNORECASE)
+FREE_ENTRY = re.compile(r" *[0-9]{1,2} +[A-Z@#$:-]", re.IGNORECASE)
 NUMBERED = re.compile(r"[0-9]{6}[ */-]")
 IDENTIFICATION = re.compile(r" [0-9A-Za-z ]{1,8} *")
 SOURCE_DIRECTIVE = re.compile(
@@ -51,6 +53,7 @@ class SourcePlace:
 
 def bad(place: SourcePlace, clause: str, message: str) -> LayoutError:
     """Return a :class:`LayoutError` that names place and clause."""
+    clause = "".join(char if char.isprintable() else f"X'{ord(char):02X}'" for char in clause)
     return LayoutError(f"{place}: {clause}: {message}" if clause else f"{place}: {message}")
 
 
@@ -72,9 +75,13 @@ def read_bounded(path: Path, most: int) -> bytes:
 
 @dataclass(slots=True)
 class SourceText:
-    """The program text of one file without comments and number columns; maps each offset to its line and column."""
+    """The program text of one file without comments and number columns; maps each offset to its line and column.
+
+    ``note`` says what of the lines was not read as it looks, for a message about the text; empty for nothing.
+    """
 
     file: str
+    note: str = ""
     _parts: list[str] = field(default_factory=list)
     _length: int = 0
     _starts: list[int] = field(default_factory=list)
@@ -138,7 +145,32 @@ def read_source(text: str, file: str, *, source_format: str = "auto", columns: t
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").replace("\x1a", "")
     lines = _without_tabs(text.split("\n"), columns[1])
     fixed = source_format == "fixed" or (source_format == "auto" and _looks_fixed(lines, columns))
-    return _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])
+    source = _join(file, list(_program_lines(lines, file, fixed=fixed, columns=columns)), columns[1])
+    source.note = _cut(lines, columns[1]) if fixed else _marked(lines) if source_format == "auto" else ""
+    return source
+
+
+def _cut(lines: list[str], right: int) -> str:
+    """Which line has a period after the last column that is read in fixed format, in words."""
+    for number, line in enumerate(lines, 1):
+        if "." in line[right:] and line[:7].strip()[:1] != "*":
+            column = line.index(".", right) + 1
+            return (
+                f"nothing after column {right} is read, and line {number} has a period in column {column}: "
+                "shorten the line, or set source_format free (option comments_ubound)"
+            )
+    return ""
+
+
+def _marked(lines: list[str]) -> str:
+    """Which line looks like one of fixed format, in a text that is read as free format, in words."""
+    for number, line in enumerate(lines, 1):
+        if FIXED_ENTRY.match(line) and not FREE_ENTRY.match(line):
+            return (
+                f"read as free format, though line {number} has {line[:6].strip()!r} in columns 1 to 6: set "
+                "source_format fixed (option comments_lbound=6)"
+            )
+    return ""
 
 
 def _without_tabs(lines: list[str], right: int) -> list[str]:
@@ -149,6 +181,20 @@ def _without_tabs(lines: list[str], right: int) -> list[str]:
 
 
 def _looks_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
+    """Return whether the lines are in fixed format.
+
+    They are if all of them could be. If some could not, the lines vote: those that have a level number after column 7
+    and none at their beginning against those with one at their beginning only. Columns 1 to 6 may have any marks.
+    """
+    if _all_fixed(lines, columns):
+        return True
+    if columns[0] != 6:
+        return False
+    votes = [(bool(FIXED_ENTRY.match(line)), bool(FREE_ENTRY.match(line))) for line in lines]
+    return votes.count((True, False)) > votes.count((False, True))
+
+
+def _all_fixed(lines: list[str], columns: tuple[int, int]) -> bool:
     """Return whether every line has blanks or a sequence number in columns 1 to 6 and an indicator in column 7."""
     left, right = columns
     after_text = [line[right - 1 :] for line in lines if len(line.rstrip()) > right]

@@ -53,7 +53,7 @@ class Token:
 def read_tokens(
     source: SourceText, resolver: CopyResolver | None, *, source_format: str, columns: tuple[int, int]
 ) -> list[Token]:
-    """Split the text into words, process COPY and REPLACE, and skip EXEC statements.
+    """Split the text into words, process COPY, EXEC SQL INCLUDE and REPLACE, and skip other EXEC statements.
 
     Raises:
         LayoutError: a literal is not closed, a character is not known, a COPY member cannot be found, or COPY and
@@ -93,7 +93,7 @@ def _statement_end(tokens: list[Token], position: int) -> int:
 
 
 def _skip_exec(tokens: list[Token], position: int) -> int:
-    """Skip EXEC SQL ... END-EXEC, which is not part of the record description (DCLGEN members begin with one)."""
+    """Skip EXEC SQL ... END-EXEC: of these, only INCLUDE is part of the record description, like COPY."""
     start = tokens[position]
     while position < len(tokens) and tokens[position].upper not in ("END-EXEC", "END-EXEC."):
         position += 1
@@ -212,6 +212,7 @@ class _CopyStatement:
     name: str
     library: str
     replacements: _Replacements
+    verb: str = "COPY"
 
 
 def _copy_statement(tokens: list[Token], position: int) -> tuple[_CopyStatement, int]:
@@ -258,7 +259,13 @@ class _Expansion:
             elif word == "REPLACE":
                 active, position = _replace_statement(tokens, position)
             elif word == "EXEC":
-                position = _skip_exec(tokens, position)
+                end = _skip_exec(tokens, position)
+                words = [each.upper for each in tokens[position + 1 : position + 3]]
+                if words == ["SQL", "INCLUDE"] and end > position + 4:
+                    name = tokens[position + 3].text.strip("'\"")
+                    included = _CopyStatement(token, name, "", _Replacements(), "EXEC SQL INCLUDE")
+                    out += self._replaced(self._copied(included, depth), active)
+                position = end
             else:
                 end = _statement_end(tokens, position)
                 own = tokens[position:end]
@@ -268,7 +275,7 @@ class _Expansion:
         return out
 
     def _copied(self, statement: _CopyStatement, depth: int) -> list[Token]:
-        name, place = f"COPY {statement.name}", statement.start.place
+        name, place = f"{statement.verb} {statement.name}", statement.start.place
         if depth >= MAX_COPY_DEPTH:
             raise bad(place, name, f"COPY is nested more than {MAX_COPY_DEPTH} deep; does a member copy itself?")
         self._copies += 1
@@ -280,7 +287,7 @@ class _Expansion:
         return self.words(self._members[key], depth=depth + 1)
 
     def _member(self, statement: _CopyStatement) -> SourceText:
-        place, name = statement.start.place, f"COPY {statement.name}"
+        place, name = statement.start.place, f"{statement.verb} {statement.name}"
         if self._resolver is None:
             raise bad(place, name, "no library was given to look the member up in")
         try:

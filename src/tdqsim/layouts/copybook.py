@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import LayoutError
-from tdqsim.layouts._items import DataItem, read_items
+from tdqsim.layouts._items import PERIOD, DataItem, read_items
 from tdqsim.layouts._place import place_items
 from tdqsim.layouts._source import read_bounded, read_source
 from tdqsim.layouts._tokens import CopyResolver, read_tokens
@@ -123,8 +123,11 @@ def parse_copybook(
         LayoutError: the text is not a copybook; the message names file, line, column and clause.
     """
     source = read_source(text, file, source_format=source_format, columns=columns)
-    tokens = read_tokens(source, library, source_format=source_format, columns=columns)
-    items = read_items(tokens)
+    try:
+        tokens = read_tokens(source, library, source_format=source_format, columns=columns)
+        items = read_items(tokens)
+    except LayoutError as error:
+        raise _explained(error, source.note) from None
     if not any(item.level not in (66, 88) for item in items):
         raise LayoutError(f"{file}:1:1: the copybook defines no field")
     chosen, groups = rules or Rules(), _records(items)
@@ -136,6 +139,13 @@ def parse_copybook(
     fields, renames = place_items(items, **placing)
     records = tuple(_layout(group, file, chosen, placing) for group in groups)
     return Copybook(file, records, Layout(Path(file).stem, fields, chosen, renames))
+
+
+def _explained(error: LayoutError, note: str) -> LayoutError:
+    """The error with what was not read as it looks: a period after the last column explains one that is missing."""
+    if note.startswith("nothing after column"):
+        return LayoutError(str(error).replace(PERIOD, note)) if PERIOD in str(error) else error
+    return LayoutError(f"{error}; {note}") if note else error
 
 
 def load_copybook(path: str | Path, *, encoding: str = "utf-8", **options: object) -> Copybook:

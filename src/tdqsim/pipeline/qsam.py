@@ -28,7 +28,7 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.options import QsamOptions, read_options
-from tdqsim.pipeline.source import ReadPlan
+from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 if TYPE_CHECKING:
@@ -90,7 +90,9 @@ class QsamReader(DataSourceReader):
     """Plans the parts, and reads each part in a task."""
 
     def __init__(self, plan: ReadPlan, schema: StructType) -> None:
-        self.plan = plan if list(schema.names) == plan.schema.names else plan.only(schema.names)
+        self.names = list(schema.names)
+        chosen = columns_among(plan.full.names, self.names) if self.names else []
+        self.plan = plan if chosen == plan.schema.names else plan.only(chosen)
         for mine, theirs in zip(self.plan.schema, to_arrow_schema(schema), strict=True):
             if mine.type != theirs.type:
                 raise DatasetError(
@@ -104,7 +106,8 @@ class QsamReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
         settle()
-        return self.plan.read(partition.value)
+        for batch in self.plan.read(partition.value):
+            yield batch if self.names == batch.schema.names else batch.rename_columns(self.names)
 
 
 class PartMessage(WriterCommitMessage):

@@ -16,6 +16,7 @@ from functools import cache, cached_property
 import numpy as np
 import pyarrow as pa
 
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
@@ -374,6 +375,8 @@ def _all_columns(options: QsamOptions, generated: list[pa.Field], decoded: pa.Sc
 def columns_among(there: Sequence[str], columns: Iterable[str] | None) -> list[str]:
     """The names that a user gives, as the columns spell them; all columns for None.
 
+    Case does not matter, and a name may be spelled as in the copybook, with hyphens.
+
     Raises:
         DatasetError: a column does not exist or is named twice, or no name is given.
     """
@@ -381,8 +384,10 @@ def columns_among(there: Sequence[str], columns: Iterable[str] | None) -> list[s
         return list(there)
     if isinstance(columns, str):
         raise DatasetError(f"columns is {columns!r}; must be a list of names, of which there are {', '.join(there)}")
-    known = {name.lower(): name for name in there}
-    chosen = [known.get(name.strip().lower(), name.strip()) for name in columns]
+    known, columns = {name.lower(): name for name in there}, list(columns)
+    plain = [name.strip().lower() for name in columns]
+    spelled = [name if name in known else name.replace("-", "_") for name in plain]
+    chosen = [known.get(name, given.strip()) for name, given in zip(spelled, columns, strict=True)]
     if not chosen:
         raise DatasetError(f"columns is empty; there are {', '.join(there)}")
     for name, count in Counter(chosen).items():
@@ -394,7 +399,8 @@ def columns_among(there: Sequence[str], columns: Iterable[str] | None) -> list[s
 
 
 def _no_column(name: str, there: Iterable[str]) -> DatasetError:
-    return DatasetError(f"there is no column {name!r}; there are {', '.join(there)}")
+    names = list(there)
+    return DatasetError(f"there is no column {name!r}{did_you_mean(name, names)}; there are {', '.join(names)}")
 
 
 @cache
