@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from importlib import import_module
 from pathlib import Path
 
@@ -30,6 +31,26 @@ def test_the_degrees_of_confidence_add_up() -> None:
     rows = [line.split(" | ") for line in text.partition("| --- |")[2].split("\n\n")[0].splitlines()[1:]]
     counts = {row[0].removeprefix("| "): int(row[1]) for row in rows}
     assert counts.pop("all") == sum(counts.values()) == len(rules())
+
+
+def test_the_first_lines_tell_how_sure_the_rules_of_queues_are() -> None:
+    lines = chapter_text("sure").splitlines()
+    for line, name in zip(lines[2:4], ("transient data", "data queues"), strict=True):
+        found = re.match(
+            rf"- Of the (\d+) rules of {name}, .* say (\d+), .* say (\d+), (\d+) are .*, and (\d+) are", line
+        )
+        assert found is not None, line
+        total, *parts = map(int, found.groups())
+        assert total == sum(parts) > 100
+
+
+def test_the_ten_open_points_are_open_and_say_what_to_do() -> None:
+    points = table("open_points")
+    assert len(points) == 10
+    text = chapter_text("sure")
+    for row in points:
+        assert rules()[row["rule"]].confidence not in ("confirmed", "vendor source"), row["rule"]
+        assert f"{row['point']} (`{row['rule']}`): {row['until']}" in text
 
 
 def test_the_coverage_chapter_has_the_confidence_of_each_rule() -> None:

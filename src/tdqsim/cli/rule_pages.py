@@ -58,6 +58,12 @@ are the other {count}.
 _SURE: Final = """\
 # How sure are we?
 
+{areas}
+
+The ten open points that would hurt most if tdqsim were wrong, and what to do until a real machine has answered:
+
+{points}
+
 Every rule of behaviour has a source and a degree of confidence. You can look up each rule by its name, such as
 `TD-READQ-QZERO`: `tdq explain --rule TD-READQ-QZERO` shows its source. Where a condition or message rests on a rule
 that no page or program of the vendor shows, `tdq explain`, the errors of the HTTP API and the console name the rule and
@@ -94,6 +100,24 @@ last column is the name of the rule in `tdqsim/facts/rules.tsv`.
 """
 _CHOSEN: Final = ("vendor silent", "ours")
 _SHOWN: Final = ("confirmed", "vendor source")
+_AREAS: Final = {
+    "transient data": (
+        "ATI-", "BROWSE-", "CREATE-", "DEF-TDQ-", "DISABLE-", "DISCARD-", "EX-", "INQ-", "LOCK-", "REC-", "RESTART-",
+        "SET-", "SIG", "TD-", "UOW-", "UOWENQ-", "UOWLINK-",
+    ),
+    "data queues": ("CL-", "CRTDTAQ-", "DTAQ-", "RTV-"),
+}  # fmt: skip
+"""How the names of the rules begin."""
+_BESIDE: Final = (
+    "INQ-SYSTEM-",
+    "SET-DISPATCHER-",
+    "SET-STATISTICS-",
+    "SET-SYSTEM-",
+    "SET-TASK-",
+    "SET-TRANCLASS-",
+    "SIGNO",
+)
+"""The rules that begin so and are of other resources."""
 
 
 def choices() -> str:
@@ -133,8 +157,26 @@ def sure() -> str:
         for each, meaning in CONFIDENCE.items()
     )
     shown = [rule for rule in known if rule.confidence in _SHOWN]
-    head = _SURE.format(counts=counts, all=len(known), count=len(shown))
+    points = "\n".join(
+        f"{number}. {row['point']} (`{row['rule']}`): {row['until']}"
+        for number, row in enumerate(table("open_points"), 1)
+    )
+    areas = "\n".join(_area(name, known) for name in _AREAS)
+    head = _SURE.format(areas=areas, points=points, counts=counts, all=len(known), count=len(shown))
     return head + _sections(shown, "what it says", _source)
+
+
+def _area(name: str, known: list[Rule]) -> str:
+    """A line with the degrees of the rules of one area."""
+    rules = [rule for rule in known if rule.id.startswith(_AREAS[name])]
+    rules = [rule for rule in rules if not rule.id.startswith(_BESIDE)]
+    count = Counter(rule.confidence for rule in rules)
+    shown, chosen = (sum(count[each] for each in group) for group in (_SHOWN, _CHOSEN))
+    return (
+        f"- Of the {len(rules)} rules of {name}, the vendor's pages and programs say {shown}, other readers and "
+        f"products say {count['second-hand']}, {count['unconfirmed']} are what we expect and nobody has confirmed, and {chosen} "
+        "are our choice, because the vendor is silent."
+    )
 
 
 def coverage() -> str:
