@@ -40,8 +40,8 @@ def test_the_first_lines_tell_how_sure_the_rules_of_queues_are() -> None:
             rf"- Of the (\d+) rules of {name}, .* say (\d+), .* say (\d+), (\d+) are .*, and (\d+) are", line
         )
         assert found is not None, line
-        total, *parts = map(int, found.groups())
-        assert total == sum(parts) > 100
+        total, *degrees = map(int, found.groups())
+        assert total == sum(degrees) > 100
 
 
 def test_the_ten_open_points_are_open_and_say_what_to_do() -> None:
