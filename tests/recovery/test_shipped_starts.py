@@ -23,6 +23,7 @@ NEAR = (
     define_transaction(name="HERE", remotesystem="NEAR"),
     define_transaction(name="LOST", remotesystem="GONE"),
     define_transaction(name="NOTD", remotesystem="FAR"),
+    define_transaction(name="LQTR", remotesystem="FAR", remotename="FTRN", localq="YES"),
 )
 FAR = (
     queue("FARQ"),
@@ -214,3 +215,37 @@ def test_a_start_that_cannot_be_read_is_refused(started: Started, data: bytes) -
     started.two.run()
     assert handle.result() is Resp.ISCINVREQ
     assert started.seen == []
+
+
+@pytest.mark.rule("IC-START-LOCALQ", "IC-START-LOCALQ-CANCEL", "IC-START-NOCHECK")
+def test_start_nocheck_is_queued_here_while_the_link_is_away(started: Started) -> None:
+    started.two.link().cut()
+    assert started.issue("START TRANSID('LQTR') NOCHECK REQID('REQ00001') FROM(D)", b"one") is None
+    assert started.issue("START TRANSID('LQTR') NOCHECK FROM(D)", b"two") is None
+    assert started.issue("START TRANSID('LQTR') FROM(D)", b"x").resp is Resp.SYSIDERR
+    assert started.issue("START TRANSID('RTRN') NOCHECK FROM(D)", b"x").resp is Resp.SYSIDERR
+    assert started.issue("START TRANSID('FTRN') SYSID('FAR') NOCHECK FROM(D)", b"x").resp is Resp.SYSIDERR
+    cancelled = started.issue("CANCEL REQID('REQ00001') TRANSID('LQTR')")
+    assert cancelled.resp is Resp[rule("IC-START-LOCALQ-CANCEL").resp]
+    assert [each.resource for each in started["NEAR"].notices if each.id == "TDQ0051"] == ["TRANSACTION(FTRN)"]
+    assert started.seen == []
+    started.two.link().restore()
+    started.two.run()
+    assert started.seen == [("FAR", "FTRN", "SD", b"one"), ("FAR", "FTRN", "SD", b"two")]
+    assert rule("IC-START-LOCALQ").resp == "NORMAL"
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_start_protect_joins_the_local_queue_at_its_syncpoint(started: Started, commit: bool) -> None:
+    started.two.link().cut()
+
+    def program(task: Task) -> None:
+        task.start("LQTR", b"data", nocheck=True, protect=True)
+        if not commit:
+            task.syncpoint_rollback()
+
+    started["NEAR"].start(program)
+    started.two.run()
+    started.two.link().restore()
+    started.two.run()
+    assert started.seen == ([("FAR", "FTRN", "SD", b"data")] if commit else [])

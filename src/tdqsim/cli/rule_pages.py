@@ -174,8 +174,8 @@ def _area(name: str, known: list[Rule]) -> str:
     shown, chosen = (sum(count[each] for each in group) for group in (_SHOWN, _CHOSEN))
     return (
         f"- Of the {len(rules)} rules of {name}, the vendor's pages and programs say {shown}, other readers and "
-        f"products say {count['second-hand']}, {count['unconfirmed']} are what we expect and nobody has confirmed, and {chosen} "
-        "are our choice, because the vendor is silent."
+        f"products say {count['second-hand']}, {count['unconfirmed']} are what we expect and nobody has "
+        f"confirmed, and {chosen} are our choice, because the vendor is silent."
     )
 
 

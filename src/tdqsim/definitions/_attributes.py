@@ -172,6 +172,8 @@ class TransactionAttributes(ResourceAttributes, total=False):
     """The SYSID of the region that runs it; empty for this region."""
     remotename: str
     """Its name in that region."""
+    localq: Literal["YES", "yes", "NO", "no"]
+    """YES queues a START NOCHECK here while the link to the other region is away."""
     alias: str | int
     application: str | int
     brexit: str | int
@@ -182,7 +184,6 @@ class TransactionAttributes(ResourceAttributes, total=False):
     failaction: str | int
     indoubt: str | int
     isolate: str | int
-    localq: str | int
     operation: str | int
     otstimeout: str | int
     partitionset: str | int

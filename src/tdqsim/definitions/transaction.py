@@ -38,6 +38,7 @@ class Transaction(Resource):
         tranclass: the transaction class, which limits how many tasks run.
         remotesystem: the SYSID of the region that runs it; empty for this region.
         remotename: its name in that region.
+        localq: YES queues a START NOCHECK here while the link to the other region is away.
     """
 
     kind: ClassVar[str] = "TRANSACTION"
@@ -58,6 +59,7 @@ class Transaction(Resource):
     tranclass: Annotated[str, Name(8, blank=True)] = ""
     remotesystem: Annotated[str, Name(4, blank=True)] = ""
     remotename: Annotated[str, Name(8, "transaction", blank=True)] = ""
+    localq: YesNo = "NO"
 
     @property
     def dtimout_seconds(self) -> int | None:

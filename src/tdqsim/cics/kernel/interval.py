@@ -7,6 +7,7 @@ Docs).
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.abstime import abstime, local_time
@@ -27,6 +28,7 @@ from tdqsim.cics.kernel.command import (
 from tdqsim.cics.kernel.conditions import Condition, check_sent
 from tdqsim.cics.kernel.issue import check_options, new_name
 from tdqsim.cics.kernel.levels import passed
+from tdqsim.cics.kernel.local_queue import QueuedStart
 from tdqsim.cics.kernel.security import XPCT, Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.kernel.waiting import park, wait
@@ -131,7 +133,8 @@ def start(
         channel: the channel of which the task gets a copy.
         rtransid, rtermid, queue: names for the task's RETRIEVE.
         sysid: the system in which to start it; the local definition of the transaction is then not used.
-        nocheck: ignore the answer of the other region, if the request is shipped.
+        nocheck: ignore the answer of the other region, if the request is shipped. With LOCALQ(YES) of the transaction
+            the request is queued here while the link is away, and sent when it is back.
         nohandle: raise nothing; the response is in the EIB.
 
     Returns:
@@ -148,13 +151,15 @@ def start(
     given = passed(task, channel)
     reqid = new_name("START", "REQID", reqid, _LONGEST_NAME)
     more = _names_for_retrieve(RTRANSID=rtransid, RTERMID=rtermid, QUEUE=queue)
+    localq = sysid is None and _has_localq(task._region, transid.rstrip(" "))
     system, transid = _where(task._region, transid.rstrip(" "), sysid)
     request = StartRequest(transid, data=data, userid=userid.rstrip(" "), termid=termid.rstrip(" "), reqid=reqid)
     request.channel, request.more = None if given is None else given.copy(), more
     of_day = time is not None or at
     when = StartTime(time or 0 if of_day else interval, hours, minutes, seconds, of_day=of_day)
     order = StartOrder(request, when, protect=protect)
-    task.eib.eibreqid = name = _ship_start(task, system, order, nocheck=nocheck) if system else take_start(task, order)
+    shipped = partial(_ship_start, task, system, order, nocheck=nocheck, localq=localq)
+    task.eib.eibreqid = name = shipped() if system else take_start(task, order)
     return name
 
 
@@ -237,16 +242,24 @@ def _where(region: RegionData, transid: str, sysid: str | None) -> tuple[str, st
     return entry.remotesystem, entry.definition.remotename or transid
 
 
-def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool) -> str:
-    link = task._region.link(system)
+def _has_localq(region: RegionData, transid: str) -> bool:
+    entry = region.transactions.get(transid)
+    return entry is not None and entry.definition.localq == "YES"
+
+
+def _ship_start(task: TaskBase, system: str, order: StartOrder, *, nocheck: bool, localq: bool) -> str:
+    region, data = task._region, order.to_bytes()
     try:
-        name = link.ship(task, "START", order.request.transid, data=order.to_bytes())
+        name = region.link(system).ship(task, "START", order.request.transid, data=data)
     except Condition as condition:
-        if (
-            nocheck and condition.resp is not Resp.SYSIDERR
-        ):  # without a link nothing was sent, which NOCHECK reports too
-            return order.request.reqid
-        raise
+        if not nocheck:
+            raise
+        if condition.resp is Resp.SYSIDERR:  # without a link nothing was sent
+            if not localq or system not in region.connections:
+                raise
+            queued = QueuedStart(system, order.request.transid, task.userid, data.decode("latin-1"))
+            region.starts.local.put(task, queued, protect=order.protect)
+        return order.request.reqid
     return name.decode("latin-1")
 
 

@@ -36,6 +36,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.authority import is_attachable_by
+from tdqsim.cics.kernel.local_queue import LocalQueue
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.model.task import FacilityRequest
@@ -145,6 +146,7 @@ class Starts:
             something to end, and removes itself.
         timed: the DELAYs and POSTs with a REQID that wait, by REQID and by the function with which CANCEL ends each, as
             above. Several may have the same REQID.
+        local: the requests for other regions that wait for their links.
         quiesced: whether the region is ending: no further request expires, and no task waits for one.
     """
 
@@ -161,6 +163,7 @@ class Starts:
         self._resumed: list[StartRequest] = []
         self._expired: OrderedDict[StartRequest, None] = OrderedDict()  # that wait for their terminal or handler
         self._units: dict[UnitOfWork, _UnitStarts] = {}
+        self.local = LocalQueue(region)
 
     def next_reqid(self) -> str:
         """Make a unique name for a START without REQID: DF and six hexadecimal digits."""
@@ -391,6 +394,7 @@ class Starts:
     def resume(self, *, clean: bool) -> None:
         """Read the requests of an earlier run; ``clean`` says whether that run ended normally."""
         hardening = self._region.hardening
+        self.local.resume()
         for key, image in hardening.metas(_RECOVERABLE):
             self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
             self._resumed.append(self._read(key, image, key))

@@ -315,7 +315,8 @@ class Routing:
             raise
 
     def link_acquired(self, system: str) -> None:
-        """The link to another region is there again, or its connection is in service: ask again."""
+        """The link to another region is there again, or its connection is in service: ask again, and send STARTs."""
+        self._region.starts.local.send(system)
         for facility in tuple(self._region.facilities.values()):
             if facility.owner == system:
                 self.ship_requests(facility)

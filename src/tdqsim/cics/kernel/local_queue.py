@@ -1,0 +1,115 @@
+"""Local queuing of START requests: those for another region whose link is away.
+
+A START NOCHECK of a transaction with LOCALQ(YES), whose definition and not SYSID names the other region, is queued in
+this region while the link is away. When the link is back a task of its issuer's user sends it, and the other region
+counts its interval from then. A queued request cannot be cancelled. The queue is kept over every kind of start but a
+cold one; with PROTECT a request joins it when its unit of work has committed.
+
+Sources: Local queuing of START commands, The XISLCLQ exit (IBM Docs).
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.handlers import undefined
+from tdqsim.cics.model.transaction import TransactionEntry
+from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.kernel.task import TaskBase
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.cics.model.task import TaskData
+
+_PREFIX: Final = b"ic/q/"
+_SENDER: Final = "CISQ"
+"""The transaction of the tasks that send queued requests."""
+
+
+class QueuedStart(NamedTuple):
+    """A START that waits for its link.
+
+    Attributes:
+        system: the connection to the other region.
+        transid: the transaction there.
+        userid: the user of the task that has issued it.
+        order: the request in the form of a message.
+    """
+
+    system: str
+    transid: str
+    userid: str
+    order: str
+
+
+class LocalQueue:
+    """The START requests of a region that wait for their links.
+
+    Attributes:
+        requests: the requests by their keys on the store, in order.
+    """
+
+    def __init__(self, region: RegionData) -> None:
+        self._region = region
+        self._last = 0
+        self._sending: set[bytes] = set()
+        self.requests: dict[bytes, QueuedStart] = {}
+
+    def put(self, task: TaskData, request: QueuedStart, *, protect: bool) -> None:
+        """Queue a request; with PROTECT when the unit of work of its issuer has committed."""
+        self._last += 1
+        key, image = _PREFIX + self._last.to_bytes(8, "big"), json.dumps(request).encode()
+        if not protect:
+            self._region.hardening.commit(meta={key: image})
+            self._queued(key, request, committed=True)
+            return
+        uow = task._uow
+        uow.at_commit = (*uow.at_commit, lambda: {key: image})
+        uow.call_at_end(lambda committed: self._queued(key, request, committed=committed))
+
+    def _queued(self, key: bytes, request: QueuedStart, *, committed: bool) -> None:
+        if committed and key not in self.requests:
+            self.requests[key] = request
+            self._region.notices.say("start_queued", transid=request.transid, system=request.system)
+
+    def resume(self) -> None:
+        """Read the requests of an earlier run."""
+        for key, image in self._region.hardening.metas(_PREFIX):
+            self._last = max(self._last, int.from_bytes(key[len(_PREFIX) :], "big"))
+            self.requests[key] = QueuedStart(*json.loads(image))
+
+    def send(self, system: str) -> None:
+        """Send the requests for a system whose link is back, each by a task of its own."""
+        region = self._region
+        for key, request in tuple(self.requests.items()):
+            if request.system == system and key not in self._sending:
+                entry = TransactionEntry(undefined(_SENDER), handler=partial(self._ship, key=key), defined=False)
+                self._sending.add(key)
+                try:
+                    region.task_manager.attach(entry, startcode="S", userid=request.userid)
+                except BaseException:
+                    self._sending.discard(key)
+                    raise
+
+    def _ship(self, task: TaskBase, *, key: bytes) -> None:
+        request = self.requests.get(key)
+        try:
+            if request is None:
+                return
+            try:
+                self._region.link(request.system).ship(
+                    task, "START", request.transid, data=request.order.encode("latin-1")
+                )
+            except Condition as condition:
+                if condition.resp is Resp.SYSIDERR:  # the link is away again
+                    return
+                self._region.notices.say(
+                    "start_not_sent", transid=request.transid, system=request.system, reason=str(condition)
+                )
+            self._region.hardening.note(key, None)
+            del self.requests[key]
+        finally:
+            self._sending.discard(key)
