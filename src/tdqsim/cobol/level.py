@@ -25,6 +25,7 @@ import ctypes
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
+from threading import get_ident
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
@@ -43,6 +44,7 @@ from tdqsim.cobol.display import DisplayLines, current_date
 from tdqsim.cobol.eib_area import EibArea
 from tdqsim.cobol.external_calls import answer_call, stand_in
 from tdqsim.cobol.guarded_areas import GuardedArea
+from tdqsim.cobol.one_thread import is_owner, take_over
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
@@ -211,6 +213,9 @@ class Level:
         Raises:
             TaskReturn: RETURN or XCTL. Abend, Condition: its end; CobolFailure is the cause of ASRA and AICA.
         """
+        if not (self.settings.has_run and is_owner(get_ident())):
+            take_over(task.region)
+            self.settings.has_run = True
         storage = storage_of(task)
         self.task, self.storage, self.run_number = task, storage, next(_RUNS)
         commarea = guarded = given = None
