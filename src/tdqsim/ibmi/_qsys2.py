@@ -87,10 +87,17 @@ class ReceiveDataQueueRow(NamedTuple):
 
 
 class Services:
-    """The services, executed by a job."""
+    """The services, executed by a job.
 
-    def __init__(self, job: JobCore) -> None:
+    Args:
+        job: the job.
+        taken: gets the library, the name and the entry of each receive that removes one, for a server that may have to
+            put it back; None for none.
+    """
+
+    def __init__(self, job: JobCore, taken: list[tuple[str, str, Entry]] | None = None) -> None:
         self._job = job
+        self._taken = taken
 
     def data_queue_info(
         self,
@@ -260,7 +267,10 @@ class Services:
         job.give_turn()
         if received is None:
             return None
-        data, entry_key, sender, _ = received
+        data, entry_key, sender, time_ns = received
+        if self._taken is not None and remove == "YES":
+            entry = Entry(data=data, key=entry_key, sender=sender, time_ns=time_ns)
+            self._taken.append((data_queue_library, data_queue, entry))
         return ReceiveDataQueueRow(*self._three(data), entry_key or None, *_names(sender_of(sender, job.page)))
 
     def _key(self, key: str | bytes | None) -> bytes | None:

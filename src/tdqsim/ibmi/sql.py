@@ -16,14 +16,15 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from functools import partial
-from typing import Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
+from tdqsim.core.store import Entry
 from tdqsim.errors import ConversionError
 from tdqsim.facts import table
 from tdqsim.ibmi._cl_processor import command
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._qsys2 import Services
-from tdqsim.ibmi.job_core import JobBase, JobCore
+from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import shown_bytes
 from tdqsim.ibmi.messages import EscapeMessage
 from tdqsim.ibmi.sql_text import (
@@ -67,6 +68,9 @@ from tdqsim.ibmi.sql_values import (
     shown,
 )
 
+if TYPE_CHECKING:
+    from tdqsim.ibmi.job import Job
+
 _PROCEDURES: Final = ("SEND_DATA_QUEUE", "SEND_DATA_QUEUE_BINARY", "SEND_DATA_QUEUE_UTF8", "CLEAR_DATA_QUEUE")
 _TABLE_FUNCTIONS: Final = ("RECEIVE_DATA_QUEUE", "DATA_QUEUE_ENTRIES")
 _SCHEMAS: Final = ("", "QSYS2")
@@ -86,8 +90,19 @@ class SqlResult(NamedTuple):
     update_count: int
 
 
+Taken = tuple[str, str, Entry]
+"""An entry that a receive has removed, after its library and its queue."""
+
+
+class _Given(NamedTuple):
+    """The parameters of one execution, and the entries that it has removed."""
+
+    values: Sequence[SqlValue]
+    taken: list[Taken]
+
+
 class _Row(NamedTuple):
-    parameters: Sequence[SqlValue]
+    parameters: _Given
     values: Sequence[SqlValue]
 
 
@@ -125,7 +140,7 @@ class SqlSession:
         schema: CURRENT SCHEMA; ``*LIBL``, as with system naming, by default.
     """
 
-    def __init__(self, job: JobBase, schema: str = "*LIBL") -> None:
+    def __init__(self, job: Job, schema: str = "*LIBL") -> None:
         self.job = job
         self.default_schema = self.schema = schema
 
@@ -167,39 +182,65 @@ class PreparedSql:
         self.parameters = [SqlColumn("", "VARCHAR", 32740) for _ in range(markers)]
         self.columns: tuple[SqlColumn, ...] | None = None
         if isinstance(statement, SqlSelect):
-            self._run: Callable[[Sequence[SqlValue]], SqlResult] = self._select(statement)
+            self._run: Callable[[_Given], SqlResult] = self._select(statement)
+            source = statement.source
+            self._summary = "VALUES" if source is None else f"SELECT {source.name[:30]}"
         elif isinstance(statement, SqlProcedureCall):
             self._run = self._call(statement)
+            self._summary = f"CALL {statement.name[:30]}"
         elif isinstance(statement, SqlSetSchema):
             self._run = self._set(statement)
+            self._summary = "SET SCHEMA"
         else:
             assert statement == SqlNothing()
             self._run = lambda _given: _DONE
+            self._summary = "COMMIT"
 
-    def execute(self, parameters: Sequence[SqlValue] = ()) -> SqlResult:
+    def execute(self, parameters: Sequence[SqlValue] = (), taken: list[Taken] | None = None) -> SqlResult:
         """Execute it; a receive may wait.
 
         Args:
             parameters: the values of its markers; text for any type.
 
+            taken: gets the entries that it has removed from a queue, for a server whose client may have gone.
+
         Raises:
-            SqlError: it has failed, or a marker has no value.
+            SqlError: it has failed, or a marker has no value. Entries that it had removed are back on their queue.
         """
         if len(parameters) != len(self.parameters):
             why = f"{len(self.parameters)} are needed, got {len(parameters)}"
             fail(-313, "07001", "SQL0313", f"Number of host variables not valid: {why}.")
+        given = _Given(parameters, [])
         try:
-            return self._run(parameters)
-        except EscapeMessage as error:
-            raise SqlError(-443, "38501", f"[{error.message_id}] {error.text}") from error
-        except ParameterError as error:
-            raise SqlError(-443, "38501", f"[SQL0443] {error}") from error
-        except ConversionError as error:
-            raise SqlError(-330, "22021", f"[SQL0330] Character conversion cannot be performed: {error}") from error
+            result = self._run(given)
+        except BaseException as error:
+            while given.taken:
+                library, name, entry = given.taken.pop()
+                self._session.job.return_entry(name, library, entry)
+            raise self._error(error) from error
+        if taken is not None:
+            taken += given.taken
+        return result
+
+    @staticmethod
+    def _error(error: BaseException) -> BaseException:
+        """An exception of a service as an SQL error; others as they are."""
+        if isinstance(error, EscapeMessage):
+            return SqlError(-443, "38501", f"[{error.message_id}] {error.text}")
+        if isinstance(error, ParameterError):
+            return SqlError(-443, "38501", f"[SQL0443] {error}")
+        if isinstance(error, ConversionError):
+            return SqlError(-330, "22021", f"[SQL0330] Character conversion cannot be performed: {error}")
+        return error
+
+    @property
+    def summary(self) -> str:
+        """What it does, without its data: the verb, and the service or view."""
+        return self._summary
 
     # -- statements ---------------------------------------------------------------------------------------------------
 
-    def _call(self, statement: SqlProcedureCall) -> Callable[[Sequence[SqlValue]], SqlResult]:
+    def _call(self, statement: SqlProcedureCall) -> Callable[[_Given], SqlResult]:
         name = statement.name
         if statement.schema not in _SCHEMAS or name not in (*_PROCEDURES, "QCMDEXC"):
             where = statement.schema or "*LIBL"
@@ -210,11 +251,11 @@ class PreparedSql:
         service, run = self._service(name, statement.arguments)
         return lambda given: (service(run(given)), _DONE)[1]
 
-    def _set(self, statement: SqlSetSchema) -> Callable[[Sequence[SqlValue]], SqlResult]:
+    def _set(self, statement: SqlSetSchema) -> Callable[[_Given], SqlResult]:
         session = self._session
         wanted = None if statement.value is None else _Scope(self, {}, "").compile(statement.value)
 
-        def run(given: Sequence[SqlValue]) -> SqlResult:
+        def run(given: _Given) -> SqlResult:
             value = None if wanted is None else wanted.value(_Row(given, ()))
             session.schema = session.default_schema if value is None else str(value).rstrip()
             return _DONE
@@ -223,17 +264,21 @@ class PreparedSql:
 
     def _service(
         self, name: str, arguments: SqlArguments
-    ) -> tuple[Callable[[Mapping[str, Any]], Any], Callable[[Sequence[SqlValue]], dict[str, Any]]]:
+    ) -> tuple[Callable[..., Any], Callable[[_Given], dict[str, Any]]]:
         signature = inspect.signature(getattr(Services, name.lower())).parameters.values()
         allowed = [one for one in signature if one.kind is one.POSITIONAL_OR_KEYWORD][1:]
         names = tuple(one.name.upper() for one in allowed)
         needed = tuple(one.name.upper() for one in allowed if one.default is one.empty)
         run = self._arguments(name, names, needed, arguments)
-        return lambda given: getattr(Services(self._session.core), name.lower())(**given), run
+
+        def service(given: Mapping[str, Any], taken: list[Taken] | None = None) -> Any:
+            return getattr(Services(self._session.core, taken), name.lower())(**given)
+
+        return service, run
 
     def _arguments(
         self, routine: str, names: Sequence[str], needed: Sequence[str], arguments: SqlArguments
-    ) -> Callable[[Sequence[SqlValue]], dict[str, Any]]:
+    ) -> Callable[[_Given], dict[str, Any]]:
         """Check the arguments of a routine; returns what evaluates them."""
         why = ""
         given = dict(zip(names, arguments.positional, strict=False))
@@ -258,17 +303,17 @@ class PreparedSql:
                 self.parameters[expression.number] = SqlColumn(name, *kind)
         core = self._session.core
 
-        def run(parameters: Sequence[SqlValue]) -> dict[str, Any]:
+        def run(parameters: _Given) -> dict[str, Any]:
             row = _Row(parameters, ())
             values = {name.lower(): one.value(row) for name, one in compiled.items()}
             return {name: _argument(core, routine, name, value) for name, value in values.items()}
 
         return run
 
-    def _select(self, statement: SqlSelect) -> Callable[[Sequence[SqlValue]], SqlResult]:
+    def _select(self, statement: SqlSelect) -> Callable[[_Given], SqlResult]:
         source, core = statement.source, self._session.core
         relation = ""
-        fetch: Callable[[Sequence[SqlValue]], Sequence[tuple[SqlValue, ...]]] = _one_row
+        fetch: Callable[[_Given], Sequence[tuple[SqlValue, ...]]] = _one_row
         if source is not None and source.arguments is not None:
             relation = source.name
             if source.schema not in _SCHEMAS or relation not in _TABLE_FUNCTIONS:
@@ -290,7 +335,7 @@ class PreparedSql:
         if counted and (len(counted) < len(statement.items) or order):
             fail(-122, "42803", "SQL0122", "Column specified in SELECT list or ORDER BY not valid beside COUNT(*).")
 
-        def run_select(given: Sequence[SqlValue]) -> SqlResult:
+        def run_select(given: _Given) -> SqlResult:
             rows = [_Row(given, one) for one in fetch(given)]
             if where is not None:
                 rows = [one for one in rows if where(one) is True]
@@ -340,7 +385,7 @@ class PreparedSql:
 _DONE: Final = SqlResult(None, (), 0)
 
 
-def _one_row(_given: Sequence[SqlValue]) -> list[tuple[SqlValue, ...]]:
+def _one_row(_given: _Given) -> list[tuple[SqlValue, ...]]:
     return [("Y",)]
 
 
@@ -396,10 +441,10 @@ def _command_result(core: JobCore, text: Any) -> int | None:
 
 
 def _fetch_service(
-    core: JobCore, service: Callable[[Mapping[str, Any]], Any],
-    run: Callable[[Sequence[SqlValue]], dict[str, Any]], given: Sequence[SqlValue],
+    core: JobCore, service: Callable[..., Any],
+    run: Callable[[_Given], dict[str, Any]], given: _Given,
 ) -> list[tuple[SqlValue, ...]]:  # fmt: skip
-    found = service(run(given))
+    found = service(run(given), given.taken)
     if found is None:
         return []
     rows = found if found and isinstance(found[0], tuple) else (found,) if found else ()
@@ -415,7 +460,7 @@ def _cell(core: JobCore, row: Any, name: str) -> SqlValue:
     return value
 
 
-def _fetch_view(core: JobCore, relation: str, _given: Sequence[SqlValue]) -> Sequence[tuple[SqlValue, ...]]:
+def _fetch_view(core: JobCore, relation: str, _given: _Given) -> Sequence[tuple[SqlValue, ...]]:
     if relation == "DATA_QUEUE_INFO":
         return Services(core).data_queue_info()
     routines = {
@@ -454,7 +499,7 @@ class _Scope:
             return self._literal(expression.value)
         if isinstance(expression, SqlMarker):
             number = expression.number
-            return _Compiled(SqlColumn("", "VARCHAR", 32740), lambda row: row.parameters[number])
+            return _Compiled(SqlColumn("", "VARCHAR", 32740), lambda row: row.parameters.values[number])
         if isinstance(expression, SqlName):
             return self._column(expression)
         if isinstance(expression, SqlRegister):

@@ -73,6 +73,8 @@ class Faces(_Strict):
         ibmi: the host servers of the IBM i systems: yes for free ports or, if there is one system, ports by service
             (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``mapper``; with the suffix ``-s`` over TLS). With TLS, only
             services that are listed without ``-s`` also have a port without TLS.
+        mapepire: the port of Mapepire, SQL for data queues over secure websockets, if there is one IBM i system; none
+            by default. Clients expect 8076.
         debug: the port on 127.0.0.1 for debuggers of COBOL programs; none by default. Whoever can connect to it can
             change the storage of the programs.
     """
@@ -86,6 +88,7 @@ class Faces(_Strict):
         ],
         BeforeValidator(_yes),
     ] = False
+    mapepire: _PORT | None = None
     debug: _PORT | None = None
 
 

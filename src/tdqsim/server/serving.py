@@ -40,6 +40,7 @@ from tdqsim.server.http.api import application
 from tdqsim.server.http.console import add_console
 from tdqsim.server.links.serving import check_links, served_links
 from tdqsim.server.listening import HttpServer, http_config
+from tdqsim.server.mapepire.serving import mapepire
 from tdqsim.server.servefile import AlertHook, ServeFile, TlsFiles
 from tdqsim.server.users import Users
 from tdqsim.server.webhook import Webhook, read_secret
@@ -102,6 +103,7 @@ class _Run:
     connections: Connections = field(default_factory=Connections)
     servers: list[HttpServer] = field(default_factory=list)
     ibmi: dict[str, dict[str, int]] = field(default_factory=dict)
+    mapepire: int | None = None
     debugger: DebugServer | None = None
     links: dict[str, int] = field(default_factory=dict)
     webhook: Webhook | None = None
@@ -155,9 +157,10 @@ def serve(
             certificate.context()  # report its errors before anything is created
         listener = cleanup.enter_context(_listen(config.address, config.faces.http))
         accounts = UserAccounts(users or Users(), Path(config.users) if config.users else None)
+        ibm_clients = config.faces.ibmi or config.faces.mapepire is not None
         tracing = _tracing(cleanup) if config.trace else None
         host = Host(
-            frozen=frozen, users=users, accounts=accounts if config.faces.ibmi else None, out=out,
+            frozen=frozen, users=users, accounts=accounts if ibm_clients else None, out=out,
             network_handlers=config.network_handlers,
         )  # fmt: skip
         try:
@@ -269,6 +272,10 @@ async def _live(run: _Run) -> None:
             run.ibmi = await cleanup.enter_async_context(
                 host_servers(run.host, run.config, run.certificate, run.connections)
             )
+        if run.config.faces.mapepire is not None:
+            run.mapepire = await cleanup.enter_async_context(
+                mapepire(run.host, run.config, run.certificate, run.connections)
+            )
         if run.webhook is not None:
             await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
         if run.watched:
@@ -352,6 +359,8 @@ def _ready(run: _Run) -> None:
     shown = f"[{config.address}]" if ":" in config.address else config.address
     url = f"{'http' if certificate is None else 'https'}://{shown}:{port}"
     ports: dict[str, Any] = {"http": port, **({"ibmi": run.ibmi} if run.ibmi else {})}
+    if run.mapepire is not None:
+        ports["mapepire"] = run.mapepire
     ports |= {"links": run.links} if run.links else {}
     ports |= {"debug": run.debugger.port} if run.debugger is not None else {}
     link = url + run.gate.new_link() if run.gate.users is None else ""

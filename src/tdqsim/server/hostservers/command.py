@@ -79,7 +79,7 @@ class CommandServer(Conversation):
         option, text = frame.number(20, 1), _command_text(frame, job)
 
         def work() -> bytes:
-            code, sent = _run(job, text)
+            code, sent = run_command(job, text)
             self._audit(text.strip().partition(" ")[0][:10].upper() or "CL command", code)
             return reply(frame, 0x8002, code.to_bytes(2, "big"), _messages(job, sent, option))
 
@@ -189,7 +189,7 @@ def _page_of(ccsid: int) -> CodePage:
         raise Refused(_CCSID_NOT_VALID, f"a command in CCSID {ccsid}") from None
 
 
-def _run(job: Job, text: str) -> tuple[int, Sequence[Message]]:
+def run_command(job: Job, text: str) -> tuple[int, Sequence[Message]]:
     """Run a command; return its return code and messages."""
     before = job.joblog[-1:]
     try:

@@ -1,0 +1,193 @@
+"""The Mapepire protocol: connection, requests, paging, errors."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import urllib.request
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from tests.server.hostservers.wire import eventually
+from tests.server.mapepire.conftest import Socket
+
+RECEIVE = "SELECT MESSAGE_DATA FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('Q', 'QGPL', WAIT_TIME => -1)) X"
+ENTRIES = "SELECT ORDINAL_POSITION P, MESSAGE_DATA M FROM TABLE(QSYS2.DATA_QUEUE_ENTRIES('Q', 'QGPL')) X"
+SEND = "CALL QSYS2.SEND_DATA_QUEUE(?, 'Q', 'QGPL')"
+
+
+def put(one, *texts):
+    assert one.ask("prepare_sql_execute", sql=SEND, parameters=[[each] for each in texts])["success"]
+
+
+def test_connect_and_the_job(client, door):
+    one = client(connected=False)
+    assert one.ask("getdbjob")["error"] == "Not connected"
+    answer = one.ask("connect", technique="tcp", application="a test", props="")
+    assert (answer["success"], answer["job"].split("/")[1:]) == (True, ["QUSER", "QZDASOINIT"])
+    assert one.ask("getdbjob")["job"] == answer["job"]
+    assert one.ask("ping").items() >= {"alive": True, "db_alive": True}.items()
+    assert one.ask("getversion")["version"] == "2.3.3"
+    assert one.ask("setconfig", tracelevel="ON")["tracelevel"] == "ON"
+    assert one.ask("gettracedata")["tracedata"] == ""
+    again = one.ask("connect")
+    assert again["job"] != answer["job"]
+    assert door.do(lambda: len(door.system.jobs)) == 1
+
+
+@pytest.mark.parametrize("who", [("ANNA", "wrong"), ("NOBODY", "Secret1pw")])
+def test_wrong_password_and_unknown_user_read_the_same(client, who):
+    answer = client(*who, connected=False).ask("connect")
+    assert (answer["success"], answer["sql_state"]) == (False, "08004")
+    assert answer["error"] == "The application server rejected the connection. (Password is incorrect.)"
+
+
+@pytest.mark.parametrize("who", [("ANNA", "with:colon"), ("", "x"), ("A*", "x"), ("ANNA", "")])
+def test_upgrade_without_a_usable_user_and_password(door, who):
+    with pytest.raises(InvalidStatus) as refused:
+        Socket(door, *who)
+    assert refused.value.response.status_code == 403
+
+
+def test_version_by_http(door):
+    context = ssl.create_default_context(cafile=str(door.pem))
+    with urllib.request.urlopen(f"https://127.0.0.1:{door.door.port}/version", context=context) as answer:
+        assert json.load(answer) == {"version": "2.3.3"}
+
+
+def test_send_and_receive_with_parameters(client):
+    one = client()
+    sent = one.ask("prepare_sql_execute", sql=SEND, parameters=["hello"], rows=100, terse=False)
+    assert sent.items() >= {"success": True, "has_results": False, "update_count": 0, "is_done": True}.items()
+    got = one.ask("sql", sql=RECEIVE, rows=100, terse=True)
+    assert got.items() >= {"success": True, "has_results": True, "update_count": -1, "data": [["hello"]]}.items()
+    assert got["metadata"]["columns"][0].items() >= {"name": "MESSAGE_DATA", "type": "CLOB"}.items()
+
+
+def test_pages(client):
+    one = client()
+    put(one, *"abcde")
+    first = one.ask("sql", sql=ENTRIES, rows=2)
+    assert (first["data"], first["is_done"]) == ([{"P": 1, "M": "a"}, {"P": 2, "M": "b"}], False)
+    more = one.ask("sqlmore", cont_id=first["id"], rows=3)
+    assert ([row["M"] for row in more["data"]], more["is_done"]) == (["c", "d", "e"], False)
+    last = one.ask("sqlmore", cont_id=first["id"], rows=3)
+    assert (last["data"], last["is_done"]) == ([], True)
+    assert one.ask("sqlclose", cont_id=first["id"])["success"]
+    assert one.ask("sqlmore", cont_id=first["id"])["error"] == "Bad request: invalid correlation ID"
+    assert one.ask("sqlmore")["error"] == "Correlation ID not specified"
+    none = one.ask("sql", sql=ENTRIES, rows=0)
+    assert (none["data"], none["is_done"]) == ([], False)
+
+
+def test_prepare_and_execute(client):
+    one = client()
+    prepared = one.ask("prepare_sql", sql=SEND)
+    assert prepared["parameter_count"] == 1
+    assert prepared["metadata"]["parameters"][0].items() >= {"mode": "IN", "name": "MESSAGE_DATA"}.items()
+    for text in ("a", "b"):
+        assert one.ask("execute", cont_id=prepared["id"], parameters=[text])["success"]
+    assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
+
+
+def test_waiting_receive_holds_up_nothing(client):
+    one = client()
+    waiting = one.send("sql", sql=RECEIVE)
+    assert one.ask("ping")["alive"]
+    sent = one.send("prepare_sql_execute", sql=SEND, parameters=["x"])
+    answers = {answer["id"]: answer for answer in (one.answer(), one.answer())}
+    assert answers[waiting]["data"] == [{"MESSAGE_DATA": "x"}]
+    assert answers[sent]["success"]
+
+
+def test_client_that_goes_away_takes_no_entry(client, door):
+    gone, one = client(), client()
+    for _ in range(20):
+        gone.send("sql", sql=RECEIVE)
+    gone.ask("ping")
+    gone.socket.socket.close()
+    eventually(lambda: door.do(lambda: len(door.system.jobs)) == 1)
+    put(one, "a", "b")
+    assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
+
+
+def test_waiting_receives_are_woken_in_order(client):
+    clients = [client() for _ in range(20)]
+    for each in clients:
+        each.send("sql", sql=RECEIVE)
+        each.ask("ping")
+    put(client(), *(str(each) for each in range(20)))
+    assert [each.answer()["data"] for each in clients] == [[{"MESSAGE_DATA": str(at)}] for at in range(20)]
+
+
+def test_refused_sql_has_all_three_fields_and_the_session_goes_on(client):
+    one = client()
+    put(one, "stays")
+    refused = one.ask("sql", sql="SELECT NOPE FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('Q', 'QGPL')) X")
+    assert refused.items() >= {"success": False, "sql_rc": -206, "sql_state": "42703"}.items()
+    assert refused["error"] == "[SQL0206] Column NOPE not in specified tables."
+    fails = one.ask(
+        "sql", sql="SELECT CAST(MESSAGE_DATA AS INTEGER) FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('Q', 'QGPL')) X"
+    )
+    assert (fails["success"], fails["sql_rc"]) == (False, -420)
+    assert one.ask("sql", sql=ENTRIES)["data"] == [{"P": 1, "M": "stays"}]
+
+
+def test_binary_data_is_hexadecimal_text(client):
+    one = client()
+    sql = "CALL QSYS2.SEND_DATA_QUEUE_BINARY(?, 'K', 'QGPL', ?)"
+    assert one.ask("prepare_sql_execute", sql=sql, parameters=["00FFC1", "abc"])["success"]
+    got = one.ask("sql", sql="SELECT MESSAGE_DATA_BINARY, KEY_DATA FROM TABLE(QSYS2.DATA_QUEUE_ENTRIES('K', 'QGPL'))")
+    assert got["data"] == [{"MESSAGE_DATA_BINARY": "00FFC1", "KEY_DATA": "abc"}]
+
+
+def test_cl_answers_the_messages_of_the_command(client):
+    one = client()
+    good = one.ask("cl", cmd="CRTLIB LIB(NEWLIB)")
+    assert (good["success"], good["data"][0]["SUMMARY"]) == (True, "CPC2102 [COMP]: Library NEWLIB created.")
+    bad = one.ask("cl", cmd="DLTDTAQ DTAQ(QGPL/NONE)", terse=False)
+    assert bad.items() >= {"success": False, "sql_rc": -443, "sql_state": "38501"}.items()
+    assert bad["error"] == "[CPF2105] Object NONE in QGPL type *DTAQ not found."
+    assert bad["data"][-1]["MESSAGE_ID"] == "CPF2105"
+
+
+def test_libraries_and_naming(client, door):
+    def make():
+        door.system.crtlib("APPLIB")
+        with door.system.job(user="QSECOFR") as job:
+            job.crtdtaq("APPLIB/OWN", maxlen=5, aut="*ALL")
+
+    door.do(make)
+    schema = "VALUES CURRENT SCHEMA"
+    assert client().ask("sql", sql=schema, terse=True)["data"] == [["ANNA"]]
+    one = client(props="libraries=APPLIB,QGPL;naming=sql")
+    assert one.ask("sql", sql=schema, terse=True)["data"] == [["APPLIB"]]
+    assert one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'OWN', CURRENT SCHEMA)")["success"]
+    assert one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'OWN')")["success"]
+    assert client(props="naming=system").ask("sql", sql=schema, terse=True)["data"] == [["*LIBL"]]
+
+
+def test_text_that_is_no_request(client):
+    one = client(connected=False)
+    one.socket.send("{")
+    assert one.answer().items() >= {"id": "unparseable_1", "success": False}.items()
+    one.socket.send("[" * 100_000)
+    assert one.answer()["id"] == "unparseable_2"
+    one.socket.send('{"id": "x"}')
+    assert one.answer()["id"] == "incomplete_3"
+    assert one.ask("nonsense")["error"] == "Unknown request type: nonsense"
+    assert one.ask("dove", sql="x")["success"] is False
+    assert one.ask("exit")["success"]
+    with pytest.raises(ConnectionClosed):
+        one.socket.recv(300)
+
+
+def test_authority_of_the_user(client, door):
+    def make():
+        with door.system.job(user="QSECOFR") as job:
+            job.crtdtaq("QGPL/SECRET", maxlen=5, aut="*EXCLUDE")
+
+    door.do(make)
+    refused = client().ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'SECRET', 'QGPL')")
+    assert "[CPF9802]" in refused["error"]
