@@ -42,6 +42,7 @@ NEEDS = {
     "qsam-options": ("pyarrow", "spark"),
     "serve": ("uvicorn", "serve"),
     "spark": ("pyiceberg", "lakehouse"),
+    "start-data": ("pyarrow", "spark"),
 }
 """What pages need beyond the package: a module, and the extra that brings it."""
 COBOL = "<!-- cobc -->\n```python"

@@ -156,6 +156,12 @@ def test_text_without_a_line_end_that_fits_is_refused(tmp_path, end, given, word
         rows(path, record_format="D", **given)
 
 
+def test_cobol_cuts_text_without_a_line_end_as_cobrix_does(tmp_path):
+    path = tmp_path / "t"
+    path.write_bytes(b"000001AB" * 3)
+    assert rows(path, cobrix=True, record_format="D") == [{"N": 1, "T": "AB"}]
+
+
 def test_lines_are_not_read_as_records_of_one_length(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"".join(b"%06dAB\n" % number for number in range(8)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
@@ -63,7 +64,7 @@ def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
     for number, row in enumerate(best.rows, 1):
         emit(f"{number}  " + "  ".join(f"{name}={value!s}" for name, value in row.items()))
     emit("\noptions:")
-    for name, text in _pasted(best, copybook).items():
+    for name, text in _pasted(best, result.path, copybook).items():
         emit(f"{name:9} {text}")
     others = [(each.framing.name, each.framing.confidence, each.framing.reason) for each in result.candidates[1:_SHOWN]]
     if others:
@@ -71,8 +72,8 @@ def _emit_probe(result: ProbedFile, copybook: Path | None) -> None:
     emit()
 
 
-def _pasted(best: Candidate, copybook: Path | None) -> dict[str, str]:
-    """The options of the best candidate as they are written in a program and on a DD card."""
+def _pasted(best: Candidate, path: str, copybook: Path | None) -> dict[str, str]:
+    """The options of the best candidate as they are written in a program, on a DD card and in a command."""
     texts = {}
     for name in ("qsam", "cobol"):
         given = best.options(cobrix=name == "cobol")
@@ -80,6 +81,15 @@ def _pasted(best: Candidate, copybook: Path | None) -> dict[str, str]:
             more = {"copybook": str(copybook)} if copybook is not None else {}
             shown = "".join(f".option({key!r}, {value!r})" for key, value in (more | given).items())
             texts[name] = f'spark.read.format("{name}"){shown}'
+    if copybook is not None and (own := best.options(cobrix=False)) is not None:
+        words = [word for key, value in own.items() for word in ("--option", shlex.quote(f"{key}={value}"))]
+        place = [
+            "tdq pipeline decode",
+            shlex.quote(path),
+            "--output",
+            shlex.quote(f"{path.rsplit('/', 1)[-1]}.parquet"),
+        ]
+        texts["decode"] = " ".join([*place, "--option", shlex.quote(f"copybook={copybook}"), *words])
     if best.framing.dcb:
         texts["DD card"] = f"dcb: {best.framing.dcb}"
     return texts
@@ -104,7 +114,7 @@ def _plain(result: ProbedFile, copybook: Path | None) -> Mapping[str, object]:
                 "records": each.rows,
                 "qsam": each.options(cobrix=False),
                 "cobol": each.options(cobrix=True),
-                "options": _pasted(each, copybook),
+                "options": _pasted(each, result.path, copybook),
             }
             for each in result.candidates
         ],

@@ -267,7 +267,7 @@ def decode(
     if as_json:
         _emit_outcome(shown | counts | {"quality": quality.as_json()["columns"]} | where, as_json=True)
         return
-    emit_table(("", ""), ((name, _plain(value)) for name, value in (shown | where).items()))
+    emit_table(("figure", "value"), ((name, _plain(value)) for name, value in (shown | where).items()))
     if quality.columns:
         rows = ((name, each.corrupt, each.nulls, each.first or "") for name, each in quality.columns.items())
         emit_table(("column", "corrupt", "null", "first corrupt value"), rows)

@@ -145,14 +145,23 @@ def _given(framing: Dcb, *, cobol: bool) -> dict[str, str]:
 
 
 def _refuse_no_lines(data: bytes, offset: int, options: QsamOptions) -> None:
-    """Refuse text in which there is no line end of the options, though it is longer than two records."""
+    """Refuse text in UTF-16, and text that is longer than two records and has no line end of the options.
+
+    ``cobol`` cuts such text to one record, as Cobrix does.
+    """
     length = options.layout.length if options.layout is not None else 0
     separator = options.recfm.separator
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FramingError(
             "the file is text in UTF-16, by its byte order mark; convert it to UTF-8, for example by iconv", offset
         )
-    if not length or options.allow_partial_records or len(data) <= 2 * length or separator[-1:] in data:
+    if (
+        options.cobrix
+        or not length
+        or options.allow_partial_records
+        or len(data) <= 2 * length
+        or separator[-1:] in data
+    ):
         return
     wanted = f"X'{separator.hex().upper()}'"
     counts = {name: data.count(byte) for byte, name in _LINE_ENDS.items() if data.count(byte)}
