@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock, get_ident
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Final, Protocol
@@ -86,14 +87,17 @@ class Clock:
 
     Attributes:
         thread: identifier of the thread that may move it; 0 until it is passed to a dispatcher.
+        on_move: functions called after :meth:`advance`, :meth:`advance_to` or a jump has moved it; a region's day ends
+            so without a timer.
     """
 
-    __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "simulated", "thread")
+    __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "on_move", "simulated", "thread")
 
     def __init__(self, *, simulated: bool = True) -> None:
         self.simulated = simulated
         self.thread = 0
         self._jumped_ns = 0
+        self.on_move: list[Callable[[], None]] = []
         self._stood_ns: int | None = None
         self._alarm = allocate_lock()  # a one-bit event: locked unless wake() was called
         self._alarm.acquire()
@@ -138,6 +142,7 @@ class Clock:
         if not seconds <= most:
             raise ValueError(f"advance({seconds!r:.40}): allowed are 0 to {most} seconds, to 11 April 2262")
         self._jumped_ns += round(seconds * NS_PER_SECOND)
+        self._moved()
 
     def advance_to(self, moment_ns: int) -> None:
         """Move time forward to a moment (nanoseconds since 1970 UTC); a moment in the past changes nothing.
@@ -149,6 +154,11 @@ class Clock:
         behind = moment_ns - self.time_ns()
         if behind > 0:
             self._jumped_ns += behind
+            self._moved()
+
+    def _moved(self) -> None:
+        for each in tuple(self.on_move):
+            each()
 
     @property
     def frozen(self) -> bool:

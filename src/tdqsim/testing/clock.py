@@ -75,6 +75,7 @@ class FrozenClock(Clock):
         whole, rest = divmod(behind + self._jumped_ns, _NS_PER_MICROSECOND)
         self._factory.tick(timedelta(microseconds=whole))
         self._jumped_ns = rest
+        self._moved()
 
 
 @contextmanager

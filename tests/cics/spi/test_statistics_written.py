@@ -77,6 +77,29 @@ def test_the_day_ends_whether_statistics_are_recorded_or_not(reg, task):
     assert reasons(reg) == ["ENDOFDAY", "ENDOFDAY"]
 
 
+@pytest.mark.rule("STATS-ENDOFDAY")
+def test_the_day_ends_at_midnight_without_any_set_statistics(reg):
+    reg.writeq_td("PAYQ", b"x")
+    reg.clock.advance(12 * 3600 - 1)
+    assert (reasons(reg), writes(reg)) == ([], 1)
+    reg.clock.advance(1)
+    assert (reasons(reg), writes(reg)) == (["ENDOFDAY"], 0)
+    assert reg.statistics.collections[0].queues[0]["writes"] == 1
+    reg.start(lambda task: task.delay(hours=30))
+    reg.run()
+    assert reasons(reg) == ["ENDOFDAY", "ENDOFDAY"]
+    assert not reg.dispatcher.deadlines  # no timer makes its commands slower
+
+
+def test_a_closed_region_leaves_a_shared_clock_alone():
+    clock = StillClock(NOON)
+    with Region(QUEUES, clock=clock, supplied_queues=False) as region:
+        written = region.statistics.collections
+    clock.advance(48 * 3600)
+    assert [each.reason for each in written] == ["ENDOFDAY"]  # that of the end of the region
+    assert clock.on_move == []
+
+
 @pytest.mark.rule("STATS-ENDOFDAY-INTERVAL", "STATS-ALIGNED", "INQ-STATISTICS-NEXTTIME")
 def test_intervals_are_counted_from_the_end_of_the_day(reg, task):
     task.set_statistics(endofday=123000, interval=10000)

@@ -15,8 +15,8 @@ UNSOLICITED      a queue is discarded, a file is closed                 those of
 Intervals and the day pass with the clock of the region: no task waits for their ends, and the simulated clock does not
 jump there. After SET STATISTICS the intervals are counted from the end-of-day time, so that one ends with the day; the
 statistics of the day replace those of an interval that ends with it. After :meth:`Statistics.every` they are counted
-from that call, and the day does not end. A region to which neither has happened writes ENDOFDAY at its end only: a
-timer would make each of its commands slower.
+from that call, and the day does not end. In a region to which neither has happened the day ends too: when its
+simulated clock is moved beyond it, without a timer, which would make each of its commands slower; real time needs one.
 
 Source: Introduction to CICS statistics; Reset characteristics of statistics counters; SET STATISTICS (IBM Docs).
 """
@@ -113,6 +113,10 @@ class Statistics:
         self._intervals = 0
         self._begun_ns: int | None = None  # intervals are counted from here; None: from the end of the day
         self._timer: Timer | None = None
+        self._day_ns = self._end_of_day()
+        region.clock.on_move.append(self._clock_moved)
+        if not region.clock.simulated:
+            self._set_timer()
 
     def _now(self) -> int:
         return abstime(self._region.clock.time_ns(), self._region.zone)
@@ -195,7 +199,7 @@ class Statistics:
         """
         if seconds < 0:
             raise UsageError(f"a statistics interval of {seconds} seconds: allowed is 0 (none) or more")
-        self.stop()
+        self._cancel()
         self.recording = seconds > 0
         if self.recording:
             self.interval, self._begun_ns = seconds, self._region.clock.time_ns()
@@ -209,12 +213,23 @@ class Statistics:
             interval: the length of an interval, in seconds.
             endofday: the end-of-day time, in seconds after midnight.
         """
-        self.stop()
+        self._cancel()
         self.recording, self.interval, self.endofday, self._begun_ns = recording, interval, endofday, None
         self._set_timer()
 
     def stop(self) -> None:
-        """Stop the timer, without which nothing is written by itself."""
+        """End the passing of intervals and days: nothing is written by itself any more."""
+        self._cancel()
+        if self._clock_moved in self._region.clock.on_move:
+            self._region.clock.on_move.remove(self._clock_moved)
+
+    def _clock_moved(self) -> None:
+        """Called when the clock was moved: end the day, unless a timer or intervals of their own do."""
+        if self._timer is None and self._begun_ns is None and self._region.clock.time_ns() >= self._day_ns:
+            self.record("ENDOFDAY")
+            self._day_ns = self._end_of_day()
+
+    def _cancel(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
