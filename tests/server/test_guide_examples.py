@@ -65,7 +65,10 @@ def test_a_server_that_cannot_start_says_why(tmp_path):
     from tdqsim.errors import TdqError
     from tdqsim.testing.served import serving
 
-    with pytest.raises(TdqError, match="nowhere: cannot be read"), serving([tmp_path / "nowhere"], tmp_path):
+    with (
+        pytest.raises(TdqError, match="nowhere: is not a directory to serve"),
+        serving([tmp_path / "nowhere"], tmp_path),
+    ):
         pass
 
 

@@ -17,7 +17,7 @@ from fastapi.testclient import TestClient
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tdqsim import Region, define_tdqueue
+from tdqsim import Region, define_tdqueue, state
 from tdqsim.cics.look.explain import explain
 from tdqsim.datasets import Dcb, RecordFormat, open_writer
 from tdqsim.definitions import load_region_file, region_json_schema
@@ -26,7 +26,6 @@ from tdqsim.ibmi import EscapeMessage
 from tdqsim.ibmi.systemfile import system_from_directory
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
-from tdqsim.server.inspection import peek
 from tdqsim.server.users import Role, User, Users
 
 QUEUES = "group: PAY\ntdqueue:\n" + "".join(
@@ -292,7 +291,7 @@ def test_who_looks_far_into_a_data_set_lets_others_have_their_turns(tmp_path):
     region = host.add(Region, definitions=[queue], dd={"DATA": path})
 
     def looked():
-        found = peek(region, "DATA", "", 1998, 5)
+        found = state.records(region, "DATA", skip=1998, limit=5)
         order.append("looked")
         return found
 

@@ -15,11 +15,11 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, TypedDict
 
 from tdqsim.cics import Region
-from tdqsim.cics.model.dump import Dump
 from tdqsim.core.engine import EngineStopped
 from tdqsim.facts import table
 from tdqsim.server.host import Host
 from tdqsim.server.incidents import Incident, incidents_of, of_jobs
+from tdqsim.state import Dump
 
 _Place: TypeAlias = tuple[str, str]
 """``regions`` or ``systems``, and the name."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.install_preview import PlannedInstall, planned_installs
 from tdqsim.definitions import Definitions, parse_csd, parse_dct, parse_definitions
 from tdqsim.errors import DefinitionError, Problem
+from tdqsim.state import PlannedInstall
 
 Form = Literal["yaml", "csd", "dct"]
 """A definition file, DFHCSDUP commands, or DFHDCT macros."""
@@ -47,12 +47,11 @@ def check_no_code(region: Region, definitions: Definitions, *, allowed: bool) ->
     """
     if allowed:
         return
-    transactions = core_of(region).transactions
+    handlers = {each.name: each.handler for each in state.transactions(region)}
     problems = []
     for entry in definitions.entries:
         handler = getattr(entry.resource, "handler", "")
-        installed = transactions.get(entry.resource.resource_name)
-        if handler and (installed is None or installed.definition.handler != handler):
+        if handler and handlers.get(entry.resource.resource_name) != handler:
             title = entry.resource.title
             problems.append(Problem(entry.file, entry.line, title, "handler", handler, _NO_CODE))
     if problems:
@@ -61,4 +60,4 @@ def check_no_code(region: Region, definitions: Definitions, *, allowed: bool) ->
 
 def preview(region: Region, definitions: Definitions, userid: str) -> list[PlannedInstall]:
     """What an installation by a user (empty: the default user) would change; call in the engine's thread."""
-    return planned_installs(core_of(region), definitions.resources, userid or region.options.default_user)
+    return state.planned_installs(region, definitions.resources, userid)

@@ -10,9 +10,8 @@ from __future__ import annotations
 from array import array
 from typing import Final
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import depths_of, names_along, numitems_of
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
 
@@ -49,13 +48,13 @@ class DepthHistory:
     def __init__(self, region: Region) -> None:
         self._region = region
         self._began = region.clock.time_ns()
-        self._first = {name: depth for name, depth in depths_of(core_of(region)) if depth}
+        self._first = {name: depth for name, depth in state.depths(region) if depth}
         self._rings: dict[str, _Ring] = {}
 
     def changed(self, name: str) -> None:
         """Record the depth of a queue (name or alias) after a possible change; call in the region's thread."""
-        for each in names_along(core_of(self._region), name):
-            depth = numitems_of(core_of(self._region), each)
+        for each in state.aliases(self._region, name):
+            depth = state.depth(self._region, each)
             if depth is not None:
                 self._add(each, depth)
 

@@ -19,7 +19,6 @@ from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
 from tdqsim.cics.internals import core_of, is_mirror, request_of, requester_of
-from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import Clock
 from tdqsim.core.engine import Engine
 from tdqsim.core.notices import own_lines
@@ -50,6 +49,7 @@ from tdqsim.server.refusals import Refusals
 from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
+from tdqsim.state import Dump
 
 T = TypeVar("T")
 _RECENT: Final = 5000
@@ -162,7 +162,7 @@ class _Recorder:
         if error is None or isinstance(error, Exception):
             return
         what = f"{type(error).__name__}: {error}".removesuffix(": ")
-        notices = core_of(self._region).notices
+        notices = self._region.notices
         notices.say("task_left", transid=task.transid, task=task.number, what=what, traceback=own_lines(error))
 
     def _take_over_dump(self, task: Task) -> None:
@@ -177,7 +177,7 @@ class _Recorder:
         try:
             kept.keep_last()
         except OSError as error:
-            core_of(self._region).notices.say("dump_not_kept", reason=str(error))
+            self._region.notices.say("dump_not_kept", reason=str(error))
 
     def seeded(self, queue: str, records: Sequence[bytes | str]) -> None:
         """Records were put on a queue outside any task."""
@@ -392,7 +392,7 @@ class Host:
         try:
             self.dumps[region.applid] = self.engine.outside(partial(KeptDumps, region, store)).result()
         except OSError as error:
-            core_of(region).notices.say("dumps_not_read", reason=str(error))
+            region.notices.say("dumps_not_read", reason=str(error))
 
     def _prepared(self, path: Path, file: RegionFile) -> dict[str, Path]:
         """The data sets that the class of ``job:`` makes or names, by DD name, except those of DD cards in the file.

@@ -21,17 +21,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import unit_states
-from tdqsim.cics.look.waits import waits_of
 from tdqsim.core.clock import NS_PER_SECOND, Clock
-from tdqsim.core.notices import Notice
 from tdqsim.facts import table
 from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.notices import lasting, queue_of
 from tdqsim.server.refusals import Refusals
-from tdqsim.state.deadlock import find_deadlock, lost_triggers
+from tdqsim.state import Notice
 
 _LONG: Final = next(int(row["value"]) for row in table("server") if row["name"] == "long_wait_seconds")
 
@@ -74,13 +71,13 @@ def incidents_of(region: Region, refusals: Refusals | None = None, *, triggers: 
     notices = list(lasting(region))
     found += map(_not_done, notices)
     said = {queue_of(notice) for notice in notices}
-    lost = map(_lost_trigger, lost_triggers(region)) if triggers else ()
+    lost = map(_lost_trigger, state.lost_triggers(region)) if triggers else ()
     return [*found, *(each for each in lost if each.key not in said)]
 
 
 def _waits(region: Region) -> Iterator[Incident]:
-    waits = [wait for wait in waits_of(core_of(region)) if wait.holder]
-    ring = find_deadlock([region]) if any(wait.strands is not None for wait in waits) else None
+    waits = [wait for wait in state.waits(region) if wait.holder]
+    ring = state.find_deadlock([region]) if any(wait.strands is not None for wait in waits) else None
     if ring is not None:
         begun = max(wait.since_ns for wait in waits if wait.strands is not None and wait.strands[0].name in ring.tasks)
         todo = "Only a purge or a timeout ends it."
@@ -96,7 +93,7 @@ def _waits(region: Region) -> Iterator[Incident]:
 
 
 def _units(region: Region) -> Iterator[Incident]:
-    for unit in unit_states(core_of(region)):
+    for unit in state.units(region):
         if unit.state == "INDOUBT" and unit.waitstate == "SHUNTED":
             what = f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}."
             holds = ", ".join(f"{queue} {end}" for queue, end in unit.holds)
@@ -105,8 +102,8 @@ def _units(region: Region) -> Iterator[Incident]:
 
 
 def _space(region: Region) -> Iterator[Incident]:
-    space = core_of(region).intra
-    if space.in_use >= space.capacity and space.count() >= space.capacity:
+    space = state.space(region)
+    if space.in_use >= space.capacity:
         what = f"All {space.capacity:,} control intervals of DFHINTRA are in use: WRITEQ TD gets NOSPACE."
         yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.model.dump import Dump
 from tdqsim.server.kept_lines import KeptLines, kept_values
+from tdqsim.state import Dump
 
 _FILE: Final = "dumps.jsonl"
 

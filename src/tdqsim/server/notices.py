@@ -12,8 +12,8 @@ import structlog
 from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.model.queue import IntraTdQueue
-from tdqsim.core.notices import Notice
 from tdqsim.ibmi import System
+from tdqsim.state import Notice
 
 _log = structlog.get_logger("tdqsim.server")
 _QUEUE = "TDQUEUE("

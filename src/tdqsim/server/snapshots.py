@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import QueueState, intra_states, state_of
 from tdqsim.client.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import table
-from tdqsim.server.inspection import check_readable
 from tdqsim.server.open_units import API_TRANSID
+from tdqsim.state import QueueState
 
 EnableStatus = Literal["ENABLED", "DISABLED"]
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
@@ -43,12 +42,12 @@ def taken(region: Region, userid: str) -> dict[str, KeptQueue]:
     Raises:
         Condition: NOTAUTH 101. UsageError: there are too many records for one answer.
     """
-    queues = list(intra_states(core_of(region)))
+    queues = list(state.queues(region, type="INTRA"))
     count = sum(queue.numitems for queue in queues)
     if count > _BOUNDS["snapshot_records"]:
         raise UsageError(f"{count} records are too many for one answer; read {_BOUNDS['page_records']} at a time")
     for queue in queues:
-        check_readable(region, queue.name, userid)
+        state.check_readable(region, queue.name, userid)
     return {queue.name: KeptQueue(_enablestatus(queue), tuple(region.peek(queue.name))) for queue in queues}
 
 
@@ -75,7 +74,7 @@ def restored(region: Region, queues: Mapping[str, KeptQueue], userid: str) -> No
     Raises:
         Condition: a command is refused. UsageError: a queue does not exist, or a unit of work uses it.
     """
-    intra = {queue.name: queue for queue in intra_states(core_of(region))}
+    intra = {queue.name: queue for queue in state.queues(region, type="INTRA")}
     for name in queues:
         if name not in intra:
             raise UsageError(f"queue {name[:20]!r}: the region has no intrapartition queue of that name")
@@ -107,8 +106,8 @@ def _give(region: Region, name: str, queue: KeptQueue, userid: str) -> None:
     _enable(region, name, queue.enablestatus, userid)
 
 
-def _enable(region: Region, name: str, state: EnableStatus, userid: str) -> None:
-    now = state_of(core_of(region), name)
-    if now is not None and now.enablestatus != state:
+def _enable(region: Region, name: str, status: EnableStatus, userid: str) -> None:
+    now = state.queue(region, name)
+    if now is not None and now.enablestatus != status:
         with region.task(transid=API_TRANSID, userid=userid) as task:
-            task.set_tdqueue(name, enablestatus=state)
+            task.set_tdqueue(name, enablestatus=status)

@@ -20,9 +20,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, Final
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import names_along
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.engine import Engine
 from tdqsim.core.strand import WAIT, WaitQueue
@@ -119,7 +118,7 @@ class ChangeWaits:
     def queue_changed(self, region: Region, queue: str) -> None:
         """Report that a queue, given by its name or an alias, may have changed."""
         if self._parked:
-            for name in names_along(core_of(region), queue.rstrip(" ")):
+            for name in state.aliases(region, queue.rstrip(" ")):
                 self._wake((region.applid, name))
 
     def condition_came(self, region: Region, condition: str) -> None:

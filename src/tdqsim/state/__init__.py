@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from tdqsim.cics import Condition, Region
 from tdqsim.cics.internals import core_of
@@ -58,13 +58,17 @@ __all__ = [
     "DumpedItem",
     "DumpedWork",
     "Explanation",
+    "LinkState",
     "LockState",
     "Notice",
     "Notices",
     "PlannedInstall",
     "Prediction",
     "QueueState",
+    "ReqidInfo",
+    "SpaceState",
     "TaskState",
+    "TransactionState",
     "Uncommitted",
     "UnitState",
     "Wait",
@@ -78,17 +82,55 @@ __all__ = [
     "explain",
     "find_deadlock",
     "inquire",
+    "links",
     "lost_triggers",
     "planned_installs",
     "queue",
     "queues",
     "records",
+    "space",
     "target",
     "tasks",
+    "transactions",
     "units",
     "waiting_requests",
     "waits",
 ]
+
+
+class SpaceState(NamedTuple):
+    """The control intervals of DFHINTRA: how many are in use, and how many there are."""
+
+    in_use: int
+    capacity: int
+
+
+class TransactionState(NamedTuple):
+    """A transaction.
+
+    Attributes:
+        name: its id.
+        program: the name of its program; empty if a Python function is its program.
+        enabled: whether it is ENABLED.
+        remotesystem: the SYSID of the region that owns it; empty for a local one.
+        handler: the Python function that its definition names, ``module:function``; empty for none.
+        runs: whether a task of it would find a program here.
+    """
+
+    name: str
+    program: str
+    enabled: bool
+    remotesystem: str
+    handler: str
+    runs: bool
+
+
+class LinkState(NamedTuple):
+    """A connection: its name, its NETNAME, and whether it is ACQUIRED."""
+
+    name: str
+    netname: str
+    acquired: bool
 
 
 # -- queues -----------------------------------------------------------------------------------------------------------
@@ -196,6 +238,26 @@ def check_set(region: Region, name: str, options: dict[str, Any], *, userid: str
     _check_set(_asks(region, userid), name, options)
 
 
+def space(region: Region) -> SpaceState:
+    """The control intervals of DFHINTRA."""
+    intra = core_of(region).intra
+    in_use = intra.count() if intra.in_use >= intra.capacity else intra.in_use  # counting is only for a full one
+    return SpaceState(in_use, intra.capacity)
+
+
+def transactions(region: Region) -> Iterator[TransactionState]:
+    """The transactions, in the order of installation."""
+    for name, entry in core_of(region).transactions.items():
+        handler = str(getattr(entry.definition, "handler", "") or "")
+        runs = entry.program is not None
+        yield TransactionState(name, entry.program_name, entry.enabled, entry.remotesystem, handler, runs)
+
+
+def links(region: Region) -> Iterator[LinkState]:
+    """The connections to other regions."""
+    return (LinkState(name, link.netname, link.acquired) for name, link in core_of(region).links.items())
+
+
 # -- tasks, units of work, waits --------------------------------------------------------------------------------------
 
 
@@ -250,9 +312,17 @@ def explain(
     return _explain.explain(core_of(region), name, kind=kind, task=asks, size=size, pause=pause)
 
 
-def definitions(region: Region) -> Definitions:
-    """The definitions of the resources that are installed now."""
-    return installed(core_of(region))
+def definitions(region: Region, *, userid: str = "") -> Definitions:
+    """The definitions of the resources that are installed now; without queues that the user may not read."""
+    found = installed(core_of(region))
+    if not userid:
+        return found
+    asks = _asks(region, userid)
+    return Definitions.of(
+        each
+        for each in found.resources
+        if each.kind != "TDQUEUE" or may_use(asks, XDCT, each.resource_name, Access.READ)
+    )
 
 
 def planned_installs(region: Region, resources: Iterable[Resource], userid: str = "") -> list[PlannedInstall]:

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final, TypeAlias
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
 from tdqsim.ibmi import System
 from tdqsim.report.flows import FlowCounts, Flows
 from tdqsim.server.console.live import Live
@@ -124,7 +124,7 @@ def _record(system: System, counts: _JobCounts) -> None:
 
 def _ways(region: Region) -> tuple[str, _Ways]:
     """A region's APPLID and its ways to other regions; call in the engine's thread."""
-    links = {name: link.netname for name, link in core_of(region).links.items() if link.netname}
+    links = {each.name: each.netname for each in state.links(region) if each.netname}
     programs = {
         name: program.remotesystem
         for name, program in region.programs.definitions.items()

@@ -6,17 +6,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from tdqsim import state
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.abstime import local_time
-from tdqsim.cics.look.explain import explain
-from tdqsim.cics.look.explain_requests import Prediction, doubt
-from tdqsim.cics.look.state import numitems_of
-from tdqsim.cics.queues.checks import final_target
-from tdqsim.cics.spi.set import check_set
+from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, unconfirmed
-from tdqsim.server.inspection import inquired, peek, probe
+from tdqsim.state import Prediction
 
 SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.values()}
 """The options of SET TDQUEUE, and the types of queue that have each."""
@@ -59,7 +55,7 @@ class RecordPage:
 def read_queue(region: Region, name: str, userid: str) -> QueueDetails:
     """Read the state of a queue on behalf of a user."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    explanation = explain(core_of(region), name, task=probe(region, userid), pause=pause)
+    explanation = state.explain(region, name, userid=userid, pause=pause)
     try:
         options = inquire(region, name, userid)
     except Condition as condition:
@@ -73,7 +69,7 @@ def inquire(region: Region, name: str, userid: str) -> tuple[tuple[str, str, str
     Raises:
         Condition: QIDERR, NOTAUTH.
     """
-    return tuple(_option(word, value) for word, value in inquired(region, name, userid).as_dict().items())
+    return tuple(_option(word, value) for word, value in state.inquire(region, name, userid=userid).as_dict().items())
 
 
 def _option(word: str, value: int | str) -> tuple[str, str, str]:
@@ -92,10 +88,10 @@ def read_records(
     A position after the last record returns the last record.
     """
     try:
-        count = numitems_of(core_of(region), final_target(core_of(region), name).name)
+        count = state.depth(region, state.target(region, name))
         if count is not None and not with_uncommitted:
             position = min(position, max(count - 1, 0))
-        records = peek(region, name, userid, position, limit, with_uncommitted=with_uncommitted)
+        records = state.records(region, name, userid=userid, skip=position, limit=limit, uncommitted=with_uncommitted)
         return RecordPage(position, tuple(records), -1 if count is None or with_uncommitted else count)
     except TdqError as error:
         return RecordPage(0, (), 0, str(error))
@@ -110,7 +106,7 @@ def read_record(region: Region, name: str, position: int, *, with_uncommitted: b
 def predict_set(region: Region, name: str, userid: str, option: str, value: str) -> str:
     """The condition that SET TDQUEUE of one option would get, as a sentence."""
     try:
-        check_set(probe(region, userid), name, {option: as_value(option, value)})
+        state.check_set(region, name, {option: as_value(option, value)}, userid=userid)
     except Condition as condition:
         resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
         condition.command = condition.command or "SET TDQUEUE"

@@ -9,21 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import (
-    LockState,
-    QueueState,
-    TaskState,
-    UnitState,
-    WorkState,
-    queue_state,
-    tasks_of,
-    unit_states,
-)  # fmt: skip
-from tdqsim.cics.look.waits import Wait, waits_of
-from tdqsim.cics.model.dump import Dump
 from tdqsim.facts import table
+from tdqsim.state import Dump, LockState, QueueState, TaskState, UnitState, Wait, WorkState
 
 _SUPPLIED: Final = frozenset(row["name"] for row in table("supplied_queues"))
 
@@ -143,17 +132,15 @@ class RegionSnapshot:
 
 def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
     """Read the state of a region with all its queues, or with those of the given names that exist."""
-    installed = region.tdqueues
-    wanted = installed if names is None else [name for name in names if name in installed]
-    waits = tuple(waits_of(core_of(region)))
+    read = state.queues(region) if names is None else (state.queue(region, name) for name in names)
     return RegionSnapshot(
         time_ns=region.clock.time_ns(),
         frozen=region.clock.frozen,
-        queues={name: _queue(queue_state(installed[name])) for name in wanted},
-        names=tuple(installed) if names is None else (),
-        tasks=tuple(map(_task, tasks_of(core_of(region)))),
-        units=tuple(map(_unit, unit_states(core_of(region)))),
-        waits=waits,
+        queues={each.name: _queue(each) for each in read if each is not None},
+        names=tuple(region.tdqueues) if names is None else (),
+        tasks=tuple(map(_task, state.tasks(region))),
+        units=tuple(map(_unit, state.units(region))),
+        waits=state.waits(region),
         abends=dict(region.statistics.abends),
         dumps=tuple(region.diagnostics.abend_dumps),
     )

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import depths_of
-from tdqsim.cics.look.waits import waits_of
+from tdqsim import state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,10 +47,10 @@ def _regions(host: Host) -> Iterator[Metric]:
     abends = CounterMetricFamily("tdq_abends", "Tasks that abended", labels=("region", "abcode"))
     for region in host.regions.values():
         tasks.add_metric((region.applid,), len(region.tasks))
-        waits.add_metric((region.applid,), sum(1 for _wait in waits_of(core_of(region))))
+        waits.add_metric((region.applid,), sum(1 for _wait in state.waits(region)))
         for code, count in region.statistics.abends.items():
             abends.add_metric((region.applid, code), count)
-        for queue, numitems in depths_of(core_of(region)):
+        for queue, numitems in state.depths(region):
             depth.add_metric((region.applid, queue), numitems)
     yield from (tasks, waits, depth, abends)
 

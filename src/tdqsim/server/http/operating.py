@@ -9,11 +9,8 @@ from typing import Annotated, Any
 from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
+from tdqsim import state
 from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.authority import may_use
-from tdqsim.cics.kernel.security import XDCT, Access
-from tdqsim.cics.look.install_preview import PlannedInstall
-from tdqsim.cics.look.installed import installed
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.client.answers.process import ClockState
 from tdqsim.client.answers.regions import RestoreResult, Snapshot
@@ -25,8 +22,8 @@ from tdqsim.server.definition_text import Form, check_no_code, preview, read_def
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 from tdqsim.server.http.values import Record, RequestBody
-from tdqsim.server.inspection import probe
 from tdqsim.server.snapshots import EnableStatus, KeptQueue, restored, snapshot_answer, taken
+from tdqsim.state import PlannedInstall
 
 routes = Routes()
 
@@ -78,13 +75,7 @@ async def definitions(host: Served, region: PathRegion, user: Caller) -> Install
     def look() -> tuple[Definitions, dict[str, str]]:
         cards = (each.card for each in core_of(region).data_sets.dds)
         files = {card.name: str(card.path) for card in cards if card.path is not None}
-        asks = probe(region, user.id)
-        readable = [
-            each
-            for each in installed(core_of(region)).resources
-            if each.kind != "TDQUEUE" or may_use(asks, XDCT, each.resource_name, Access.READ)
-        ]
-        return Definitions.of(readable), files
+        return state.definitions(region, userid=user.id), files
 
     installed_now, files = await host.ask(look)
     return {"yaml": await to_thread(dump_definitions, installed_now), "data_sets": files}

@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 from fastapi import Query
 from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 
+from tdqsim import state
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.explain import explain as explained
 from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary
 from tdqsim.client.answers.tdqueue import TdqueueState
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
-from tdqsim.server.inspection import inquired, probe
 from tdqsim.server.users import User
 
 routes = Routes()
@@ -98,7 +96,9 @@ def _about(region: Region) -> RegionSummary:
 
 
 def _queue(region: Region, name: str, user: User) -> TdqueueState:
-    return cast("TdqueueState", {"name": name, **values_out(inquired(region, name, user.id).as_dict(), region)})
+    return cast(
+        "TdqueueState", {"name": name, **values_out(state.inquire(region, name, userid=user.id).as_dict(), region)}
+    )
 
 
 def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[TdqueueState]:
@@ -156,7 +156,7 @@ async def depth(host: Served, region: PathRegion, queue: str, user: Caller) -> Q
     """NUMITEMS of an intrapartition queue over time: the moments of changes, with a resolution of one second."""
 
     def look() -> QueueDepth:
-        now = int(inquired(region, queue, user.id).numitems)
+        now = int(state.inquire(region, queue, "NUMITEMS", userid=user.id).numitems)
         samples = [list(each) for each in host.depths[region.applid].of(queue.rstrip(" "))]
         return {"time_ns": region.clock.time_ns(), "depth": now, "samples": samples}
 
@@ -173,7 +173,5 @@ async def explain(
 ) -> QueueExplanation:
     """Why a queue is in its state, and the predicted result of each command, in sentences and as fields."""
     pause = partial(region.dispatcher.yield_now, always=True)
-    explanation = await host.ask(
-        lambda: explained(core_of(region), queue, size=size, task=probe(region, user.id), pause=pause)
-    )
+    explanation = await host.ask(lambda: state.explain(region, queue, size=size, userid=user.id, pause=pause))
     return cast("QueueExplanation", {"explanation": str(explanation), **asdict(explanation)})

@@ -9,13 +9,13 @@ from typing import Annotated
 
 from fastapi import Body, HTTPException, Query, Request
 
+from tdqsim import state
 from tdqsim.cics import Condition, Task
 from tdqsim.client.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
 from tdqsim.facts import Resp
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown
-from tdqsim.server.inspection import peek as look
 
 routes = Routes()
 
@@ -34,7 +34,9 @@ async def peek(
     uncommitted: Annotated[bool, Query(description="what units of work have written, not what they read")] = False,
 ) -> PeekPage:
     """Read records without removing them, a page at a time."""
-    records = await host.ask(lambda: look(region, queue, user.id, position, limit, with_uncommitted=uncommitted))
+    records = await host.ask(
+        lambda: state.records(region, queue, userid=user.id, skip=position, limit=limit, uncommitted=uncommitted)
+    )
     return {"position": position, "records": [shown(record, region, encoding) for record in records]}
 
 
@@ -46,7 +48,7 @@ async def peek_by_own_layout(
     made = host.layouts.get(region.applid, {}).get(queue.rstrip(" "))
     if made is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, f"queue {queue[:20]!r}: region.yaml gives it no layout")
-    records = await host.ask(lambda: look(region, queue, user.id, position, limit))
+    records = await host.ask(lambda: state.records(region, queue, userid=user.id, skip=position, limit=limit))
     shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
     return {"layout": made.name, "position": position, "records": shown_records}
 
@@ -63,7 +65,7 @@ async def peek_decoded(
 ) -> DecodedPage:
     """Read records decoded by a copybook or YAML layout, without removing them; `problem` names invalid fields."""
     made = await asyncio.to_thread(layout.layout, region.options.codepage.name)
-    records = await host.ask(lambda: look(region, queue, user.id, position, limit))
+    records = await host.ask(lambda: state.records(region, queue, userid=user.id, skip=position, limit=limit))
     shown_records = await asyncio.to_thread(lambda: [decoded(record, made, region) for record in records])
     return {"position": position, "records": shown_records}
 

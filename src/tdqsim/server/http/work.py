@@ -8,11 +8,8 @@ from typing import Annotated, Any, Literal, cast
 
 from fastapi import Path, Query, Request
 
+from tdqsim import state
 from tdqsim.cics import Region, Task
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.explain import explain as explained
-from tdqsim.cics.look.state import TaskState, tasks_of, unit_states
-from tdqsim.cics.look.waits import Wait, waits_of
 from tdqsim.cics.text.ceci import session as ceci_session
 from tdqsim.cics.text.cemt import cemt
 from tdqsim.cics.text.cemt_request import parse_cemt
@@ -48,6 +45,7 @@ from tdqsim.server.http.values import AwaitedState, Line, Statement
 from tdqsim.server.incidents import incidents_of
 from tdqsim.server.operations import ServerOperation, operation, operation_of_command, operation_of_request
 from tdqsim.server.users import User
+from tdqsim.state import TaskState, Wait
 
 routes = Routes()
 
@@ -172,8 +170,8 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
     """The tasks that have not ended, with the resource that each waits for and its holder."""
 
     def look() -> list[TaskEntry]:
-        waits = {each.task: each for each in waits_of(core_of(region))}
-        return [_task(task, waits.get(task.number)) for task in tasks_of(core_of(region))]
+        waits = {each.task: each for each in state.waits(region)}
+        return [_task(task, waits.get(task.number)) for task in state.tasks(region)]
 
     return await host.ask(look)
 
@@ -181,7 +179,7 @@ async def tasks(host: Served, region: PathRegion) -> list[TaskEntry]:
 @routes.operation("explainTask")
 async def explain(host: Served, region: PathRegion, number: int) -> TaskExplanation:
     """What a task waits for, also in another region; of a task that has abended, what its last command named."""
-    explanation = await host.ask(lambda: explained(core_of(region), str(number), kind="TASK"))
+    explanation = await host.ask(lambda: state.explain(region, str(number), kind="TASK"))
     return {"explanation": str(explanation), "statements": list(explanation.statements)}
 
 
@@ -245,7 +243,7 @@ async def units(host: Served, region: PathRegion) -> list[UnitOfWorkState]:
                 "waitstate": unit.waitstate,
                 "task": unit.taskid,
             }
-            for unit in unit_states(core_of(region))
+            for unit in state.units(region)
         ]
 
     return await host.ask(look)

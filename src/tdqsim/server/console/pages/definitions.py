@@ -13,7 +13,6 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.cics.look.install_preview import PlannedInstall
 from tdqsim.definitions import Definitions
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
@@ -25,6 +24,7 @@ from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.operations import operation
 from tdqsim.server.taken_up import TakenUp
+from tdqsim.state import PlannedInstall
 
 _MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
 _SHOWN: Final = 1000

@@ -8,9 +8,7 @@ from typing import Final
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.explain import explain
-from tdqsim.cics.model.dump import Dump, DumpedWork
+from tdqsim import state
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
@@ -19,6 +17,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_state import read_queue
 from tdqsim.server.console.record_text import text_of
 from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.state import Dump, DumpedWork
 
 _SHOWN: Final = 240
 """The maximum number of bytes of a record."""
@@ -151,5 +150,5 @@ async def _what_to_do(visit: Visit, view: RegionView, dump: Dump) -> None:
         if dump.resource is not None:
             kind, name = dump.resource
             Block("h3", words=name)
-            now = partial(explain, core_of(view.region), name, kind=kind)
+            now = partial(state.explain, view.region, name, kind=kind)
             Block("p", "tdq-explain", str(await visit.ask(now)))

@@ -14,7 +14,6 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics.model.dump import Dump
 from tdqsim.report.refused import RefusedGroup
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
@@ -24,6 +23,7 @@ from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
+from tdqsim.state import Dump
 
 _AGAIN: Final = 5.0
 """The seconds between two looks for waits that have become long."""

@@ -10,8 +10,6 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics.look.waits import Wait
-from tdqsim.cics.model.dump import Dump
 from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block
@@ -23,6 +21,7 @@ from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
 from tdqsim.server.incidents import Incident, of_jobs
+from tdqsim.state import Dump, Wait
 
 _REGIONS: Final = (
     column("name", "Region"),

@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
-from tdqsim.cics.look.explain_requests import Prediction
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control, Handler
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Visit
 from tdqsim.server.console.queue_state import SETTABLE, as_value, predict_set
 from tdqsim.server.operations import operation
+from tdqsim.state import Prediction
 
 T = TypeVar("T")
 

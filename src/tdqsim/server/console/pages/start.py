@@ -9,17 +9,16 @@ from typing import Any, Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim import state
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.spi.rows import ReqidInfo
 from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
-from tdqsim.server.inspection import waiting_requests
 from tdqsim.server.operations import operation
+from tdqsim.state import ReqidInfo
 
 _LATEST: Final = 995959
 """The highest INTERVAL, as hhmmss."""
@@ -95,7 +94,7 @@ class _Start:
     async def refresh(self) -> None:
         def look() -> tuple[dict[str, ReqidInfo], list[Row]]:
             try:
-                requests = waiting_requests(self.region, self.visit.caller.userid)
+                requests = state.waiting_requests(self.region, self.visit.caller.userid)
             except Condition:
                 requests = {}
             return requests, _transactions(self.region)
@@ -144,10 +143,10 @@ class _Start:
 
 def _transactions(region: Region) -> list[Row]:
     rows: list[Row] = []
-    for name, entry in sorted(core_of(region).transactions.items())[:_SHOWN]:
-        state: Cell = {"text": "ENABLED", "tone": "ok"} if entry.enabled else {"text": "DISABLED", "tone": "warn"}
-        if entry.enabled and entry.program is None and not entry.remotesystem:
-            state = {"text": "no program", "tone": "warn"}
-        program = entry.program_name or ("Python function" if entry.handler is not None else "")
-        rows.append({"id": name, "cells": [name, program, state, entry.remotesystem]})
+    for each in sorted(state.transactions(region))[:_SHOWN]:
+        shown: Cell = {"text": "ENABLED", "tone": "ok"} if each.enabled else {"text": "DISABLED", "tone": "warn"}
+        if each.enabled and not each.runs and not each.remotesystem:
+            shown = {"text": "no program", "tone": "warn"}
+        program = each.program or ("Python function" if each.runs else "")
+        rows.append({"id": each.name, "cells": [each.name, program, shown, each.remotesystem]})
     return rows

@@ -15,11 +15,10 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.kernel.dumps import COMMANDS_KEPT, CommandRecorder
-from tdqsim.cics.look.explain import explain
-from tdqsim.cics.model.dump import Dump
 from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.flow_view import DiagramView
@@ -29,6 +28,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.console.task_lines import NS, TaskLine, Ways, lines_of
+from tdqsim.state import Dump
 
 _MOST: Final = 30
 """The maximum number of tasks of a way."""
@@ -86,7 +86,7 @@ class _Task:
         lines = [line for applid in regions for line in await lines_of(self.visit, applid)]
         own = next((line for line in lines if line.key == (self.region.applid, self.number)), None)
         chain = [] if own is None else Ways(lines).of(own)[:_MOST]
-        now = partial(explain, core_of(self.region), str(self.number), kind="TASK")
+        now = partial(state.explain, self.region, str(self.number), kind="TASK")
         told = list((await self.visit.ask(now)).statements)
         if own is not None and own.ended and not own.abend:
             told = [f"Task {own.number} {own.transid} ended normally at {day_and_time(own.ended)} UTC."]

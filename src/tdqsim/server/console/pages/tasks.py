@@ -9,7 +9,7 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.cics.look.waits import Wait
+from tdqsim import state
 from tdqsim.facts import Cvda
 from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
@@ -21,7 +21,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.region_state import TaskRow
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
+from tdqsim.state import Deadlock, Wait
 
 _COLUMNS: Final = (
     column("task", "Task", num=True),
@@ -83,7 +83,7 @@ class _Tasks:
         self.diagram.show(_drawn(snapshot.waits[:_DRAWN]))
         self.diagram.set_visibility(any(wait.holder for wait in snapshot.waits))
         region = self.view.region
-        findings = await self.visit.ask(lambda: (find_deadlock([region]), lost_triggers(region)))
+        findings = await self.visit.ask(lambda: (state.find_deadlock([region]), state.lost_triggers(region)))
         self.words.say(_in_words(snapshot.tasks, snapshot.waits, *findings))
 
     def _row(self, task: TaskRow) -> Row:

@@ -9,8 +9,8 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
 from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.flow_view import DiagramView
@@ -103,7 +103,7 @@ class _Topology:
 
 def _links(region: Region) -> dict[str, str]:
     """The state of each connection by name."""
-    return {name: "acquired" if link.acquired else "released" for name, link in core_of(region).links.items()}
+    return {each.name: "acquired" if each.acquired else "released" for each in state.links(region)}
 
 
 def _ways(queue: QueueRow, links: dict[str, str]) -> Iterator[_Way]:
