@@ -1,10 +1,45 @@
 from __future__ import annotations
 
+from functools import wraps
+
 import pytest
 
-from tdqsim.ibmi import RDQS0100, RDQS0200, Job, System
+from tdqsim.facts import table
+from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage, Job, System, _cl_processor
 
 USERS = ("ANNA", "BERT", "BOB", "CARL", "CLARA", "DORA", "EVE")
+
+
+LISTED = {row["command"]: {one["message"] for one in table("ibmi_command_messages") if one["command"] == row["command"]}
+          for row in table("ibmi_command_messages")}  # fmt: skip
+"""The messages that may end a command."""
+ANALYZER = {"CPF0006"}
+"""The messages that end any command whose parameters are wrong."""
+
+
+@pytest.fixture(autouse=True)
+def commands_end_with_messages_of_their_lists(monkeypatch):
+    """Fail a test in which a command ends with a message that the vendor's list of the command does not have."""
+
+    def checked(name, method):
+        @wraps(method)
+        def call(job, /, *args, **keywords):
+            try:
+                return method(job, *args, **keywords)
+            except EscapeMessage as error:
+                core = job._core.system
+                planned = core.faults is not None or core.machine
+                if error.message_id not in LISTED[name] | ANALYZER and not planned:
+                    pytest.fail(f"{name} ended with {error}; the vendor's list has {sorted(LISTED[name])}")
+                raise
+
+        return call
+
+    for name in LISTED:
+        method = checked(name, getattr(Job, name.lower()))
+        monkeypatch.setattr(Job, name.lower(), method)
+        if hasattr(_cl_processor, name.lower()):  # the function that the command's text calls
+            monkeypatch.setattr(_cl_processor, name.lower(), method)
 
 
 @pytest.fixture

@@ -301,7 +301,7 @@ class Machine(RuleBasedStateMachine):
     @rule(job=jobs, name=names, state=st.sampled_from(sorted(FREE)))
     def lock(self, job, name, state):
         queue, qualified = self.names.get(name), self.jobs[job].qualified_name
-        expected = "CPF9801" if queue is None else "CPF1002" if self.blocked(queue, qualified, state) else None
+        expected = "CPF1085" if queue is None else "CPF1002" if self.blocked(queue, qualified, state) else None
         self.command(expected, lambda: self.jobs[job].alcobj([(f"APPLIB/{name}", state)], 0))
         if expected is None:
             queue.locks.append((qualified, state))
@@ -310,9 +310,9 @@ class Machine(RuleBasedStateMachine):
     @rule(job=jobs, name=names, state=st.sampled_from(sorted(FREE)))
     def unlock(self, job, name, state):
         queue, held = self.names.get(name), (self.jobs[job].qualified_name, state)
-        expected = "CPF9801" if queue is None else None if held in queue.locks else "CPF1005"
+        expected = "CPF1005" if queue is None else None
         self.command(expected, lambda: self.jobs[job].dlcobj([(f"APPLIB/{name}", state)]))
-        if expected is None:
+        if expected is None and held in queue.locks:
             queue.locks.remove(held)
         self.settle()
 

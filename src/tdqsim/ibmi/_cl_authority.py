@@ -9,7 +9,7 @@ from tdqsim.ibmi._authority import DEFAULT_LIBRARY, NONE, SAME, SYSTEM_VALUE, ad
 from tdqsim.ibmi._declare import declare
 from tdqsim.ibmi._errors import ParameterError, check_flags
 from tdqsim.ibmi._fact_tables import OPERATIONS
-from tdqsim.ibmi._names import place
+from tdqsim.ibmi._names import object_values, place
 from tdqsim.ibmi._objects import SystemObject, new_name
 from tdqsim.ibmi.job_core import JobCore
 
@@ -39,13 +39,17 @@ def grtobjaut(
         replace: REPLACE(*YES): remove the present authorities first.
 
     Raises:
-        EscapeMessage: CPF2189 not authorized to grant, CPF2204 no such profile, and those for finding the object.
+        EscapeMessage: CPF2208, CPF2209 no such object or library, CPF2216 not authorized to the library, CPF2223 not
+            authorized to grant, CPF2290 *EXCLUDE with another authority, CPF2227 no such profile, which CPF2204 among
+            the ``diagnostics`` names.
         ParameterError: an authority or object type that does not exist; ``replace`` is neither True nor False.
     """
     job.begin("GRTOBJAUT")
     check_flags(replace=replace)
     granted_names(aut)
-    target, users = _secured(job, obj, library, objtype), _users(job, user)
+    if "*EXCLUDE" in aut.split() and len(set(aut.split())) > 1:
+        job.fail("CPF2290")
+    target, users = _secured(job, "GRTOBJAUT", obj, library, objtype), _users(job, user)
     authorities = {one: added("" if replace else _authority(target, one), aut) for one in users}
     _secure(job, "GRTOBJAUT", target, authorities, "CPC2201", user=" ".join(users), aut=aut)
 
@@ -73,13 +77,12 @@ def rvkobjaut(
         objtype: ``*DTAQ`` or ``*LIB``.
 
     Raises:
-        EscapeMessage: CPF2189 not authorized to revoke, CPF2204 no such profile, CPF22A4 *EXCLUDE from *PUBLIC, and
-            those for finding the object.
+        EscapeMessage: CPF22A4 *EXCLUDE from *PUBLIC, CPF2224 not authorized to revoke; otherwise as for GRTOBJAUT.
         ParameterError: an authority or object type that does not exist.
     """
     job.begin("RVKOBJAUT")
     granted_names(aut)
-    target, users = _secured(job, obj, library, objtype), _users(job, user)
+    target, users = _secured(job, "RVKOBJAUT", obj, library, objtype), _users(job, user)
     if "*PUBLIC" in users and "*EXCLUDE" in aut.split():
         job.fail("CPF22A4")
     present = {one: _authority(target, one) for one in users}
@@ -89,14 +92,15 @@ def rvkobjaut(
     _secure(job, "RVKOBJAUT", target, authorities, "CPC2202", user=" ".join(users), aut=aut)
 
 
-def _secured(job: JobCore, obj: str, library: str, objtype: str) -> SystemObject:
-    operation = OPERATIONS["GRTOBJAUT"]
+def _secured(job: JobCore, command: str, obj: str, library: str, objtype: str) -> SystemObject:
+    operation = OPERATIONS[command]
     if objtype not in _TYPES:
         raise ParameterError(f"objtype {objtype!r}: allowed are {', '.join(_TYPES)}")
     target: SystemObject
     if objtype == "*LIB":
         name = place(obj, library, default="QSYS")[0]
-        target = job.library(name) or job.fail("CPF9810", name)
+        missing = operation.object_missing
+        target = job.library(name) or job.fail(missing, *object_values(missing, name, "QSYS", objtype))
     else:
         target = job.locate(operation, *place(obj, library))[1]
     job.authorize(operation, target)
@@ -108,9 +112,12 @@ def _users(job: JobCore, user: str | Sequence[str]) -> list[str]:
     if not names:
         raise ParameterError("user: a user profile or *PUBLIC is needed")
     users = [name if name == "*PUBLIC" else new_name(name, "user") for name in names]
-    for name in users:
-        if name != "*PUBLIC" and name not in job.system.profiles.by_name:
-            job.fail("CPF2204", name, rule="DTAQ-NO-PROFILE")
+    missing = [name for name in users if name != "*PUBLIC" and name not in job.system.profiles.by_name]
+    if missing:
+        sent = tuple(job.message("CPF2204", name) for name in missing)
+        diagnostics = tuple(one._replace(kind="diagnostic") for one in sent)
+        job.log(*diagnostics)
+        job.fail("CPF2227", rule="DTAQ-GRANT-NO-PROFILE", diagnostics=diagnostics)
     return users
 
 

@@ -14,10 +14,11 @@ from tdqsim.ibmi._names import object_name, object_values, place, wait_seconds
 from tdqsim.ibmi._objects import Library, SystemObject, new_name
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi.job_core import JobCore
-from tdqsim.ibmi.messages import DTAQ
+from tdqsim.ibmi.messages import DTAQ, EscapeMessage
 
 _SCOPES = ("*JOB", "*THREAD")
 _CHECKED = ("*DTAQ", "*LIB", "*JRN", "*PGM", "*USRPRF")
+_NOT_ALLOCATED = {"ALCOBJ": "CPF1085", "DLCOBJ": "CPF1005"}
 _Place = Callable[[DataQueue], tuple[str, str]]
 
 
@@ -32,12 +33,13 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
         scope: ``*JOB`` or ``*THREAD``.
 
     Raises:
-        EscapeMessage: CPF1002 not allocated in time, and those for finding the objects.
+        EscapeMessage: CPF1002 not allocated in time; CPF1085 an object was not found, or the user is not authorized to
+            it, as ``diagnostics`` tell.
         ParameterError: there is no such state or scope, there are too many objects, or the wait time is invalid.
     """
     job.begin("ALCOBJ")
     wait_ns = job.default_wait_ns() if wait is None else wait_seconds(wait, "wait", LIMITS["alcobj_wait_maximum"])
-    requests = _requests(job, objects, scope)
+    requests = _requests(job, "ALCOBJ", objects, scope)
     if not job.system.locks.acquire(job, requests, wait_ns, scope):
         blocked = next((one for one in requests if job.system.locks.blocked(job, one)), requests[0])
         job.fail_for("CPF1002", _target(blocked), rule="DTAQ-LOCK-ALCOBJ")
@@ -53,22 +55,20 @@ def alcobj(job: JobCore, objects: Sequence[tuple[str, str]], wait: float | None 
 
 @declare("DLCOBJ")
 def dlcobj(job: JobCore, objects: Sequence[tuple[str, str]], scope: str = "*JOB") -> None:
-    """Deallocate objects: release one lock on each.
+    """Deallocate objects: release one lock on each; a lock that the job does not hold is no error.
 
     Args:
         objects: pairs of ``LIB/NAME`` and state, as for ALCOBJ.
         scope: ``*JOB`` or ``*THREAD``.
 
     Raises:
-        EscapeMessage: CPF1005 the job does not hold one of them; nothing is released.
+        EscapeMessage: CPF1005 an object was not found, or the user is not authorized to it, as ``diagnostics`` tell;
+            nothing is released.
     """
     job.begin("DLCOBJ")
-    requests = _requests(job, objects, scope)
-    for request in requests:
-        held = HeldLock(job, request.state, scope)
-        if request.target.locks.count(held) < requests.count(request):
-            job.fail("CPF1005")
-    for request in requests:
+    for request in _requests(job, "DLCOBJ", objects, scope):
+        if HeldLock(job, request.state, scope) not in request.target.locks:
+            continue
         job.system.locks.release(job, request, scope)
         job.note("DLCOBJ", _target(request), lock=request.state)
     job.give_turn()
@@ -79,7 +79,7 @@ def _target(request: Request) -> DataQueue:
     return request.target
 
 
-def _requests(job: JobCore, objects: Sequence[tuple[str, str]], scope: str) -> list[Request]:
+def _requests(job: JobCore, command: str, objects: Sequence[tuple[str, str]], scope: str) -> list[Request]:
     if not 0 < len(objects) <= LIMITS["alcobj_maximum"] or scope not in _SCOPES:
         raise ParameterError(
             f"1 to {LIMITS['alcobj_maximum']} objects are needed, and scope *JOB or *THREAD; "
@@ -88,7 +88,10 @@ def _requests(job: JobCore, objects: Sequence[tuple[str, str]], scope: str) -> l
     for _, state in objects:
         if state not in LOCK_STATES:
             raise ParameterError(f"lock state {state!r}: allowed are {', '.join(LOCK_STATES)}")
-    return [Request(_queue(job, "ALCOBJ", name)[1], state) for name, state in objects]
+    try:
+        return [Request(_queue(job, command, name)[1], state) for name, state in objects]
+    except EscapeMessage as error:
+        job.fail_after(error, _NOT_ALLOCATED[command], "DTAQ-LOCK-NO-OBJECT")
 
 
 def _queue(job: JobCore, operation: str, name: str, library: str = "") -> tuple[Library, DataQueue]:
@@ -107,7 +110,7 @@ def wrkobjlck(job: JobCore, dtaq: str, library: str = "") -> tuple[LockEntry, ..
         library: its library, ``*LIBL`` (the default) or ``*CURLIB``.
     """
     job.begin("WRKOBJLCK")
-    return job.system.locks.entries(_queue(job, "ALCOBJ", dtaq, library)[1])
+    return job.system.locks.entries(_queue(job, "WRKOBJLCK", dtaq, library)[1])
 
 
 @declare("CHKOBJ")
@@ -151,7 +154,7 @@ def _found(job: JobCore, operation: Operation, name: str, library: str, objtype:
     for one in job.library_list() if listed else (job.current() if library == "*CURLIB" else library,):
         holder = job.library(one)
         if holder is None:
-            job.fail("CPF9807" if listed else "CPF9810", *(() if listed else (one,)))
+            job.fail("CPF9810", one)
         if not listed:
             job.check_library(operation, holder)
         found = (

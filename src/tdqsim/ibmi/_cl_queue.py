@@ -36,6 +36,7 @@ _XCL_RULES = {
 }  # fmt: skip
 """The rule of each escape message of RTVDTAQXCL."""
 _SEQUENCES = MappingProxyType({"F": 1, "L": 2, "K": 3})
+_TOO_LARGE = MappingProxyType({"CPF9517": "DTAQ-CRT-TOO-LARGE", "CPF9518": "DTAQ-CRT-TOO-MANY"})
 _TRUE = ("Y", "1")
 
 
@@ -102,7 +103,7 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
     Raises:
         EscapeMessage: CPF0006 the keywords are not valid together (the CPD diagnostics name them), CPF9870 it exists,
             CPF9810 no such library, CPF9820 not authorized to it, CPF2283 no such authorization list, CPF9517 the
-            initial entries do not fit into the largest object that SIZE allows.
+            initial entries do not fit into the largest object that SIZE allows, CPF9518 those of a SIZE in entries.
         ParameterError: the first argument is neither a name nor a definition, or there are keywords with a definition.
     """
     if isinstance(definition, str):
@@ -123,7 +124,7 @@ def crtdtaq(job: JobCore, definition: Dtaq | str | None = None, library: str = "
         job.fail("CPF9870", *object_values("CPF9870", definition.name, wanted, DTAQ))
     obstacle = obstacle_to(job.system, holder, definition)
     if obstacle is not None:
-        job.fail(*obstacle, rule="DTAQ-CRT-TOO-LARGE" if obstacle[0] == "CPF9517" else "")
+        job.fail(*obstacle, rule=_TOO_LARGE.get(obstacle[0], ""))
     queue = create_queue(job.system, holder, definition, job.current_user, job)
     job.send_completion("CPC9801", queue)
     job.give_turn()
@@ -150,8 +151,8 @@ def dltdtaq(job: JobCore, dtaq: str, library: str = "") -> None:
             queue with the name is deleted.
 
     Raises:
-        EscapeMessage: CPF2105 and CPF2110 not found, CPF2125 no queue matches, CPF2189 and CPF2182 not authorized,
-            CPF9503 in use.
+        EscapeMessage: CPF2105 and CPF2110 not found, or no queue matches; CPF2189 and CPF2182 not authorized, CPF9503
+            in use; CPF2117 of several queues some were not deleted, as ``diagnostics`` tell.
     """
     name, library = place(dtaq, library)
     job.begin("DLTDTAQ", name, library)
@@ -183,9 +184,18 @@ def _delete_several(job: JobCore, name: str, library: str) -> None:
         if kind == "*DTAQ" and (each.startswith(name[:-1]) if name.endswith("*") else each == name)
     ]
     if not queues:
-        job.fail("CPF2125", rule="CL-GENERIC" if name.endswith("*") else "CL-SEVERAL")
+        rule = "CL-GENERIC" if name.endswith("*") else "CL-SEVERAL"
+        job.fail("CPF2105", *object_values("CPF2105", name, library, DTAQ), rule=rule)
+    kept: list[Message] = []
     for each, holder_name in queues:
-        _delete(job, each, holder_name)
+        try:
+            _delete(job, each, holder_name)
+        except EscapeMessage as error:
+            kept.append(error.message._replace(kind="diagnostic"))
+    if kept:
+        job.log(*kept)
+        deleted = len(queues) - len(kept)
+        job.fail("CPF2117", DTAQ, deleted, len(kept), rule="CL-SEVERAL-SOME", diagnostics=tuple(kept))
 
 
 def _delete(job: JobCore, name: str, library: str) -> None:

@@ -41,7 +41,7 @@ def obstacle_to(system: SystemCore, library: Library, definition: Dtaq) -> tuple
         return "CPF2283", listed
     attributes = attributes_of(definition)
     if attributes.type != "*DDM" and not maximum_entries(attributes):
-        return ("CPF9517",)
+        return ("CPF9518",) if attributes.size > 0 else ("CPF9517",)
     return None
 
 

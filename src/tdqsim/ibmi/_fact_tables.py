@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -20,6 +22,14 @@ LOCK_STATES: Mapping[str, frozenset[str]] = MappingProxyType(
     {row["state"]: frozenset(row["compatible"].split()) for row in table("ibmi_locks")}
 )
 """For each lock state, the states that other jobs may hold at the same time."""
+
+COMMAND_MESSAGES: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        name: frozenset(row["message"] for row in rows)
+        for name, rows in groupby(table("ibmi_command_messages"), key=itemgetter("command"))
+    }
+)
+"""The messages that may end a command, for the commands whose list is known."""
 
 
 class Operation(NamedTuple):

@@ -71,5 +71,7 @@ def wait_seconds(value: float, what: str, most: int = LIMITS["wait_seconds_maxim
 
 def object_values(message_id: str, name: str, library: str, object_type: str) -> tuple[str, ...]:
     """The values for a message about an object: as many of name, library and type as it has variables."""
-    variables = sum(1 for _, length in MESSAGES[message_id].data if length)
-    return (name, library, object_type.lstrip("*"))[:variables]
+    described = MESSAGES[message_id]
+    kind = object_type.lstrip("*")
+    ordered = (name, kind, library) if "type *&2" in described.text else (name, library, kind)
+    return ordered[: described.values]

@@ -21,7 +21,7 @@ from tdqsim.core.stepping import Stepped
 from tdqsim.ibmi._authority import granted_names
 from tdqsim.ibmi._data import JobData, job_page
 from tdqsim.ibmi._errors import JobEnded, ParameterError
-from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS, Operation
+from tdqsim.ibmi._fact_tables import COMMAND_MESSAGES, LIMITS, OPERATIONS, Operation
 from tdqsim.ibmi._lock_manager import Request
 from tdqsim.ibmi._machine import machine_message
 from tdqsim.ibmi._names import is_object_name, object_name, object_values, place, wait_seconds
@@ -174,6 +174,12 @@ class JobCore(JobData):
             error.add_note(hint)
         raise error
 
+    def fail_after(self, cause: EscapeMessage, message_id: str, rule: str = "") -> NoReturn:
+        """End the command with an escape message that only says that it failed; the cause becomes a diagnostic."""
+        diagnostic = cause.message._replace(kind="diagnostic")
+        self.log(diagnostic)
+        raise EscapeMessage(self.ruled(message_id, rule=rule), (diagnostic,), rule) from cause
+
     def fail_for(self, message_id: str, target: SystemObject, rule: str = "") -> NoReturn:
         """End the command with an escape message about an object."""
         self.fail(message_id, *object_values(message_id, target.name, target.library, target.type), rule=rule)
@@ -263,7 +269,9 @@ class JobCore(JobData):
         for wanted in self.library_list():
             holder = self.library(wanted)
             if holder is None:
-                self.fail("CPF9807")
+                if "CPF9807" in COMMAND_MESSAGES.get(operation.name, ("CPF9807",)):
+                    self.fail("CPF9807")
+                self.fail(operation.library_missing, wanted)
             queue = holder.objects.get(("*DTAQ", name))
             if isinstance(queue, DataQueue):
                 self.check_library(operation, holder)

@@ -129,7 +129,7 @@ def test_every_command_of_a_queue_s_life(served, client):
         lambda: served.do(lambda: [one.qualified for one in served.system.queues()]) == ["OTHER/NEW", "OTHER/QX"]
     )
     refused = [
-        ("DLTDTAQ OTHER/NONE", [("15", "CPF2105")]), ("DLTDTAQ OTHER/Z*", [("15", "CPF2125")]), ("CHGDTAQ X", [("02", "CPD0030"), ("15", "CPF0001")]),
+        ("DLTDTAQ OTHER/NONE", [("15", "CPF2105")]), ("DLTDTAQ OTHER/Z*", [("15", "CPF2105")]), ("CHGDTAQ X", [("02", "CPD0030"), ("15", "CPF0001")]),
         ("CRTLIB OTHER", [("15", "CPF2111")]), ("CRTUSRPRF CARL SPCAUT(*ALLOBJ)", [("15", "CPF2292")]), ("ADDLIBLE NONE", [("15", "CPF2110")]),
         ("RMVLIBLE NONE", [("15", "CPF2104")]), ("CALL NOPE", [("15", "MCH3401")]),
     ]  # fmt: skip
