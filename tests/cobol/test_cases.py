@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import re
 import shutil
@@ -16,6 +17,7 @@ import yaml
 
 import tdqsim
 from tdqsim.cli import main
+from tdqsim.cobol.calls import _Call
 from tdqsim.cobol.case_file import case_json_schema, load_case_file
 from tdqsim.cobol.case_run import run_cases
 from tdqsim.errors import DefinitionError
@@ -296,3 +298,47 @@ def test_the_case_file_of_the_guide_is_one(place):
     (case,) = load_case_file(place / "guide.case.yaml").cases
     assert [stub.command for stub in case.given.stubs] == ["WRITEQ TD", "WEB OPEN"]
     jsonschema.validate(json.loads(json.dumps(yaml.safe_load(text), default=str)), case_json_schema())
+
+
+FALLS = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. FALLS.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+       01  D PIC X(4).
+       PROCEDURE DIVISION.
+           EXEC CICS ASKTIME END-EXEC
+           EXEC CICS WRITEQ TD QUEUE('OUTQ') FROM(D) END-EXEC
+           GOBACK.
+"""
+
+
+def test_a_case_that_ends_its_process_is_named_and_the_others_run(place, tdq_test, monkeypatch):
+    """The fault is in Python, in a command, so that the program cannot be left."""
+    (place / "cobol" / "FALLS.cbl").write_text(FALLS)
+    path = place / "dies.case.yaml"
+    path.write_text(
+        "cases:\n"
+        "- {name: before, when: [{program: ADDER, commarea: '005012'}], then: {commarea: '005017'}}\n"
+        "- {name: it falls, when: [{program: FALLS}]}\n"
+        "- {name: after, when: [{program: ADDER, commarea: '005012'}], then: {commarea: '005017'}}\n"
+    )
+    monkeypatch.setattr("tdqsim.cobol.calls._Call._values", _fall_at_writeq(_Call._values))
+    code, output = tdq_test(path, "--junit", place / "junit.xml")
+    assert code == 1
+    assert f"passed {path}: before" in output
+    assert f"FAILED {path}: it falls" in output
+    assert "the process that ran the case has died: signal 11 (Segmentation fault) at address" in output
+    assert f"program FALLS, last command at {place / 'cobol' / 'FALLS.cbl'}:8" in output
+    assert f"passed {path}: after" in output
+    suite = ET.parse(place / "junit.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("3", "1", "0")
+
+
+def _fall_at_writeq(values):
+    def fall(self, level, rows):
+        if level.module.program == "FALLS" and self.declared.verb == "WRITEQ":
+            ctypes.string_at(8)
+        return values(self, level, rows)
+
+    return fall

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -250,13 +251,12 @@ def run_cases(
     if not files:
         raise InputError(f"{', '.join(map(str, paths))}: there is no case file; their names end in .case.yaml")
     results = []
-    with on_demand.case_run.covered(lcov):
-        for file in files:
-            of_file = list(on_demand.case_run.run_cases(file))
-            _show_results(file, of_file)
-            if update and (changed := on_demand.case_report.update_case_file(file, of_file)):
-                typer.echo(f"{file}: {changed} cases updated")
-            results += of_file
+    for file, found in groupby(on_demand.case_process.run_cases_apart(files, lcov), lambda each: each.file):
+        of_file = list(found)
+        _show_results(file, of_file)
+        if update and (changed := on_demand.case_report.update_case_file(file, of_file)):
+            typer.echo(f"{file}: {changed} cases updated")
+        results += of_file
     if junit is not None:
         junit.write_text(on_demand.case_report.junit_xml(results), "utf-8")
     failed = sum(not each.passed and not (update and not each.error) for each in results)

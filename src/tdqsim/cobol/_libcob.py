@@ -58,6 +58,17 @@ _MOMENT = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 _OVERRAN = ctypes.PYFUNCTYPE(ctypes.c_int)
 
 
+_LAST_WORDS: Final[list[int]] = []
+_LOADED: Final[list[ctypes.PyDLL]] = []
+
+
+def last_words_to(descriptor: int) -> None:
+    """Let the run-time write there, not to stderr, in which program the process dies of a fault."""
+    _LAST_WORDS.append(descriptor)
+    for library in _LOADED:
+        library.dfh_last_words(descriptor)
+
+
 class Callbacks(Protocol):
     """The Python functions that the run-time calls."""
 
@@ -172,23 +183,31 @@ class Libcob:
         library.dfh_table.restype = ctypes.c_void_p
         rows = (ctypes.c_int64 * _TABLE).from_address(library.dfh_table())
         self.table = memoryview(rows).cast("B").cast("q")
-        library.dfh_area.restype = library.dfh_area_data.restype = pointer
-        library.dfh_area.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
-        library.dfh_area_data.argtypes = library.dfh_area_end.argtypes = (pointer,)
-        library.dfh_fault_address.restype = ctypes.c_size_t
-        self.area: Callable[[int, bytes], int | None] = library.dfh_area
-        self.area_data: Callable[[int], int] = library.dfh_area_data
-        self.area_end: Callable[[int], None] = library.dfh_area_end
-        library.dfh_original.restype = ctypes.c_size_t
-        library.dfh_original.argtypes = (pointer,)
-        self.original: Callable[[int], int] = library.dfh_original
-        self.fault_address: Callable[[], int] = library.dfh_fault_address
+        self._areas(library)
+        _LOADED.append(library)
         self.below: Callable[[], int] = library.dfh_below
         self.caller: Callable[[int], int] = library.dfh_caller
         self.failing: Callable[[], int] = library.dfh_failing
         self.watched = 0
         self.watch: Callable[[int], None] = library.dfh_watch
         self.forget_reached: Callable[[], None] = library.dfh_forget_reached
+
+    def _areas(self, library: ctypes.PyDLL) -> None:
+        """Declare the functions for areas with guard pages, and for the last words of the process."""
+        library.dfh_area.restype = library.dfh_area_data.restype = ctypes.c_void_p
+        library.dfh_area.argtypes = (ctypes.c_size_t, ctypes.c_char_p)
+        library.dfh_area_data.argtypes = library.dfh_area_end.argtypes = (ctypes.c_void_p,)
+        library.dfh_fault_address.restype = ctypes.c_size_t
+        self.area: Callable[[int, bytes], int | None] = library.dfh_area
+        self.area_data: Callable[[int], int] = library.dfh_area_data
+        self.area_end: Callable[[int], None] = library.dfh_area_end
+        library.dfh_original.restype = ctypes.c_size_t
+        library.dfh_original.argtypes = (ctypes.c_void_p,)
+        self.original: Callable[[int], int] = library.dfh_original
+        self.fault_address: Callable[[], int] = library.dfh_fault_address
+        library.dfh_last_words.argtypes = (ctypes.c_int,)
+        if _LAST_WORDS:
+            library.dfh_last_words(_LAST_WORDS[-1])
 
     @property
     def message(self) -> str:

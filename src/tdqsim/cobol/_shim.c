@@ -236,6 +236,28 @@ static int beyond_stack(size_t address, const void *context) {
     return address < sp + 65536 && address + 65536 > sp;
 }
 
+/* The process is about to die: name the program of the last command, whose module may be gone by now. */
+static int last_words = STDERR_FILENO;
+static char last_program[64], last_source[512];
+static unsigned last_line;
+
+void dfh_last_words(int descriptor) { last_words = descriptor; }
+
+static void say_last_words(int number, const void *address) {
+    char said[768];
+    int length = snprintf(said, sizeof said, "%ssignal %d (%s) at address %p%s%s%s%s%.0u",
+                          last_words == STDERR_FILENO ? "tdq: the process dies: " : "!", number, strsignal(number), address,
+                          last_program[0] ? ", program " : "", last_program, last_source[0] ? ", last command at " : "",
+                          last_source, 0u);
+    if (length > 0 && last_source[0])
+        length += snprintf(said + length, sizeof said - (size_t)length, ":%u", last_line);
+    if (length > 0 && (size_t)length < sizeof said - 1) {
+        said[length++] = '\n';
+        if (write(last_words, said, (size_t)length) < 0)
+            return;
+    }
+}
+
 static void crashed(int number, siginfo_t *info, void *context) {
     size_t at;
     for (at = 0; at < 4; at++)
@@ -251,6 +273,8 @@ static void crashed(int number, siginfo_t *info, void *context) {
         leave(CRASHED);
     }
     sigaction(number, &before_bad[at], NULL); /* the fault happens again, and goes to the previous handler */
+    if (runs > 0 && runner == this_thread())
+        say_last_words(number, info->si_addr);
 }
 
 /* Whether the program counter is in a COBOL program: then no function of libcob or libc is interrupted, and the
@@ -836,6 +860,18 @@ static void take_arguments(const cob_module *module, int first) {
     table[0] = at - first;
 }
 
+/* Keep the place of a command for the last words of the process. */
+static void note_place(const cob_module *module) {
+    static const cob_module *noted;
+    const char *source = module->module_sources == NULL ? NULL : module->module_sources[COB_GET_FILE_NUM(module->module_stmt)];
+    last_line = COB_GET_LINE_NUM(module->module_stmt);
+    if (noted == module && strcmp(last_program, module->module_name) == 0)
+        return;
+    noted = module;
+    snprintf(last_program, sizeof last_program, "%s", module->module_name);
+    snprintf(last_source, sizeof last_source, "%s", source == NULL ? "" : source);
+}
+
 /* The function that every command CALLs; its first argument is the control area. The callback gets the command's
  * number, negative if another program of the level issued the previous command, or none did. It returns one more
  * than the number of the label to go to. A pending signal is handled before the callback, because an exception at
@@ -848,6 +884,7 @@ int dfh_exec(void) {
     struct control *control = (struct control *)module->cob_procedure_params[0]->data;
     unsigned frame = frame_of(mine, module);
     commands++;
+    note_place(module);
     if (overdrawn) {
         struct pause pause = to_python();
         int away = overran();

@@ -19,7 +19,6 @@ from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.cics.files.datafile import DataFile
 from tdqsim.cics.internals import core_of
 from tdqsim.cics.region_arguments import from_region_file
-from tdqsim.cobol import coverage
 from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
 from tdqsim.cobol.case_file import Case, CaseData, CaseFile, CaseGiven, CaseInput, CaseStart, CaseThen, load_case_file
 from tdqsim.cobol.case_stubs import CaseWatch, stubs_of, value_of
@@ -82,21 +81,9 @@ def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
     try:
         with _region(Path(file.region), case.given.clock) as region:
             _Run(region, CaseRecords(path.parent), result).run(case)
-    except (TdqError, Condition) as error:
-        result.error = str(error)
+    except (TdqError, Condition, LookupError) as error:
+        result.error = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
     return result
-
-
-@contextmanager
-def covered(folder: Path | None) -> Iterator[None]:
-    """Write the coverage of what runs meanwhile, as ``lcov.info`` and HTML pages; None for no coverage."""
-    if folder is None:
-        yield
-        return
-    coverage.begin()
-    yield
-    coverage.leave_part(folder)
-    coverage.write(coverage.merged(folder), folder)
 
 
 @contextmanager
