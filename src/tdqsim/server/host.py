@@ -371,7 +371,9 @@ class Host:
         overrides: dict[str, Any] = {"groups": self._groups} | ({} if store is None else {"store": store})
 
         def factory(**options: Any) -> Region:
-            return Region.from_directory(path, **overrides, **options)
+            region = Region.from_directory(path, **overrides, **options)
+            region.statistics.keep_time()
+            return region
 
         self._check_free("region", file.applid, self.regions)
         # The import path stays until the server ends, because handlers may import modules when they run.

@@ -7,7 +7,8 @@ import pytest
 from tdqsim import Region, define_tdqueue
 from tdqsim.cics import Access, AccessList
 from tdqsim.cics.files import DataFile
-from tdqsim.errors import TdqError
+from tdqsim.core.clock import Clock
+from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import Cvda, Resp
 from tdqsim.testing import StillClock
 from tests.cics.spi.helpers import condition
@@ -89,6 +90,18 @@ def test_the_day_ends_at_midnight_without_any_set_statistics(reg):
     reg.run()
     assert reasons(reg) == ["ENDOFDAY", "ENDOFDAY"]
     assert not reg.dispatcher.deadlines  # no timer makes its commands slower
+
+
+def test_a_wait_that_nothing_can_end_is_said_in_real_time_too():
+    queue = define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL")
+    with Region([queue], clock=Clock(simulated=False), supplied_queues=False) as region:
+        writer = region.task().__enter__()
+        writer.writeq_td("LOGQ", b"x")
+        with pytest.raises(WouldWaitForever):
+            region.readq_td("LOGQ")
+        writer.syncpoint()
+        region.statistics.keep_time()
+        assert region.dispatcher.deadlines
 
 
 def test_a_closed_region_leaves_a_shared_clock_alone():

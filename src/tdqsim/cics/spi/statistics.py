@@ -16,7 +16,8 @@ Intervals and the day pass with the clock of the region: no task waits for their
 jump there. After SET STATISTICS the intervals are counted from the end-of-day time, so that one ends with the day; the
 statistics of the day replace those of an interval that ends with it. After :meth:`Statistics.every` they are counted
 from that call, and the day does not end. In a region to which neither has happened the day ends too: when its
-simulated clock is moved beyond it, without a timer, which would make each of its commands slower; real time needs one.
+simulated clock is moved beyond it, without a timer, which would make each of its commands slower. A region in real time
+needs one, which its server sets by :meth:`Statistics.keep_time`.
 
 Source: Introduction to CICS statistics; Reset characteristics of statistics counters; SET STATISTICS (IBM Docs).
 """
@@ -115,8 +116,6 @@ class Statistics:
         self._timer: Timer | None = None
         self._day_ns = self._end_of_day()
         region.clock.on_move.append(self._clock_moved)
-        if not region.clock.simulated:
-            self._set_timer()
 
     def _now(self) -> int:
         return abstime(self._region.clock.time_ns(), self._region.zone)
@@ -216,6 +215,11 @@ class Statistics:
         self._cancel()
         self.recording, self.interval, self.endofday, self._begun_ns = recording, interval, endofday, None
         self._set_timer()
+
+    def keep_time(self) -> None:
+        """Let the day end by a timer, in a region whose tasks may wait in real time."""
+        if self._timer is None:
+            self._set_timer()
 
     def stop(self) -> None:
         """End the passing of intervals and days: nothing is written by itself any more."""
