@@ -256,3 +256,24 @@ def test_one_seed_gives_one_trace():
     assert trace(0)[:6] == list(range(6))
     assert trace(7) == trace(7)
     assert trace(7) != trace(0)
+
+
+def test_an_ended_job_is_handed_no_entry_even_before_its_tasks_have_noticed_the_end():
+    with System() as system:
+        with system.job(user="QSECOFR") as other:
+            other.crtdtaq("QGPL/ENDQ", maxlen=5)
+            ending = system.job(user="QSECOFR")
+            waiting = [
+                system.dispatcher.spawn(lambda: ending.qrcvdtaq("ENDQ", "QGPL", -1), name="a receive", owner=system)
+                for _ in range(3)
+            ]
+            system.dispatcher.run_ready()
+            ending.end()
+
+            def use(job):
+                job.qsnddtaq("ENDQ", "QGPL", b"a")
+                return job.qrcvdtaq("ENDQ", "QGPL")
+
+            assert system.start(use, user="QSECOFR").result().data == b"a"
+        system.dispatcher.run_ready()
+        assert [type(one.exception).__name__ for one in waiting] == ["JobEnded"] * 3

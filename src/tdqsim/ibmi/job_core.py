@@ -29,7 +29,7 @@ from tdqsim.ibmi._objects import SYSTEM_LIBRARIES, Library, SystemObject, new_na
 from tdqsim.ibmi._open_list import OpenLists
 from tdqsim.ibmi._queue import DataQueue
 from tdqsim.ibmi._system_core import SystemBase, SystemCore
-from tdqsim.ibmi._waits import Waiter
+from tdqsim.ibmi._waits import Waiter, give_back, leave
 from tdqsim.ibmi.layouts import layout
 from tdqsim.ibmi.messages import DTAQ, EscapeMessage, Message, message
 
@@ -424,6 +424,11 @@ class JobCore(JobData):
             return
         self.ended = True
         self.forget()
+        for waiter in tuple(self.waiters):  # at once, so that no entry is handed to a job that has ended
+            leave(waiter)
+            if not self.system.failed:
+                give_back(waiter)
+            waiter.parked.wake_one()
         system, strand = self.system, self.strand
         if strand is not None and strand is not system.dispatcher.current:
             strand.cancel(JobEnded(f"job {self.qualified_name} has ended"))

@@ -35,6 +35,8 @@ from tdqsim.server.hostservers.conversation import HostSystem
 from tdqsim.server.mapepire.requests import IN_ORDER, Requests, read_request
 
 _LOG: Final = logging.getLogger(__name__)
+_WEBSOCKETS: Final = logging.getLogger(f"{__name__}.websockets")
+_WEBSOCKETS.setLevel(logging.WARNING)  # it logs the begin and the end of each connection
 _HANGUP: Final[int | None] = getattr(select, "POLLRDHUP", None)
 
 
@@ -82,7 +84,7 @@ class Mapepire:
         self._server = await serve(
             self._connected, self._address, self.port, ssl=self._tls, process_request=self._admit,
             max_size=BOUNDS["frame"], open_timeout=BOUNDS["mapper_seconds"], compression=None, server_header=None,
-            logger=logging.getLogger(f"{__name__}.websockets"), ping_interval=None,
+            logger=_WEBSOCKETS, ping_interval=None,
         )  # fmt: skip
         self.port = next(iter(self._server.sockets)).getsockname()[1]
 
