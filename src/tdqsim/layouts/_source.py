@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -114,6 +114,10 @@ class SourceText:
         index = max(bisect_right(self._starts, offset) - 1, 0)
         line, column = self._places[index]
         return SourcePlace(self.file, line, column + max(offset - self._starts[index], 0))
+
+    def places(self, offsets: Iterable[int]) -> list[SourcePlace]:
+        """Return the places of some characters of ``text``."""
+        return [self.place(offset) for offset in offsets]
 
 
 @dataclass(frozen=True, slots=True)

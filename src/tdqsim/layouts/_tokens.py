@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 from tdqsim.errors import LayoutError
@@ -43,11 +43,11 @@ class Token:
     kind: str
     text: str
     place: SourcePlace
+    upper: str = field(init=False, repr=False, compare=False)
+    """The text in upper case: COBOL words are not case-sensitive."""
 
-    @property
-    def upper(self) -> str:
-        """The text in upper case: COBOL words are not case-sensitive."""
-        return self.text.upper()
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "upper", self.text.upper())
 
 
 def read_tokens(
@@ -63,7 +63,8 @@ def read_tokens(
 
 
 def _split(source: SourceText) -> list[Token]:
-    tokens: list[Token] = []
+    words: list[tuple[str, str]] = []
+    starts: list[int] = []
     text, position = source.text, 0
     while position < len(text):
         match = TOKEN.match(text, position)
@@ -74,10 +75,10 @@ def _split(source: SourceText) -> list[Token]:
             raise bad(source.place(position), "", what)
         kind = str(match.lastgroup)
         if kind != "space":
-            word = match[0][2:-2] if kind == "pseudo" else match[0]
-            tokens.append(Token(kind, word, source.place(position)))
+            words.append((kind, match[0][2:-2] if kind == "pseudo" else match[0]))
+            starts.append(position)
         position = match.end()
-    return tokens
+    return [Token(*word, place) for word, place in zip(words, source.places(starts), strict=True)]
 
 
 def _statement_end(tokens: list[Token], position: int) -> int:

@@ -141,8 +141,15 @@ class Layout:
 
     def walk(self) -> Iterator[Field]:
         """Yield all fields, groups before their contents."""
-        for item in self.fields:
-            yield from item.walk()
+        return iter(self._every)
+
+    @cached_property
+    def _every(self) -> tuple[Field, ...]:
+        every, left = list[Field](), list(reversed(self.fields))
+        while left:
+            every.append(item := left.pop())
+            left += reversed(item.children)
+        return tuple(every)
 
     def field(self, name: str) -> Field:
         """Return the field of that name; a name that is not unique is qualified with dots (``ORDER.PRICE``).

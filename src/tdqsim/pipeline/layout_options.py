@@ -69,7 +69,7 @@ def layout_of(given: QsamValues) -> tuple[Layout | None, int, int]:
         DatasetError: an option's value is not allowed, or it names a field that does not exist.
         LayoutError: the copybook is refused.
     """
-    source = next((name for name in SOURCES if given.raw(name).strip()), "")
+    source = next((name for name in SOURCES if given.texts.get(name, "").strip()), "")
     if not source and given.cobrix:
         raise DatasetError("no copybook was given: option copybook, copybooks or copybook_contents")
     if not source:
@@ -78,7 +78,7 @@ def layout_of(given: QsamValues) -> tuple[Layout | None, int, int]:
     occurs: Literal["max_size", "shift_record"] = "max_size" if fixed else "shift_record"
     header = trailer = 0
     if source == "layout":
-        layout = load_layout_yaml(_local(given.raw("layout")))
+        layout = load_layout_yaml(_local(given.texts.get("layout", "")))
         layout = replace(layout, rules=_kept_rules(given, layout.rules))
         layout = layout.with_rules(variable_size_occurs=occurs if "variable_size_occurs" in given.written else None)
     else:
@@ -152,15 +152,15 @@ def _copybook(given: QsamValues) -> tuple[Layout, int, int]:
         options["source_format"] = "free"
     elif "comments_lbound" in given.written or "comments_ubound" in given.written:
         options["source_format"] = "fixed"
-    if given.raw("copybooks").strip():
+    if given.texts.get("copybooks", "").strip():
         paths = given["copybooks"]
         if not paths:
             raise DatasetError("option copybooks is empty; must be paths with commas between them")
         return merge_copybooks([load_copybook(_local(path), **options) for path in paths]).whole, 0, 0
-    if given.raw("copybook").strip():
-        book = load_copybook(_local(given.raw("copybook")), **options)
+    if given.texts.get("copybook", "").strip():
+        book = load_copybook(_local(given.texts.get("copybook", "")), **options)
     else:
-        book = parse_copybook(given.raw("copybook_contents"), file="copybook_contents", **options)
+        book = parse_copybook(given.texts.get("copybook_contents", ""), file="copybook_contents", **options)
     aside = [_aside(given, book, *names) for names in HEADER_AND_TRAILER]
     if aside[0] is not None and aside[0] is aside[1]:
         raise DatasetError(f"record_header_name and record_trailer_name name the same record, {aside[0].name}")

@@ -174,7 +174,8 @@ class OptionValues(dict[str, Any]):
         column: the column with the defaults; where its cell is empty, the column ``default`` is used.
 
     Attributes:
-        written: the options given, by their names in lower case, as the user wrote them.
+        written: the names of the options given, in lower case, each as the user wrote it.
+        texts: the texts of the options given.
     """
 
     numbered: ClassVar[tuple[str, ...]] = ()
@@ -189,13 +190,13 @@ class OptionValues(dict[str, Any]):
         self._table, self._place = (name, of), place
         self.options = declared_options(name, of)
         self.written: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
+        self.texts: dict[str, str] = {}
         for written, value in given.items():
             if value is not None:
                 lower = str(written).lower()
                 plain = lower.replace("-", "_")
                 known = plain if plain.startswith(self.numbered) else lower
-                self.written[known], self._texts[known] = str(written), str(value)
+                self.written[known], self.texts[known] = str(written), str(value)
 
     def _option(self, name: str) -> DeclaredOption | None:
         if name in self.options:
@@ -230,9 +231,9 @@ class OptionValues(dict[str, Any]):
         """
         for name in names or self.written:
             option = self._option(name)
-            if option is not None and name in self._texts:
+            if option is not None and name in self.texts:
                 try:
-                    self[name] = option.parse(self._texts[name])
+                    self[name] = option.parse(self.texts[name])
                 except (ValueError, RecursionError):  # or JSON is nested too deep
                     raise self.bad(name, f"must be {option.allowed}") from None
 
@@ -259,20 +260,16 @@ class OptionValues(dict[str, Any]):
             written = next((known for known in self.written if known.startswith(name)), "")
         else:
             written = name if name in self.written else ""
-        if not written or (value and self._texts[written].strip().lower() != value):
+        if not written or (value and self.texts[written].strip().lower() != value):
             return ""
         return self.written[written] + (f"={value}" if value else "")
 
     def bad(self, name: str, problem: str) -> DatasetError:
         """An error about the value of an option."""
-        shown = self.raw(name).strip()[:_SHOWN]
+        shown = self.texts.get(name, "").strip()[:_SHOWN]
         return DatasetError(f"{self._place}option {self.written.get(name, name)} is {shown!r}; {problem}")
 
     # values -----------------------------------------------------------------------------------------------------------
-
-    def raw(self, name: str) -> str:
-        """The value as the user wrote it; empty if it is not given."""
-        return self._texts.get(name, "")
 
     def attributes(self, kind: type) -> dict[str, Any]:
         """The values of the options whose names, in Python's spelling, are attributes of a dataclass."""
@@ -280,7 +277,7 @@ class OptionValues(dict[str, Any]):
 
     def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
         """Name and text of each option whose name begins with ``prefix``."""
-        return ((name, value) for name, value in self._texts.items() if name.startswith(prefix))
+        return ((name, value) for name, value in self.texts.items() if name.startswith(prefix))
 
     def arrows(self, prefix: str, *, empty: bool = False) -> Iterator[tuple[str, str, str]]:
         """Name, left and right side of each option of the form ``LEFT => RIGHT``, whose right side may be ``empty``."""

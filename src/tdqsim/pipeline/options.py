@@ -216,7 +216,7 @@ def _checks_words(given: QsamValues, recfm: RecordFormat) -> bool:
 
 
 def _paths(given: QsamValues) -> tuple[str, ...]:
-    several = given.raw("paths").strip()
+    several = given.texts.get("paths", "").strip()
     if several.startswith("["):  # Spark passes the paths of load([...]) like this
         try:
             paths = [str(path) for path in json.loads(several)]
@@ -225,7 +225,7 @@ def _paths(given: QsamValues) -> tuple[str, ...]:
     else:
         paths = list(given["paths"])
     paths += given["data_paths"]
-    return tuple([given.raw("path"), *paths] if given.raw("path") else paths)
+    return tuple([given.texts.get("path", ""), *paths] if given.texts.get("path", "") else paths)
 
 
 def _counted(given: QsamValues, recfm: RecordFormat, layout: Layout) -> bool:

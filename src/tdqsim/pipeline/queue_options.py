@@ -80,7 +80,7 @@ def read_queue_options(kind: Kind, options: Mapping[str, object], use: str = "")
             "path": _path(given, place),
             "queues": tuple(dict.fromkeys(given["queue"])),
             "journals": tuple(dict.fromkeys(given["journal"])) if kind == "dtaq" else (),
-            "ending_sequence": given["endingsequence"] if given.raw("endingsequence") else None,
+            "ending_sequence": given["endingsequence"] if given.texts.get("endingsequence", "") else None,
             "ccsid": _page(given, place).ccsid,
             "dfhintra": intervals,
         }
