@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Region, define_tdqueue
+from tdqsim import Region, define_tdqueue, define_transaction
 from tdqsim.cics import Abend, Condition
 from tdqsim.cics.model.dump import Dump
 from tdqsim.testing import History
+from tests.rules import rule
 
 pytest_plugins = ["pytester"]
 QUEUES = [define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"), define_tdqueue(name="IN", type="INTRA")]
@@ -157,3 +158,25 @@ def test_a_test_that_reads_the_abend_of_a_handle_has_asked_for_it(pytester):
         """
     )
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist").assert_outcomes(passed=1, failed=1)
+
+
+@pytest.mark.rule("TASK-AKCS-NO-DUMP", "TASK-ABEND-NODUMP")
+def test_some_abends_take_no_transaction_dump_and_what_is_known_is_kept():
+    waits = define_transaction(name="WAIT", dtimout="0005")
+    with Region([*QUEUES, waits]) as region:
+        writer = region.task().__enter__()
+        writer.writeq_td("LOGQ", b"x")
+        region.register("WAIT", lambda task: task.readq_td("LOGQ"))
+        handles = [
+            region.start("WAIT"),
+            region.start(lambda task: task.abend()),
+            region.start(lambda task: task.abend("QUIT", nodump=True)),
+            region.start(lambda task: task.abend("MINE")),
+        ]
+        region.run()
+        writer.syncpoint()
+        codes = [handle.exception.code for handle in handles]
+        assert codes == [rule("TASK-AKCS-NO-DUMP").message, rule("TASK-ABEND-NODUMP").message, "QUIT", "MINE"]
+        assert [each.code for each in region.diagnostics.abend_dumps] == ["MINE"]
+        assert sorted(each.code for each in region.diagnostics.failures) == ["????", "AKCS", "MINE", "QUIT"]
+        assert all(handle.exception.dump is not None for handle in handles)

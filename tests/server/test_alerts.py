@@ -126,7 +126,7 @@ def test_an_alert_comes_when_an_incident_begins_and_when_it_ends_and_for_an_aben
     first, second, abend = asyncio.run(follow())
     assert (first, second) == (("Long wait", "began", "tasks"), ("Long wait", "ended", "tasks"))
     assert abend[:2] == ("Abend", "happened")
-    (dump,) = region.diagnostics.abend_dumps
+    (dump,) = region.diagnostics.failures
     assert abend[2] == f"incidents/{dump.time_ns}/{dump.task}"
 
 

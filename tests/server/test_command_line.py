@@ -160,7 +160,7 @@ def test_explain_of_a_task_without_a_server_reads_the_dumps_in_the_store(tmp_pat
     for code in ("ONE", "TWO"):
         assert isinstance(host.engine.submit(partial(fail, code)).exception(), Abend)
     host.stop()
-    tasks = [each.task for each in served.diagnostics.abend_dumps]
+    tasks = [each.task for each in served.diagnostics.failures]
     shown = tdq("explain", "task", tasks[0], "--store", tmp_path / "store")
     assert (shown.returncode, "abend ONE" in shown.stdout) == (0, True), shown
     assert "Queue LOGQ now:" in shown.stdout

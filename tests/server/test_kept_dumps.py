@@ -30,7 +30,7 @@ def served_dumps(folder, *, failing=0):
 
         for _time in range(failing):
             assert isinstance(host.engine.submit(fail).exception(), Abend)
-        return host.engine.outside(lambda: list(region.diagnostics.abend_dumps)).result()
+        return host.engine.outside(lambda: list(region.diagnostics.failures)).result()
     finally:
         host.stop()
 

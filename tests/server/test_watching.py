@@ -201,5 +201,5 @@ def test_an_abend_after_a_change_names_the_new_line(served: Served) -> None:
     assert len(served.looked()) == 1
     with pytest.raises(Abend):
         served.posted()
-    (dump,) = served.region.diagnostics.abend_dumps
+    (dump,) = served.region.diagnostics.failures
     assert dump.statement.startswith("raise ValueError")

@@ -210,7 +210,7 @@ def _store_of(place: Place, what: str) -> Path:
     if place.store is None:
         raise InputError(
             f"{what}: no server has the region, and no store is given in which a server has kept dumps. "
-            "A test that fails shows its dump, and a program finds it in region.diagnostics.abend_dumps"
+            "A test that fails shows its dump, and a program finds it in region.diagnostics.failures"
         )
     return place.store
 

@@ -137,7 +137,7 @@ class _Run:
         for step in case.when:
             self._do(step)
         self.region.run()
-        self.result.reasons += [dump.brief() for dump in self.region.diagnostics.abend_dumps]
+        self.result.reasons += [dump.brief() for dump in self.region.diagnostics.failures]
         _Check(self, watched).check(case.then)
 
     def page(self, name: str = "") -> CodePage:

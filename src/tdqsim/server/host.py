@@ -167,7 +167,7 @@ class _Recorder:
 
     def _take_over_dump(self, task: Task) -> None:
         """Report the dump of a task that has abended, and write it to the file of the region's dumps, if any."""
-        kept, dumps = self._host.dumps.get(self._applid), self._region.diagnostics.abend_dumps
+        kept, dumps = self._host.dumps.get(self._applid), self._region.diagnostics.failures
         if not dumps or dumps[-1].task != task.number:
             return
         for listener in tuple(self._host.abend_listeners):

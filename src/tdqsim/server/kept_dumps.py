@@ -24,7 +24,7 @@ class KeptDumps:
     """
 
     def __init__(self, region: Region, store: Path) -> None:
-        self._dumps = region.diagnostics.abend_dumps
+        self._dumps = region.diagnostics.failures
         self._dumps.extend(read_dumps(store))
         self._file = KeptLines(store / _FILE)
 

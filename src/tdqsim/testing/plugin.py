@@ -129,7 +129,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
 
 def _dumps(kit: Kit | None, call: pytest.CallInfo[Any]) -> list[Dump]:
     """The last dumps of the test's regions, and the dump of the abend that the test has ended with."""
-    dumps = [] if kit is None else [each for region in kit.regions for each in region.diagnostics.abend_dumps]
+    dumps = [] if kit is None else [each for region in kit.regions for each in region.diagnostics.failures]
     ended_with: Any = getattr(call.excinfo.value, "dump", None) if call.excinfo is not None else None
     if type(ended_with).__module__ == "tdqsim.cics.model.dump" and ended_with not in dumps:
         dumps.append(ended_with)

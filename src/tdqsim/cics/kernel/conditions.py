@@ -110,9 +110,11 @@ class Abend(TdqError):
         cause: the condition or the Python exception behind it, or None (ABEND command).
         dump: the dump of the task, once the abend has ended it; else None.
         cancel: whether no exit of HANDLE ABEND is called, on any level: ABEND CANCEL, and abends of a syncpoint.
+        nodump: whether no transaction dump is taken: ABEND NODUMP, or without ABCODE.
     """
 
     dump: Dump | None = None
+    nodump = False
 
     def __init__(
         self, code: str, cause: BaseException | None = None, detail: str = "", *, cancel: bool = False

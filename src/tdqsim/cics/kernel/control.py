@@ -17,6 +17,8 @@ from tdqsim.cics.kernel.task import TaskBase, take_rollback, take_syncpoint
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
 
+_NO_CODE: Final = "????"
+"""The abend code of ABEND without ABCODE."""
 ResourceName = Annotated[str | bytes, Opt("data", 255)]
 
 AssignOption = Literal[
@@ -95,17 +97,17 @@ def syncpoint_rollback(task: TaskBase, *, nohandle: Flag = False) -> None:
 @command("ABEND")
 def abend(
     task: TaskBase,
-    abcode: Name4 = "????",
+    abcode: Name4 = _NO_CODE,
     *,
     cancel: Flag = False,
-    nodump: Flag = False,  # accepted and ignored: no dump is ever written
+    nodump: Flag = False,
 ) -> NoReturn:
     """End the task abnormally.
 
     Args:
         abcode: four characters at most, not beginning with A for user programs; ``????`` when not given.
         cancel: no abend exit is called, on any program level.
-        nodump: accepted; no dump is ever written.
+        nodump: no transaction dump is taken, as without ``abcode``; the region still keeps what it knows of the task.
 
     Raises:
         Abend: always.
@@ -114,7 +116,9 @@ def abend(
         raise UsageError(f"ABEND ABCODE({abcode!r}): allowed are 1 to 4 characters")
     if cancel:
         task._handles = task._handles._replace(abend=None, cancelled=None)
-    raise Abend(abcode, cancel=cancel)
+    ended = Abend(abcode, cancel=cancel)
+    ended.nodump = nodump or abcode == _NO_CODE
+    raise ended
 
 
 @command("ENQ", "ENQBUSY INVREQ LENGERR")

@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.eib import NO_COMMAND, Completion
 from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
 from tdqsim.cics.model.task import TaskData
-from tdqsim.facts import EIBFN
+from tdqsim.facts import EIBFN, table
 
 DUMPS_KEPT: Final = 50
 """The number of dumps that a region keeps, the last ones."""
@@ -27,6 +27,8 @@ _RECORDS: Final = 20
 """The number of uncommitted records of a queue in a dump, the first ones."""
 _AROUND: Final = 3
 """The number of source lines before and after the failing one."""
+_WITHOUT_DUMP: Final = next(row["value"] for row in table("kernel") if row["name"] == "codes_without_dump").split()
+"""The abend codes of which CICS takes no transaction dump unless the dump table asks for one."""
 _PACKAGE: Final = str(Path(__file__).parents[2])
 _STATE: Final = "cics_program_state"
 _NAMES: Final = {fn: name for name, fn in EIBFN.items()}
@@ -73,7 +75,9 @@ def take_dump(task: TaskData, abend: Abend) -> Dump:
         () if uow is None else tuple(_work(queue.name, work) for queue, work in uow.works.items()),
         () if state is None else state.storage,
     )
-    region.diagnostics.abend_dumps.append(dump)
+    region.diagnostics.failures.append(dump)
+    if not abend.nodump and abend.code not in _WITHOUT_DUMP:
+        region.diagnostics.abend_dumps.append(dump)
     return dump
 
 

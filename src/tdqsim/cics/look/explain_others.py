@@ -58,7 +58,7 @@ def of_task_number(region: RegionData, number: str) -> Iterator[str]:
     if isinstance(task, TaskBase):
         yield from of_task(region, task)
         return
-    dump = next((each for each in reversed(region.diagnostics.abend_dumps) if str(each.task) == number), None)
+    dump = next((each for each in reversed(region.diagnostics.failures) if str(each.task) == number), None)
     if dump is None:
         yield f"There is no task {number}."
         return

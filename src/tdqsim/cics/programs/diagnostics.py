@@ -72,7 +72,9 @@ class Diagnostics:
     Attributes:
         operator: the texts of WRITE OPERATOR and of the messages that CICS writes to the console.
         replies: the answers that the operator will give, in order; set by the test.
-        abend_dumps: the dumps of the last 50 tasks that have abended, the newest last.
+        failures: what was known of the last 50 tasks that have abended, the newest last.
+        abend_dumps: those of them of which CICS takes a transaction dump: not after ABEND NODUMP or without ABCODE, and
+            not of AKCS.
         trace, dumps, journals: see :class:`TraceEntry`, :class:`RequestedDump`, :class:`JournalRecord`.
     """
 
@@ -82,6 +84,7 @@ class Diagnostics:
         self.trace: list[TraceEntry] = []
         self.dumps: list[RequestedDump] = []
         self.journals: list[JournalRecord] = []
+        self.failures: deque[Dump] = deque(maxlen=DUMPS_KEPT)
         self.abend_dumps: deque[Dump] = deque(maxlen=DUMPS_KEPT)
 
 

@@ -142,7 +142,7 @@ def read_region(region: Region, names: Iterable[str] | None) -> RegionSnapshot:
         units=tuple(map(_unit, state.units(region))),
         waits=state.waits(region),
         abends=dict(region.statistics.abends),
-        dumps=tuple(region.diagnostics.abend_dumps),
+        dumps=tuple(region.diagnostics.failures),
     )
 
 

@@ -186,7 +186,7 @@ async def explain(host: Served, region: PathRegion, number: int) -> TaskExplanat
 @routes.operation("listDumps")
 async def dumps(host: Served, region: PathRegion) -> list[DumpState]:
     """The dumps of the last 50 tasks that have abended, the newest last. They contain records and storage."""
-    dumps = await host.ask(lambda: list(region.diagnostics.abend_dumps))
+    dumps = await host.ask(lambda: list(region.diagnostics.failures))
     return [cast("DumpState", dump.as_dict()) for dump in dumps]
 
 

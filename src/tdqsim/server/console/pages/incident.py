@@ -43,7 +43,7 @@ def add(console: Console) -> None:
         name = region_name(console, region)
         await console.live.ready([name])
         view = console.live.view(name)
-        kept = await console.host.ask(lambda: list(view.region.diagnostics.abend_dumps))
+        kept = await console.host.ask(lambda: list(view.region.diagnostics.failures))
         dump = next((each for each in kept if (each.time_ns, each.task) == (time_ns, task)), None)
         if dump is None:
             raise HTTPException(404, f"region {name} keeps no dump of task {task} at that time")
