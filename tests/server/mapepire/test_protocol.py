@@ -176,6 +176,8 @@ def test_text_that_is_no_request(client):
     assert one.answer()["id"] == "unparseable_2"
     one.socket.send('{"id": "x"}')
     assert one.answer()["id"] == "incomplete_3"
+    one.socket.send('{"id": {}, "type": []}')
+    assert one.answer()["id"] == "incomplete_4"
     assert one.ask("nonsense")["error"] == "Unknown request type: nonsense"
     assert one.ask("dove", sql="x")["success"] is False
     assert one.ask("exit")["success"]

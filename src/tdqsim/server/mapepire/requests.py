@@ -88,7 +88,7 @@ class Requests:
             request: a request with an id and a type.
             taken: gets what puts an entry back that the request has received, in case nobody reads the answer.
         """
-        act = _ACTS.get(str(request["type"]))
+        act = _ACTS.get(request["type"])
         answer: Answer = {"id": request["id"], "success": True}
         try:
             if act is None:
@@ -315,7 +315,8 @@ def read_request(text: str | bytes, number: int) -> tuple[Answer, bool]:
         shown_text = text if isinstance(text, str) else text.decode("utf-8", "replace")
         error = f"Non-parseable request: '{shown_text[:100]}'"
         return {"id": f"unparseable_{number}", "success": False, "unparseable": shown_text[:100], "error": error}, False
-    if not isinstance(request, dict) or request.get("id") is None or request.get("type") is None:
+    complete = isinstance(request, dict) and isinstance(request.get("id"), str | int)
+    if not complete or not isinstance(request.get("type"), str):
         error = "Incomplete request: an id and a type are needed"
         return {"id": f"incomplete_{number}", "success": False, "incomplete": str(text)[:100], "error": error}, False
     return request, True
