@@ -243,3 +243,41 @@ def test_region_yaml_refuses_other_policies(workshop):
     (workshop.folder / "region.yaml").write_text("cobol:\n  ssrange: YES\n")
     with pytest.raises(DefinitionError, match="ssrange"):
         Region.from_directory(workshop.folder)
+
+
+DIVISIONS = {
+    "DIVIDE P BY Z GIVING R": "decimal-divide exception (S0CB)",
+    "COMPUTE R = P / Z": "decimal-divide exception (S0CB)",
+    "COMPUTE X = X / Y": "fixed-point-divide exception (S0C9)",
+    "DIVIDE Y INTO X": "fixed-point-divide exception (S0C9)",
+    "DIVIDE X BY Y GIVING X REMAINDER R": "fixed-point-divide exception (S0C9)",
+    "DIVIDE P BY Z GIVING R ON SIZE ERROR CONTINUE END-DIVIDE": "",
+    "COMPUTE X = X / Y ON SIZE ERROR CONTINUE END-COMPUTE": "",
+    "COMPUTE R = Z / P": "",
+    "COMPUTE R = P / H": "",
+}
+
+
+@pytest.mark.rule("COBOL-ZERO-DIVIDE")
+@pytest.mark.parametrize("statement", DIVISIONS)
+def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, statement):
+    said = DIVISIONS[statement]
+    workshop.program(
+        "DIVZERO",
+        """
+        01 P PIC S9(5) COMP-3 VALUE 5.
+        01 Z PIC S9(5) COMP-3 VALUE 0.
+        01 H PIC SV9(5) COMP-3 VALUE 0.5.
+        01 R PIC S9(5) COMP-3 VALUE 1.
+        01 X PIC S9(8) COMP VALUE 5.
+        01 Y PIC S9(8) COMP VALUE 0.
+        """,
+        f"{statement}.\nGOBACK.",
+    )
+    if not said:
+        workshop.run("DIVZERO")
+        return
+    with pytest.raises(Abend) as caught:
+        workshop.run("DIVZERO")
+    assert caught.value.code == "ASRA"
+    assert f"DIVZERO.cbl:12: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)

@@ -153,6 +153,8 @@ def run(
             on_statement=_print_step if trace else None,
             on_warning=warn,
         )
+        if made.options.codepage.encode("A") != b"A":
+            programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # records that stay ASCII are told
         before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
         made.register(_TRANSID, programs.program(source))
         failed = _task(made, terminal)

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol import case_file as case_file
     from tdqsim.cobol import case_process as case_process
     from tdqsim.cobol import case_report as case_report
+    from tdqsim.cobol import code_pages as code_pages
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import debug_adapter as debug_adapter
     from tdqsim.cobol import margins as margins
@@ -85,7 +86,7 @@ _MODULES: Final = (
     "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
     "tdqsim.cli.remote_system", "tdqsim.cli.run_page",
     "tdqsim.cobol.calls", "tdqsim.cobol.case_file", "tdqsim.cobol.case_process", "tdqsim.cobol.case_report",
-    "tdqsim.cobol.compiler", "tdqsim.cobol.debug_adapter",
+    "tdqsim.cobol.code_pages", "tdqsim.cobol.compiler", "tdqsim.cobol.debug_adapter",
     "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
     "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",

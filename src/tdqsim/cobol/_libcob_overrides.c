@@ -173,6 +173,58 @@ void cob_move(cob_field *from, cob_field *to) {
     real(from, to);
 }
 
+/* -- division by zero ---------------------------------------------------------------------------------------------- */
+
+/* libcob leaves the result unchanged. On the mainframe the divide instruction raises an exception unless the statement
+ * has ON SIZE ERROR, for which the compiler tests the divisor. Libcob's decimal is a number of GMP, whose second field
+ * is 0 for zero, and a scale, which is NOT_A_NUMBER after a division by zero. */
+#define NOT_A_NUMBER (-32768)
+
+struct decimal {
+    int room, length;
+    void *digits;
+    int scale;
+};
+
+static int zero_divide;
+
+static void divided(const cob_field *to) {
+    int is_binary = to != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_BINARY;
+    zero_divide = 0;
+    if (current != NULL)
+        failed(is_binary ? "fixed-point-divide exception (S0C9): division by zero without ON SIZE ERROR"
+                         : "decimal-divide exception (S0CB): division by zero without ON SIZE ERROR");
+}
+
+void cob_decimal_div(void *number, void *by) {
+    REAL(void, cob_decimal_div, void *, void *);
+    if (((struct decimal *)by)->length == 0)
+        zero_divide = 1;
+    real(number, by);
+}
+
+int cob_decimal_get_field(void *number, cob_field *to, const int how) {
+    REAL(int, cob_decimal_get_field, void *, cob_field *, const int);
+    if (zero_divide && ((struct decimal *)number)->scale == NOT_A_NUMBER && !(how & COB_STORE_KEEP_ON_OVERFLOW))
+        divided(to);
+    zero_divide = 0;
+    return real(number, to, how);
+}
+
+void cob_div(cob_field *to, cob_field *by, const int how) {
+    REAL(void, cob_div, cob_field *, cob_field *, const int);
+    if (current != NULL && !(how & COB_STORE_KEEP_ON_OVERFLOW) && cob_cmp_llint(by, 0) == 0)
+        divided(to);
+    real(to, by, how);
+}
+
+void cob_div_quotient(cob_field *number, cob_field *by, cob_field *to, const int how) {
+    REAL(void, cob_div_quotient, cob_field *, cob_field *, cob_field *, const int);
+    if (current != NULL && !(how & COB_STORE_KEEP_ON_OVERFLOW) && cob_cmp_llint(by, 0) == 0)
+        divided(to);
+    real(number, by, to, how);
+}
+
 void cob_decimal_set_field(void *number, cob_field *field) {
     REAL(void, cob_decimal_set_field, void *, cob_field *);
     COPY_OF(field);
