@@ -10,16 +10,18 @@ from tdqsim.ibmi import RDQS0100, RDQS0200, EscapeMessage, Job, System, _cl_proc
 USERS = ("ANNA", "BERT", "BOB", "CARL", "CLARA", "DORA", "EVE")
 
 
-LISTED = {row["command"]: {one["message"] for one in table("ibmi_command_messages") if one["command"] == row["command"]}
-          for row in table("ibmi_command_messages")}  # fmt: skip
-"""The messages that may end a command."""
+LISTED: dict[str, set[str]] = {}
+for row in (*table("ibmi_command_messages"), *table("ibmi_api_messages")):
+    if row.get("api") != "QSNDDTAQ":  # the end of its list is not stored
+        LISTED.setdefault(row.get("command") or row["api"], set()).add(row["message"])
+"""The messages that may end a command or API."""
 ANALYZER = {"CPF0006"}
 """The messages that end any command whose parameters are wrong."""
 
 
 @pytest.fixture(autouse=True)
-def commands_end_with_messages_of_their_lists(monkeypatch):
-    """Fail a test in which a command ends with a message that the vendor's list of the command does not have."""
+def commands_and_apis_end_with_messages_of_their_lists(monkeypatch):
+    """Fail a test in which a command or API ends with a message that its list does not have."""
 
     def checked(name, method):
         @wraps(method)

@@ -88,17 +88,6 @@ def _size_model(patch: Patch) -> None:
     patch.setattr(_queue, "maximum_entries", lambda attributes: maximum(attributes) - 1)
 
 
-def _allocation(patch: Patch) -> None:
-    clear = DataQueue.clear
-
-    def shrink(self: DataQueue, *args: Any) -> int:
-        removed = clear(self, *args)
-        self.allocated = self.attributes.initial
-        return removed
-
-    patch.setattr(DataQueue, "clear", shrink)
-
-
 def _any_proof(patch: Patch) -> None:
     authorize = JobCore.authorize
 
@@ -178,7 +167,6 @@ PLANTED: Mapping[str, Callable[[Patch], None]] = {
     "DTAQ-RETRIEVE-KEYED-ALL": _keyed_all,
     "DTAQ-RETRIEVE-SENDER": _sender_last,
     "DTAQ-SIZE-MODEL": _size_model,
-    "DTAQ-ALLOCATION-STAYS": _allocation,
     "DTAQ-AUTHORITY-CACHE-EACH": _any_proof,
     "DTAQ-REVOKE-SOME": _still_named,
     "DTAQ-LOCK-WAIT-OVER": _lock_stays,
