@@ -20,9 +20,11 @@ the exception as its cause.
 from __future__ import annotations
 
 from _thread import get_ident
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeVar, cast
+from weakref import ref
 
 from tdqsim.cics.kernel.authority import report_refusal
 from tdqsim.cics.kernel.conditions import Abend, Condition, TaskReturn, abend_code, calls_exits
@@ -45,6 +47,24 @@ _BACKOUT_REQUIRED: Final = "ASPN"
 _OUTSIDE_SUBSET: Final = "ADPL"
 _NO_QUEUES: Final[dict[str, RequestTarget]] = {}
 _NO_BROWSES: Final[Mapping[str, Any]] = MappingProxyType({})
+
+
+class _Exit:
+    """The ``__exit__`` of a task: what a ``with`` statement calls at its end, and notices when it never comes to that.
+
+    An interrupt such as KeyboardInterrupt may be raised after the last line of the block and before the first line of a
+    function that ends the task. So the statement gets a call that nothing else holds. When the block has been left, in
+    whatever way, the call is gone; a task that has not ended by then is noted as unfinished, and the next command or
+    the dispatcher completes its end. Both calls are C functions: no interrupt can be raised inside them.
+    """
+
+    def __get__(self, task: TaskBase | None, owner: type[TaskBase]) -> Callable[..., bool]:
+        if task is None:
+            return owner._leave_block
+        call = partial(owner._leave_block, task)
+        if not task._settled:
+            task._block = ref(call, partial(task._region.task_manager.unfinished.__setitem__, task))
+        return call
 
 
 class TaskBase(TaskData):
@@ -137,7 +157,7 @@ class TaskBase(TaskData):
             raise
         except BaseException:
             if not self._settled:
-                self._region.task_manager.unfinished[self] = None
+                self._region.task_manager.unfinished[self] = self._block
             raise
 
     def _end(self, *, normal: bool) -> None:
@@ -149,6 +169,8 @@ class TaskBase(TaskData):
             self._browses = _NO_BROWSES
             self._leave_region(normal=normal)
             self._settled = self._unit is None
+            if self._settled:
+                self._block = None
             if self._request is not None:
                 self._strand = None  # a triggered task: no caller has the handle, so break the reference cycle
 
@@ -188,8 +210,10 @@ class TaskBase(TaskData):
         self._entered = True
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    __exit__ = _Exit()
+
+    def _leave_block(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
     ) -> bool:
         """Syncpoint at the normal end; after an exception the abend exit, or backout and the exception again."""
         try:

@@ -44,8 +44,8 @@ class Tasks(Generic[K]):
 
     Attributes:
         known: the tasks that have started and not ended, by number.
-        unfinished: the tasks whose end an exception cut short. The next command outside a task, and the dispatcher when
-            no task is ready, completes it; see :meth:`finish_ends`.
+        unfinished: the tasks whose end an exception cut short or prevented; the values mean nothing. The next command
+            outside a task, and the dispatcher when no task is ready, completes it; see :meth:`finish_ends`.
         spare: the task for the next command outside any task, if the last one has left nothing behind.
         peak: the most tasks at a time since statistics were reset.
         prtyaging: the milliseconds after which the priority of a ready task is one higher (PRTYAGE); 0 for never.
@@ -59,7 +59,7 @@ class Tasks(Generic[K]):
         self.prtyaging = int(REGION_DEFAULTS["prtyage"])
         self._last = 0
         self.spare: K | None = None
-        self.unfinished: dict[TaskData, None] = {}
+        self.unfinished: dict[TaskData, object] = {}
 
     def next_number(self) -> int:
         """The number of the next task: 1 to 99999, then from 1 again, without numbers of tasks that have not ended.

@@ -316,7 +316,7 @@ class MessagesPart(Protocol):
 class TasksPart(Protocol):
     """The tasks; see :class:`~tdqsim.cics.kernel.tasks.Tasks`."""
 
-    unfinished: dict[TaskData, None]
+    unfinished: dict[TaskData, object]
     peak: int
     prtyaging: int
 

@@ -37,6 +37,7 @@ class TaskData:
         condition: the last condition that was not raised; it has the true length of a LENGERR.
         abcode: the code of its abend; empty if it has not abended.
         _abprogram: the program that abended last; empty if none has.
+        _block: refers to the call that ends it at the end of its ``with`` block; None outside one.
         _browses: the open browses by resource type; they end with the task.
         _dtimout_ns: the longest wait inside a command (DTIMOUT) in nanoseconds; None for no limit.
         _ended: whether it has ended.
@@ -65,7 +66,7 @@ class TaskData:
     """
 
     __slots__ = (
-        "_abprogram", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_handles",
+        "_abprogram", "_block", "_browses", "_dtimout_ns", "_ended", "_entered", "_exit_token", "_facility", "_handles",
         "_implicit", "_level", "_outside", "_program", "_queues", "_qzero", "_recorded", "_region", "_request",
         "_settled", "_start_data", "_startcode", "_storage", "_strand", "_suspended", "_suspensions", "_unit", "_work",
         "abcode", "condition", "eib", "number", "transid", "userid",
@@ -112,6 +113,7 @@ class TaskData:
         self._strand: Strand | None = None
         self._dtimout_ns = dtimout_ns
         self._ended = False
+        self._block: object = None
         self._unit: UnitOfWork | None = None
         self._queues: Mapping[str, RequestTarget] = region.directory.queues
         self._entered = self._settled = self._recorded = False
