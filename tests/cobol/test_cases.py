@@ -342,3 +342,18 @@ def _fall_at_writeq(values):
         return values(self, level, rows)
 
     return fall
+
+
+def test_what_does_not_happen_fails_its_case_with_the_reason(place):
+    """A trigger whose transaction is not defined: no expectation of the case is about it."""
+    (place / "region.yaml").write_text(
+        "definitions: [pay.yaml, trigger.yaml]\ncobol: {sources: [cobol], copybooks: [copy], cache: cache}\n"
+    )
+    (place / "trigger.yaml").write_text(
+        "group: TRIG\ntdqueue:\n- {name: TRIG, type: INTRA, triggerlevel: 1, transid: NONE, atifacility: FILE}\n"
+    )
+    path = place / "notice.case.yaml"
+    path.write_text("cases:\n- {name: a trigger, when: [{write: TRIG, records: [X]}], then: {queues: {TRIG: [X]}}}\n")
+    (result,) = run_cases(path)
+    assert not result.passed
+    assert "Its trigger starts no task: TRANSACTION NONE is not defined." in str(result)

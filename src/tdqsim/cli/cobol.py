@@ -18,6 +18,7 @@ from tdqsim.cli.errors import CommandFailed, InputError, warn
 from tdqsim.cli.output import emit_json
 from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
 from tdqsim.cobol.file_names import PROGRAMS
+from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -157,7 +158,12 @@ def run(
             programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # records that stay ASCII are told
         before = {name: state.numitems for name, state in made.snapshot(records=False).items()}
         made.register(_TRANSID, programs.program(source))
+        outcomes = Outcomes()
+        outcomes.watch(made)
         failed = _task(made, terminal)
+        not_done = [each.text for each in outcomes.unexpected()]
+        for text in [*not_done, *(str(each) for each in outcomes.notices if each.severity == "warning")]:
+            warn(text)
         for name, state in made.snapshot(records=False).items():
             if state.numitems != before.get(name):
                 typer.echo(f"{name}: {state.numitems} records")
@@ -165,6 +171,8 @@ def run(
             typer.echo(f"operator: {text}")
     if failed:
         raise CommandFailed(failed)
+    if not_done:
+        raise typer.Exit(1)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from tdqsim.core.codepage import CodePage
 from tdqsim.definitions.regionfile import RegionFile, load_region_file
 from tdqsim.errors import TdqError
 from tdqsim.testing.clock import StillClock
+from tdqsim.testing.outcome import Outcomes
 
 _CHANNEL: Final = "CASE"
 
@@ -124,6 +125,8 @@ class _Run:
         self.channel: dict[str, bytes] = {}
         self.performed = ParagraphResult()
         core_of(region).messages.listeners.append(self._listen)
+        self.outcomes = Outcomes()
+        self.outcomes.watch(region)
 
     def _listen(self, message: str, inserts: Mapping[str, object]) -> None:
         if message == "DFHAC2236":
@@ -138,6 +141,8 @@ class _Run:
             self._do(step)
         self.region.run()
         self.result.reasons += [dump.brief() for dump in self.region.diagnostics.failures]
+        not_done = [CaseDifference("notices", "none", each.text) for each in self.outcomes.unexpected()]
+        self.result.differences += not_done
         _Check(self, watched).check(case.then)
 
     def page(self, name: str = "") -> CodePage:
