@@ -144,6 +144,28 @@ def test_crtdtaq_with_more_entries_than_an_object_has(officer):
     assert len(list(officer.system.queues())) == 2
 
 
+@pytest.mark.rule("PGM-SBMJOB-ERRORS")
+@pytest.mark.parametrize(
+    ("keyword", "diagnostics"),
+    [
+        ("USER(NOBODY)", ["CPF2204 User profile NOBODY not found."]),
+        ("CURLIB(NOLIB)", ["CPF2110 Library NOLIB not found."]),
+        ("INLLIBL(QGPL NOLIB APPLIB)", ["CPF2110 Library NOLIB not found."]),
+        (
+            "USER(NOBODY) CURLIB(NOLIB) INLLIBL(NOLIB)",
+            ["CPF2204 User profile NOBODY not found.", "CPF2110 Library NOLIB not found."],
+        ),
+    ],
+)
+def test_sbmjob_of_a_user_or_library_that_is_not_there(system, officer, keyword, diagnostics):
+    before = len(system.jobs)
+    assert ended(officer, f"SBMJOB CMD(CRTLIB A) {keyword}") == [
+        "CPF1338 Errors occurred on SBMJOB command.",
+        *diagnostics,
+    ]
+    assert len(system.jobs) == before
+
+
 def test_a_library_of_the_list_that_is_gone(system, officer):
     officer.crtlib("GONE")
     with system.job(user="QSECOFR", library_list=("GONE",)) as job:

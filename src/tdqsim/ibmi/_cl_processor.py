@@ -288,10 +288,18 @@ def _submitted(job: JobCore, values: Values) -> Any:
     text = _as_text(words)
     _checked(job, text, {})
     name, user = values.get("job", "*JOBD"), values.get("user", "*CURRENT")
+    libraries = _libraries(job, values)
+    missing = [] if user == "*CURRENT" or user in job.system.profiles.by_name else [job.message("CPF2204", user)]
+    named = dict.fromkeys((values.get("curlib", "*CURRENT"), *values.get("inllibl", ())))
+    missing += [job.message("CPF2110", one) for one in named if not one.startswith("*") and job.library(one) is None]
+    if missing:
+        diagnostics = tuple(one._replace(kind="diagnostic") for one in missing)
+        job.log(*diagnostics)
+        job.fail("CPF1338", rule="PGM-SBMJOB-ERRORS", diagnostics=diagnostics)
     started = cast("System", job.handle.system).start(
         lambda own: own.command(text),
         name="QDFTJOBD" if name == "*JOBD" else name, user=job.current_user if user == "*CURRENT" else user,
-        ccsid=job.ccsid, **_libraries(job, values),
+        ccsid=job.ccsid, **libraries,
     )  # fmt: skip
     job.log(job.message("CPC1221", started.job.name, started.job.user, started.job.number, *_job_queue(values)))
     return started
