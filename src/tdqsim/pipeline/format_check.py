@@ -7,7 +7,6 @@ size.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -200,7 +199,8 @@ def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
     damage = damaged_blocks(data, whole=whole)
     if damage is not None:
         raise FramingError(f"these are blocks: {replace(damage, offset=damage.offset + offset)}", offset)
-    if _is_row(data, lambda block: _is_row(block, lambda _: True, empty=True, whole=True)):
+    shown = format_by_words(data, whole=whole)
+    if shown is not None and shown.recfm is not None and shown.recfm.variable:
         raise FramingError(
             "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
             " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
@@ -210,34 +210,24 @@ def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
 
 def _refuse_fixed_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
     """Refuse blocks of fixed records where no blocks are to be read; their descriptor words show the blocks."""
-    forms = [(big, own) for big in (True, False) for own in (True, False)]
-    if any(_is_row(data, lambda block: not len(block) % options.length, big=big, own=own) for big, own in forms):
+    if any(_are_blocks(data, options.length, big, own) for big in (True, False) for own in (True, False)):
         reads = "without block_length" if options.cobrix else "where is_bdw_big_endian or bdw_adjustment is given"
         raise FramingError(
             f"a block descriptor word stands before the records; record_format FB reads blocks {reads}", offset
         )
 
 
-def _is_row(
-    data: bytes,
-    holds: Callable[[bytes], bool],
-    *,
-    big: bool = True,
-    own: bool = True,
-    empty: bool = False,
-    whole: bool = False,
-) -> bool:
-    """Whether data is a sequence of pieces, each preceded by a word with its length."""
-    position = pieces = 0
-    while position + DESCRIPTOR <= len(data) and (whole or pieces < BLOCKS_LOOKED_AT):
+def _are_blocks(data: bytes, length: int, big: bool, own: bool) -> bool:
+    """Whether data begins with blocks of whole records of a length, each after a word with the length of the block."""
+    position = blocks = 0
+    while position + DESCRIPTOR <= len(data) and blocks < BLOCKS_LOOKED_AT:
         word = data[position : position + DESCRIPTOR][:: 1 if big else -1]
         size = int.from_bytes(word[:2], "big") + (0 if own else DESCRIPTOR)
-        if size < DESCRIPTOR + (not empty) or any(word[2:]):
+        if size <= DESCRIPTOR or any(word[2:]):
             return False
         if position + size > len(data):
             break
-        if not holds(data[position + DESCRIPTOR : position + size]):
+        if (size - DESCRIPTOR) % length:
             return False
-        position, pieces = position + size, pieces + 1
-    complete = position == len(data) and pieces > 0
-    return complete if whole or pieces < 2 else True
+        position, blocks = position + size, blocks + 1
+    return blocks > 1 or (position == len(data) and blocks > 0)
