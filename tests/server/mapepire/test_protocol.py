@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 import urllib.request
 
@@ -106,7 +107,7 @@ def test_client_that_goes_away_takes_no_entry(client, door):
     for _ in range(20):
         gone.send("sql", sql=RECEIVE)
     gone.ask("ping")
-    gone.socket.socket.close()
+    gone.socket.socket.shutdown(socket.SHUT_RDWR)
     eventually(lambda: door.do(lambda: len(door.system.jobs)) == 1)
     put(one, "a", "b")
     assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
