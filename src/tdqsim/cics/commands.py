@@ -2,9 +2,9 @@
 
 A command is a function in the folder of its subject, with the task as its first parameter. Assigned in a class body,
 the function becomes a method, so that editors and type checkers see ``task.writeq_td("PAYQ", b"...")``.
-:mod:`tdqsim.cics.region_commands` makes methods of the region from the same functions: each call runs in a task of its
-own, which ends with a syncpoint. ABEND, RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE have a meaning only
-in a task that continues after them, so only the task has them. The string below each assignment repeats the first line
+:mod:`tdqsim.cics.region` makes methods of the region from the same functions: each call runs in a task of its own,
+which ends with a syncpoint. ABEND, RETURN, HANDLE, IGNORE, PUSH and POP HANDLE, and RETRIEVE have a meaning only in a
+task that continues after them, so only the task has them. The string below each assignment repeats the first line
 of the command's docstring, for editors that do not run the code.
 """
 

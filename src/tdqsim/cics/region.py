@@ -2,33 +2,44 @@
 
 :class:`Region` is what programs use: commands, and the parts of a region that programs need. It holds the core of the
 region privately (:class:`~tdqsim.cics.region_core.RegionCore`); other rooms of the package reach the core by
-:func:`tdqsim.cics.internals.core_of`. ``region_commands`` has the commands that can be issued on the region itself, and
-``region_views`` what it shows of its resources and its recovery.
+:func:`tdqsim.cics.internals.core_of`. :func:`outside` makes the commands that can be issued on the region itself;
+:class:`Resources` and :class:`Recovery` show its resources and its recovery.
 """
 
 from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, TypeVarTuple, Unpack, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    TypeVarTuple,
+    Unpack,
+    cast,
+    overload,
+)  # fmt: skip
 
 from tdqsim.cics.commands import Task
-from tdqsim.cics.kernel.handlers import (
-    check_handlers,
-    load_handlers,
-    register,
-    startable,
-)
+from tdqsim.cics.kernel.conditions import Condition, TaskReturn
+from tdqsim.cics.kernel.handlers import check_handlers, load_handlers, register, startable
 from tdqsim.cics.kernel.limits import check_maxtasks
 from tdqsim.cics.kernel.security import SecurityPolicy
 from tdqsim.cics.kernel.signature import Way
+from tdqsim.cics.kernel.task import give_up, take_syncpoint
 from tdqsim.cics.kernel.tasks import PURGED
 from tdqsim.cics.look.peek import QueueSnapshot, peek, snapshot
 from tdqsim.cics.look.seed import seed
 from tdqsim.cics.model.handle import TaskHandle
 from tdqsim.cics.model.queue import TdQueue
+from tdqsim.cics.model.region import RegionBase, RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.transaction import Handler
@@ -40,13 +51,11 @@ from tdqsim.cics.region_arguments import (
     machine_answers,
     security_policy,
 )
-from tdqsim.cics.region_commands import RegionCommands
-from tdqsim.cics.region_core import RegionCore
-from tdqsim.cics.region_end import end, give_up
-from tdqsim.cics.region_start import StartType, begin
-from tdqsim.cics.region_views import Recovery, Resources
+from tdqsim.cics.region_core import RegionCore, StartType, begin, end, give_up_start
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
+from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
+from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.clock import Clock, time_zone
 from tdqsim.core.codepage import codepage as find_codepage
@@ -59,16 +68,166 @@ from tdqsim.facts import REGION_DEFAULTS
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.kernel.task import TaskBase
     from tdqsim.cics.look.explain import Explanation
+    from tdqsim.cics.model.transaction import TransactionEntry
+    from tdqsim.cics.model.unit import UnitOfWork
+    from tdqsim.cics.text.host_variables import Labels, Received, Variables
     from tdqsim.datasets import DataSetDirectory, JobLog
     from tdqsim.definitions.machine import Machine
 
 F = TypeVar("F", bound=Callable[..., Any])
+K = TypeVar("K")
+P = ParamSpec("P")
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
 
-class Region(RegionCommands):
+def outside(command: Callable[Concatenate[K, P], T]) -> Callable[Concatenate[Region, P], T]:
+    """Make a method of the region from a command: it runs in a task of its own, which ends with a syncpoint."""
+
+    @wraps(command)
+    def alone(region: Region, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        core = region._core
+        tasks, dispatcher = core.task_manager, core.dispatcher
+        if get_ident() != dispatcher.thread:
+            dispatcher.check_thread()
+        if tasks.unfinished:
+            tasks.finish_ends()
+        task, tasks.spare = tasks.spare, None
+        if core.closed:
+            raise RegionClosed(f"the region {core.applid} {core.why_closed}")
+        if task is None:
+            task = tasks.alone()
+        task.number = task.eib.eibtaskn = tasks.next_number()
+        try:
+            value = command(task, *args, **kwargs) if kwargs else command(task, *args)  # type: ignore[arg-type, call-arg]
+            if task._unit is not None:
+                take_syncpoint(task)
+        except Condition:
+            _end_command(task)
+            raise
+        except BaseException:
+            tasks.unfinished[task] = None  # if an interrupt stops us here, the next command ends the task
+            give_up(task)  # frees the locks by assignments alone, which an interrupt cannot stop half-way
+            tasks.finish_ends()
+            raise
+        if task._qzero or task._browses or core.enqueues:
+            task.end(normal=True)
+        else:
+            tasks.spare = task
+        if dispatcher.ready or dispatcher.deadlines:
+            dispatcher.run_ready()
+        return value
+
+    return alone
+
+
+def _end_command(task: Task) -> None:
+    """End a command's own task after a condition. The caller handles the condition, so the work is not backed out."""
+    try:
+        take_syncpoint(task)
+    except BaseException:
+        task.end(normal=False)
+        raise
+    task.end(normal=True)
+
+
+@wraps(Task.execute)
+def _execute(task: Task, text: str, variables: Variables | None = None, *, labels: Labels | None = None) -> Received:
+    try:
+        return task.execute(text, variables, labels=labels)
+    except TaskReturn:  # RETURN, and XCTL after its program: the task ends normally
+        return {}
+
+
+class Resources:
+    """The installed resources of a region other than its queues, by name: ``region.resources``."""
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: RegionData) -> None:
+        self._core = core
+
+    @property
+    def transactions(self) -> Mapping[str, TransactionEntry]:
+        """The transactions: each definition with its handler and its state."""
+        return MappingProxyType(self._core.transactions)
+
+    @property
+    def terminals(self) -> Mapping[str, defs.Terminal]:
+        """The definitions of terminals."""
+        return MappingProxyType(self._core.terminals)
+
+    @property
+    def connections(self) -> Mapping[str, defs.Connection]:
+        """The definitions of connections."""
+        return MappingProxyType(self._core.connections)
+
+
+class Recovery:
+    """How a region started and ended, and its units of work: ``region.recovery``."""
+
+    __slots__ = ("_check", "_core", "_work")
+
+    def __init__(self, core: RegionData, work: UnitsOfWork, check: Callable[[str], None]) -> None:
+        self._core, self._work, self._check = core, work, check
+
+    @property
+    def start_type(self) -> str:
+        """INITIAL, COLD, WARM or EMERGENCY. In a read-only region: the type of the store's next start with AUTO."""
+        return self._core.start_type
+
+    @property
+    def cold_start_abstime(self) -> int:
+        """When the region was last started without what was there before, as an ABSTIME."""
+        return self._core.cold_start_abstime
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended as a failed region does: unfinished work was not backed out; the next start does that."""
+        return self._core.failed
+
+    @property
+    def units(self) -> Mapping[bytes, UnitOfWork]:
+        """Units of work that tasks have begun and that have not ended, by id."""
+        return MappingProxyType(self._core.units)
+
+    @property
+    def shunted(self) -> Mapping[bytes, UnitOfWork]:
+        """Units of work that wait for their coordinator without a task, by id."""
+        return MappingProxyType(self._core.shunted)
+
+    @property
+    def damage(self) -> Sequence[HeuristicDamage]:
+        """Units of work whose heuristic decision differs from the decision of their coordinator."""
+        return self._core.damage
+
+    def units_of_work(self) -> tuple[UnitOfWork, ...]:
+        """Those of ``units``, then those of ``shunted``, each in order of age."""
+        return self._core.units_of_work()
+
+    @explains_wrong_types
+    def branch(self, name: str, task: TaskBase | None = None) -> Subordinate | None:
+        """The unit of work that a coordinator outside CICS drives under a name of its own.
+
+        Args:
+            name: the coordinator's name for it. The same name finds it again later, also after a restart.
+            task: hand over this task's unit of work under the name; the task begins another one.
+
+        Returns:
+            The unit of work with ``prepare()``, ``commit()``, ``back_out()``, ``forget()`` and ``lose_coordinator()``.
+            Without ``task``: the unit of work of that name which is shunted and waits for the coordinator, or was
+            decided without it; None when there is none.
+
+        Raises:
+            UsageError: the task has ended, the name is empty, or another unit of work that is unfinished has it.
+        """
+        self._check("branch")
+        return self._work.branch(name) if task is None else self._work.coordinate(task, name)
+
+
+class Region(RegionBase):
     """A CICS region.
 
     Each command issued on the region itself (``region.writeq_td("PAYQ", b"...")``) runs in a task of its own, which
@@ -133,13 +292,15 @@ class Region(RegionCommands):
         screens: terminals and maps.
         tasks: the tasks that have begun and not ended, by number.
         statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`; ``abends`` counts the tasks that abended.
-        recovery: how it started, and its units of work; see :class:`~tdqsim.cics.region_views.Recovery`.
+        recovery: how it started, and its units of work; see :class:`~tdqsim.cics.region.Recovery`.
     """
 
     __slots__ = (
         "clock", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery", "resources",
         "screens", "statistics", "store", "tasks", "tdqueues", "ts",
     )  # fmt: skip
+
+    _core: RegionCore
 
     @explains_wrong_types
     def __init__(
@@ -200,7 +361,7 @@ class Region(RegionCommands):
             self._show(core)
             self._take_handlers(handlers)
         except BaseException:
-            give_up(core)
+            give_up_start(core)
             raise
 
     def _show(self, core: RegionCore) -> None:
@@ -536,6 +697,112 @@ class Region(RegionCommands):
         return explain(self._core, name, task=task, size=size, record=record, kind=kind)
 
     # -- the commands, each a task of its own ----------------------------------------------------------------------
+
+    # Commands that do nothing for such a task are not here: SYNCPOINT, its ROLLBACK, DEQ, and ASKTIME without ABSTIME.
+    # The string below each repeats the first line of the command's docstring, for editors that do not run the code.
+
+    writeq_td = outside(Task.writeq_td)
+    """Write a record to the end of a queue."""
+    readq_td = outside(Task.readq_td)
+    """Read the next record of a queue and remove it."""
+    deleteq_td = outside(Task.deleteq_td)
+    """Remove every record of an intrapartition queue; the queue itself stays."""
+    enq = outside(Task.enq)
+    """Lock a resource name exclusively; wait while another task holds it."""
+    assign = outside(Task.assign)
+    """Get values about the task and its region."""
+    suspend = outside(Task.suspend)
+    """Let other ready tasks run first."""
+    asktime = outside(Task.asktime)
+    """Update EIBDATE and EIBTIME."""
+    formattime = outside(Task.formattime)
+    """Convert an ABSTIME to dates and times, rounded to the second."""
+    cancel = outside(Task.cancel)
+    """Cancel a START that has not expired, or make a DELAY or POST expire."""
+    delay = outside(Task.delay)
+    """Wait for a time on the region's clock; other tasks run meanwhile."""
+    inquire_tdqueue = outside(Task.inquire_tdqueue)
+    """Retrieve information about a queue."""
+    inquire_tdqueue_start = outside(Task.inquire_tdqueue_start)
+    """Start a browse of all present queues."""
+    inquire_tdqueue_next = outside(Task.inquire_tdqueue_next)
+    """Retrieve information about the next resource in a browse of queues."""
+    inquire_tdqueue_end = outside(Task.inquire_tdqueue_end)
+    """End the browse of queues."""
+    set_tdqueue = outside(Task.set_tdqueue)
+    """Change attributes and states of a queue."""
+    create_tdqueue = outside(Task.create_tdqueue)
+    """Define and install a queue in this region; the CSD is neither read nor changed."""
+    discard_tdqueue = outside(Task.discard_tdqueue)
+    """Remove an installed queue and its records; a logically recoverable one with a syncpoint."""
+    extract_statistics = outside(Task.extract_statistics)
+    """Return the statistics of one resource, or the global statistics of a type."""
+    perform_statistics = outside(Task.perform_statistics)
+    """Write the statistics of some types now (PERFORM STATISTICS RECORD)."""
+    inquire_task = outside(Task.inquire_task)
+    """Retrieve information about a task."""
+    inquire_task_list = outside(Task.inquire_task_list)
+    """List the running, suspended and dispatchable tasks, in order of their start."""
+    set_task = outside(Task.set_task)
+    """End a task with the abend AEXY: at once when it waits, otherwise at its next wait; RESP2 shows which."""
+    inquire_transaction = outside(Task.inquire_transaction)
+    """Retrieve information about a transaction."""
+    inquire_transaction_start = outside(Task.inquire_transaction_start)
+    """Start a browse of transactions, which is in alphabetic order."""
+    inquire_transaction_next = outside(Task.inquire_transaction_next)
+    """Retrieve information about the next resource in a browse of transactions."""
+    inquire_transaction_end = outside(Task.inquire_transaction_end)
+    """End the browse of transactions."""
+    set_transaction = outside(Task.set_transaction)
+    """Enable or disable a transaction; a disabled one is not attached."""
+    inquire_connection = outside(Task.inquire_connection)
+    """Retrieve information about a connection."""
+    inquire_connection_start = outside(Task.inquire_connection_start)
+    """Start a browse of all present connections."""
+    inquire_connection_next = outside(Task.inquire_connection_next)
+    """Retrieve information about the next resource in a browse of connections."""
+    inquire_connection_end = outside(Task.inquire_connection_end)
+    """End the browse of connections."""
+    inquire_uow = outside(Task.inquire_uow)
+    """Retrieve information about a unit of work."""
+    inquire_uow_start = outside(Task.inquire_uow_start)
+    """Start a browse of all present units of work."""
+    inquire_uow_next = outside(Task.inquire_uow_next)
+    """Retrieve information about the next resource in a browse of units of work."""
+    inquire_uow_end = outside(Task.inquire_uow_end)
+    """End the browse of units of work."""
+    set_uow = outside(Task.set_uow)
+    """Commit, back out or force a unit of work that is shunted because its coordinator was lost."""
+    inquire_uowlink = outside(Task.inquire_uowlink)
+    """Retrieve information about a connection that a unit of work uses."""
+    inquire_uowlink_start = outside(Task.inquire_uowlink_start)
+    """Start a browse of the connections that units of work use."""
+    inquire_uowlink_next = outside(Task.inquire_uowlink_next)
+    """Retrieve information about the next resource in a browse of links of units of work."""
+    inquire_uowlink_end = outside(Task.inquire_uowlink_end)
+    """End the browse of links of units of work."""
+    set_uowlink = outside(Task.set_uowlink)
+    """Delete a link whose connection is no longer defined, so that no outcome can be sent or received over it."""
+    inquire_uowenq_start = outside(Task.inquire_uowenq_start)
+    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
+    inquire_uowenq_next = outside(Task.inquire_uowenq_next)
+    """Retrieve information about the next resource in a browse of enqueues."""
+    inquire_uowenq_end = outside(Task.inquire_uowenq_end)
+    """End the browse of enqueues."""
+    inquire_enq_start = outside(Task.inquire_enq_start)
+    """Start a browse of the ends of logically recoverable queues and of names of ENQ, held or waited for."""
+    inquire_enq_next = outside(Task.inquire_enq_next)
+    """Retrieve information about the next resource in a browse of enqueues."""
+    inquire_enq_end = outside(Task.inquire_enq_end)
+    """End the browse of enqueues."""
+    execute = outside(_execute)
+    """Issue a command written as EXEC CICS text."""
+    writeq_ts = outside(Task.writeq_ts)
+    """Write an item to a queue; the first item creates the queue."""
+    readq_ts = outside(Task.readq_ts)
+    """Read an item of a queue; the item stays in the queue."""
+    deleteq_ts = outside(Task.deleteq_ts)
+    """Remove a queue with all its items."""
 
     def readq_td_all(self, queue: str) -> Iterator[bytes]:
         """READQ TD until QZERO, in one task; see the task's method."""

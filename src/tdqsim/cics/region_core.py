@@ -1,22 +1,30 @@
-"""The core of a region: its state and its parts, which are attributes.
+"""The core of a region: its state and its parts, which are attributes, and how it starts and ends.
 
 Each part is a small class in the folder of its subject: the directory of queues, facilities, the task manager, starts,
 recovery (units of work), the intrapartition space, ATI, messages, statistics, data sets, hardening and the catalogue.
-A part knows the core as :class:`~tdqsim.cics.model.region.RegionData` and never imports this class. ``region_start``
-and ``region_end`` hold the order of the steps of a start and an end. Programs use a
+A part knows the core as :class:`~tdqsim.cics.model.region.RegionData` and never imports this class. Programs use a
 :class:`~tdqsim.cics.region.Region`, which holds the core privately.
+
+A start is INITIAL or COLD when nothing is to be taken over, or there is no last run; WARM after a normal end;
+EMERGENCY after any other end. A read-only region takes over what it reads in the store, and changes nothing.
+
+An end closes the links first, then ends the tasks in order, then releases the store and the data sets. A normal end
+backs out the units of work of the tasks. A region that fails backs out nothing, since its next start does that. A start
+that fails before it has changed the store leaves the store as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.files import Files
+from tdqsim.cics.kernel.abstime import abstime
 from tdqsim.cics.kernel.channels import Channel
 from tdqsim.cics.kernel.handlers import program_of_transaction, startable
 from tdqsim.cics.kernel.limits import Limits
@@ -32,20 +40,20 @@ from tdqsim.cics.model.space import IntraSpace
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.programs import Diagnostics, Programs
 from tdqsim.cics.queues.ati import Ati
-from tdqsim.cics.queues.awaiting import AwaitingHandlers
+from tdqsim.cics.queues.awaiting import AwaitingHandlers, PendingStart
 from tdqsim.cics.queues.directory import Directory
 from tdqsim.cics.queues.exits import Exits
 from tdqsim.cics.queues.facilities import Facilities
 from tdqsim.cics.queues.messages import Messages
-from tdqsim.cics.region_arguments import RegionOptions
+from tdqsim.cics.region_arguments import RegionOptions, as_definitions
 from tdqsim.cics.region_arguments import dfhintra as dfhintra_sizes
-from tdqsim.cics.region_end import store_failed
-from tdqsim.cics.region_start import KEEPER
+from tdqsim.cics.region_arguments import supplied as supplied_definitions
+from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.terminal import Screens
 from tdqsim.cics.terminal.routing import Routing
 from tdqsim.cics.ts import TemporaryStorage
-from tdqsim.cics.uow import restart
+from tdqsim.cics.uow import indoubt, restart
 from tdqsim.cics.uow.hardening import Hardening
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
@@ -54,13 +62,20 @@ from tdqsim.core.notices import Notices
 from tdqsim.core.store import Durability, Store
 from tdqsim.core.store.keeper import claim
 from tdqsim.core.strand import Strand
-from tdqsim.facts import notice_words
+from tdqsim.errors import RegionClosed
+from tdqsim.facts import Cvda, notice_words
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs
+    from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.queues.datasets import DataSets
     from tdqsim.cics.region import Region
     from tdqsim.datasets import DataSetDirectory
+    from tdqsim.errors import StoreError
+
+StartType = Literal["AUTO", "COLD", "INITIAL"]
+KEEPER: Final = "a CICS region"
+_IDENTITY: Final = b"region/cold_start"
 
 
 class RegionCore(RegionData):
@@ -210,3 +225,255 @@ class RegionCore(RegionData):
             area = memoryview(bytearray(commarea)) if commarea else None
             level = ProgramLevel(entry.program_name or entry.name, area, None, channel)
         return self.task_manager.attach(entry, startcode="TD", userid=user, facility=facility, level=level)
+
+
+# -- the start ---------------------------------------------------------------------------------------------------------
+
+
+def begin(
+    region: RegionCore,
+    definitions: defs.Definitions | Iterable[defs.Resource],
+    start: StartType,
+    *,
+    empty: bool,
+    supplied: bool,
+) -> None:
+    """Start a region: read its store only, start with nothing, or continue where the last run ended."""
+    with _nothing_collected():
+        _begin(region, definitions, start, empty=empty, supplied=supplied)
+
+
+@contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Disable garbage collection: a start creates no garbage, and each pass would scan up to 100,000 definitions."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _begin(
+    region: RegionCore,
+    definitions: defs.Definitions | Iterable[defs.Resource],
+    start: StartType,
+    *,
+    empty: bool,
+    supplied: bool,
+) -> None:
+    store = region.store
+    if region.looks_at_store:
+        region.start_type = "WARM" if store.closed_clean else "EMERGENCY"  # what the next start would be
+        region.catalogue.load()
+        restart.show_latches(region)
+        return
+    identity = None if store.created else store.durable.get_meta(_IDENTITY)
+    # A salvaged store may hold queues without the region's own record (its identity); such a store is not emptied.
+    lost = identity is None and store.salvaged
+    # In any other store, a missing identity means that a cold or initial start was interrupted: it is made again.
+    if start != "AUTO" or (identity is None and not lost):
+        if start == "AUTO" and region.catalogue.kept:
+            restart.check_nothing_kept(region)
+        initial = start == "INITIAL" or (identity is None and not restart.cold_start_unfinished(region))
+        region.start_type = "INITIAL" if initial else "COLD"
+        kept = restart.kept_over_initial_start if initial else restart.kept_over_cold_start
+        store.clear(kept(region))
+        claim(store, KEEPER)
+        _cold(region, definitions, supplied=supplied)
+        return
+    region.start_type = "WARM" if store.closed_clean else "EMERGENCY"
+    if not store.closed_clean:
+        store.discard_volatile()
+    if empty:
+        restart.empty_intrapartition(region)
+    if identity is None:
+        region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
+        region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    else:
+        region.cold_start_abstime = int.from_bytes(identity, "big")
+    region.catalogue.load()
+    if identity is None:
+        _install_lost(region, definitions, supplied=supplied)
+    if not store.closed_clean:
+        restart.give_back_reads(region)
+    region.ts.resume(clean=store.closed_clean)
+    region.starts.resume(clean=store.closed_clean)
+    restart.load_units_of_work(region)
+    indoubt.resume(region)
+    restart.begin_numbering(region)
+    _resume_starts(region)
+    region.hardening.commit(party=_Started(region))  # one commit holds all changes that a warm start makes to the store
+    region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+def _install_lost(
+    region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool
+) -> None:
+    """Install given definitions that a salvaged store's catalogue has lost, so that their records can be read again."""
+    given = as_definitions(definitions)
+    every = [*supplied_definitions().tdqueues, *given.resources] if supplied else list(given.resources)
+    found = {(resource.kind, resource.resource_name): resource for resource in every}
+    missing = [resource for name, resource in found.items() if name not in region.catalogue]
+    if missing:
+        install(region, as_definitions(missing), way="grplist", user=region.region_user)
+        region.notices.say("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
+
+
+def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Resource], *, supplied: bool) -> None:
+    given = as_definitions(definitions)
+    region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
+    indoubt.resume(region)
+    restart.begin_numbering(region)
+    if region.start_type == "INITIAL":
+        restart.begin_log(region)
+    if supplied:
+        own = {queue.name for queue in given.tdqueues}
+        rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
+        install(region, as_definitions(rest), way="grplist", user=region.region_user)
+    install(region, given, way="grplist", user=region.region_user)
+    region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    restart.cold_start_finished(region)
+    region.hardening.commit(party=_Started(region))
+    region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
+
+
+class _Started:
+    """The party of the commit that completes a start: from then on the region can end normally."""
+
+    __slots__ = ("_region",)
+
+    def __init__(self, region: RegionCore) -> None:
+        self._region = region
+
+    def committed(self) -> None:
+        self._region.started = True
+
+
+def _resume_starts(region: RegionCore) -> None:
+    """Continue trigger cycles and STARTs of the last run as soon as a command or ``run()`` dispatches tasks."""
+    due = [
+        PendingStart(queue, queue.name, partial(_schedule, region, queue))
+        for queue in restart.pending_triggers(region)
+        if region.ati.resume(queue)
+    ]
+    due += [PendingStart(each, each.reqid, partial(region.starts.process, each)) for each in region.starts.go_on()]
+    if due:
+        region.dispatcher.spawn(partial(region.awaiting_handlers.begin, due), name="restart of starts", owner=region)
+
+
+def _schedule(region: RegionCore, queue: IntraTdQueue) -> None:
+    if region.tdqueues.get(queue.name) is queue and queue.latched is not None:
+        region.ati.schedule(queue)
+
+
+# -- the end -----------------------------------------------------------------------------------------------------------
+
+
+def end(region: RegionCore, *, clean: bool) -> tuple[Strand, ...]:
+    """Close a region; see :meth:`tdqsim.cics.region.Region.close`."""
+    if region.closed and not (region.failed and region.store.is_open):
+        return ()
+    try:
+        # A region that is closed already had its end interrupted: finish it, without writing anything more.
+        _end(region, clean=clean and not region.closed)
+    except BaseException:  # close the store nevertheless; the next start backs out what is left
+        region.failed = True
+        let_go(region, clean=False)
+        raise
+    return region.survivors
+
+
+def store_failed(region: RegionCore, error: StoreError) -> None:
+    """End a region because writing or syncing its store failed: later commits could not be made durable.
+
+    The next start is an emergency restart. The command that met the error raises it; later calls raise RegionClosed.
+    """
+    if region.closed:  # the error may also come up while the region is being closed
+        return
+    region.notices.say("store_failed", error=str(error))
+    region.why_closed = f"has failed: {error}"
+    end(region, clean=False)
+
+
+def give_up_start(region: RegionCore) -> None:
+    """End a region whose start has failed.
+
+    If the start was complete, the region ends normally. If a warm start had committed nothing, the store remains marked
+    as closed cleanly, so that the next start is warm again.
+    """
+    if hasattr(region, "hardening"):
+        region.hardening.settle()
+    if region.started:
+        end(region, clean=True)
+    elif hasattr(region, "store"):
+        store = region.store
+        untouched = region.start_type in ("", "WARM") and store.closed_clean and not store.durable.commits
+        let_go(region, clean=untouched and not region.readonly)
+
+
+def _end(region: RegionCore, *, clean: bool) -> None:
+    if clean:  # a normal end notifies the partners; after a failure they only notice that the region is gone
+        _leave_links(region)
+    region.closed = True
+    _leave_links(region)
+    region.directory.refresh_all()
+    if clean:
+        _end_tasks(region)
+    else:
+        region.failed = True
+    let_go(region, clean=clean)
+
+
+def _end_tasks(region: RegionCore) -> None:
+    region.survivors = region.dispatcher.end_strands(region, f"the region {region.applid} is closed", RegionClosed)
+    for task in tuple(region.tasks.values()):
+        task.end(normal=False)
+    region.task_manager.finish_ends()
+    for uow in tuple(region.units.values()):
+        if uow.state is Cvda.INFLIGHT:  # a coordinator outside CICS has it, and has not had it prepared
+            indoubt.back_out_together(uow)
+    for strand in region.survivors:
+        region.notices.say("task_ended_by_close", task=strand.name, exception=repr(strand.exception))
+    if not region.readonly:
+        region.statistics.end()
+        restart.save_latches(region)
+        region.ts.save()
+        region.starts.save()
+        region.hardening.force()
+
+
+def _leave_links(region: RegionCore) -> None:
+    for link in region.links.values():
+        link.leave()
+
+
+def let_go(region: RegionCore, *, clean: bool) -> None:
+    """Release the store, the data sets and the threads, however far the region's start or end has come."""
+    region.closed = True
+    region.starts.stop_timers()
+    region.statistics.stop()
+    mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
+    region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
+    try:
+        if hasattr(region, "data_sets"):
+            region.data_sets.close(clean=clean)
+    finally:
+        try:
+            region.store.close(clean=clean)
+        except BaseException:  # no room for the records in memory: they are lost, as when a region fails
+            region.failed = True
+            raise
+        finally:
+            _let_strands_go(region, clean=clean)
+
+
+def _let_strands_go(region: RegionCore, *, clean: bool) -> None:
+    if region.aside is not None:
+        region.aside.close()
+    if not clean:
+        text = f"the region {region.applid} has failed"
+        region.survivors = region.dispatcher.end_strands(region, text, RegionClosed)
+    if not region.dispatcher.strands:
+        region.dispatcher.release_workers()

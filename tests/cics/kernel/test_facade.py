@@ -339,7 +339,7 @@ def test_to_touch_the_region_imports_neither_pydantic_nor_structlog():
 def test_editors_that_read_the_source_show_what_each_command_does(owner):
     described = {}
     for part in owner.__mro__:
-        if part.__module__ in ("tdqsim.cics.commands", "tdqsim.cics.region_commands"):
+        if part.__module__ in ("tdqsim.cics.commands", "tdqsim.cics.region"):
             (found,) = ast.parse(inspect.getsource(part)).body
             for statement, following in itertools.pairwise([*found.body, ast.Pass()]):
                 if isinstance(statement, ast.Assign) and statement.targets[0].id != "__slots__":

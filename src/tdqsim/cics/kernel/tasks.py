@@ -3,7 +3,7 @@
 A task begins in one of three ways: a transaction is attached (a trigger, START, ``region.start``) and runs as a strand
 of the dispatcher; Python code outside the dispatcher opens one as a block (``with region.task() as t:``); or a command
 issued on the region itself runs in a separate task, with a syncpoint. The last is so common in tests that one task
-object is reused, as long as the previous command has left nothing behind (:mod:`~tdqsim.cics.region_commands`).
+object is reused, as long as the previous command has left nothing behind (:mod:`~tdqsim.cics.region`).
 """
 
 from __future__ import annotations
