@@ -281,3 +281,40 @@ def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, stat
         workshop.run("DIVZERO")
     assert caught.value.code == "ASRA"
     assert f"DIVZERO.cbl:12: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)
+
+
+INITIAL = {
+    ("zeros", "ADD 1 TO P"): "1",
+    ("zeros", "ADD 1 TO D"): "1",
+    ("undefined", "ADD 1 TO P"): "S0C7",
+    ("undefined", "ADD 1 TO D"): "S0C7",
+    ("undefined", "IF ONE = 1 MOVE 1 TO N END-IF"): "S0C7",
+    ("undefined", "MOVE 1 TO P D ADD P TO D"): "runs",
+    ("low-values", "ADD 1 TO P"): "S0C7",
+    ("spaces", "ADD 1 TO P"): "S0C7",
+}
+
+
+@pytest.mark.parametrize(("initial", "statement"), INITIAL)
+def test_items_without_value_begin_as_the_setting_says(workshop, initial, statement):
+    expected = INITIAL[initial, statement]
+    workshop.program(
+        "NOVALUE",
+        "01 P PIC S9(9)V99 COMP-3.\n01 D PIC S9(5).\n01 ONE PIC S9 COMP-3.\n01 N PIC 9 VALUE 0.",
+        f"{statement}.\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC\nGOBACK.",
+    )
+    workshop.programs = CobolPrograms(
+        workshop.region, sources=[workshop.folder], cache=workshop.folder / "c", initial=initial
+    )
+    if expected == "S0C7":
+        with pytest.raises(Abend, match="S0C7"):
+            workshop.run("NOVALUE")
+    else:
+        workshop.run("NOVALUE")
+        assert workshop.out() == [b"0"]
+
+
+def test_region_yaml_refuses_another_initial_value(workshop):
+    (workshop.folder / "region.yaml").write_text("cobol:\n  initial: NOTHING\n")
+    with pytest.raises(DefinitionError, match="initial"):
+        Region.from_directory(workshop.folder)

@@ -81,6 +81,16 @@ _SHELVES: Final = 64
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
+INITIAL: Final[Mapping[str, tuple[str, ...]]] = {
+    "zeros": (),
+    "spaces": ("-fdefaultbyte=32",),
+    "low-values": ("-fdefaultbyte=0",),
+    "undefined": ("-fdefaultbyte=170",),
+}
+"""The contents of items without VALUE, with the compiler's option: numbers 0 and blanks in text (``zeros``), one byte
+everywhere, or X'AA' (``undefined``), which is no digit in a packed or zoned number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """How programs are compiled.
@@ -90,17 +100,19 @@ class Options:
         flags: further options of ``cobc``.
         ebcdic_order: whether comparisons and sorts order characters as EBCDIC does.
         paragraphs: whether programs can begin at any paragraph, for tests of paragraphs.
+        initial: the contents of items without VALUE, one of :data:`INITIAL`.
     """
 
     copybooks: tuple[Path, ...] = ()
     flags: tuple[str, ...] = ()
     ebcdic_order: bool = False
     paragraphs: bool = False
+    initial: str = "zeros"
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
         free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
-        return [*_FACTS["compile_flags"].split(), *free, EBCDIC_WORD, *self.flags]
+        return [*_FACTS["compile_flags"].split(), *free, EBCDIC_WORD, *INITIAL[self.initial], *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

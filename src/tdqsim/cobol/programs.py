@@ -11,7 +11,7 @@ from tdqsim.cics import Region, Task
 from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
-from tdqsim.cobol.compiler import Module, Options, compile_program
+from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program
 from tdqsim.cobol.file_names import PROGRAMS
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
@@ -54,6 +54,8 @@ class CobolPrograms:
         numcheck: the action for an item in arithmetic or a comparison that does not contain a valid number (NUMCHECK).
             Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
+        initial: the contents of items without VALUE: ``zeros`` (numbers 0, text blank), ``spaces``, ``low-values``, or
+            ``undefined``, where a packed or zoned number that is used before it is set is abend ASRA (S0C7).
         flags: further options of ``cobc``.
         collating_sequence: ``ascii``, or ``ebcdic`` to order characters in comparisons and sorts as on the mainframe.
         verbs: functions by verb that answer EXEC CICS commands instead of the region.
@@ -80,6 +82,7 @@ class CobolPrograms:
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
         ssrange: str = "off",
+        initial: str = "zeros",
         numcheck: str = "off",
         zoned_move: str = "off",
         flags: Iterable[str] = (),
@@ -96,7 +99,11 @@ class CobolPrograms:
         self._cache = Path(cache)
         if collating_sequence not in SEQUENCES:
             raise UsageError(f"collating_sequence is {collating_sequence!r}; it may be {', '.join(SEQUENCES)}")
-        self._options = Options(tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "ebcdic")
+        if initial not in INITIAL:
+            raise UsageError(f"initial is {initial!r}; it may be {', '.join(INITIAL)}")
+        self._options = Options(
+            tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "ebcdic", initial=initial
+        )
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)
