@@ -13,7 +13,7 @@ import pytest
 from tdqsim.core.store import Entry, Order, Store
 from tdqsim.core.store import check as storecheck
 from tdqsim.core.store._meta import read_metas
-from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing, StoreVersionError
+from tdqsim.errors import StoreDamaged, StoreError, StoreInUse, StoreMissing
 from tests.core import _child
 
 PAGE = 4096
@@ -406,12 +406,6 @@ def test_check_and_salvage_refuse_what_they_must(copy: tuple[Path, Contents], tm
         storecheck.check(path)
     with pytest.raises(StoreError, match="a store already"):
         storecheck.salvage(path, path)
-    old = tmp_path / "old"
-    (old / "durable").mkdir(parents=True)
-    (old / "durable" / "data.mdb").write_bytes(bytes(8192))
-    (old / "durable" / "journal").write_bytes(b"TDQJ")
-    with pytest.raises(StoreVersionError, match="older format"):
-        storecheck.check(old)
 
 
 def test_check_imports_nothing_of_the_working_directory(copy: tuple[Path, Contents], tmp_path: Path) -> None:

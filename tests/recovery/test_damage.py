@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import random
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -193,7 +195,7 @@ def test_many_damages_of_a_large_store(tmp_path):
 
 @pytest.mark.parametrize("how", ["the key has another letter", "the node is blank", "the key is that of an entry"])
 def test_a_unit_of_work_whose_record_no_search_finds_is_damage(tmp_path, how):
-    """A store that was closed cleanly is not read page by page when it is opened; nothing may be missing even so."""
+    """The pages are those that LMDB could have written; nothing may be missing even so."""
     path = tmp_path / "store"
     fill(path, 3, clean=True)
     file = path / "durable" / "data.mdb"
@@ -207,7 +209,9 @@ def test_a_unit_of_work_whose_record_no_search_finds_is_damage(tmp_path, how):
         else:
             data[at : at + 1] = b"\x81"
     file.write_bytes(data)
-    with pytest.raises(StoreDamaged, match=r"record under the key|order of keys"):
+    with pytest.raises(
+        StoreDamaged, match=r"record under the key|order of keys|nodes of the wrong length|keys out of order"
+    ):
         Region(store=path)
 
 
@@ -518,3 +522,42 @@ def test_who_meets_damage_is_in_nobodys_way(tmp_path):
             task.readq_td("LOGQ", nohandle=True)
             assert task.eib.eibresp is Resp.IOERR
             assert not task._uow.locks
+
+
+ZEROED = """
+import shutil, sys
+from pathlib import Path
+from tdqsim import Region, RegionClosed, StoreDamaged, define_tdqueue
+
+place, copy = Path(sys.argv[1]), Path(sys.argv[2])
+kinds = {"LOGQ": "LOGICAL", "PHYQ": "PHYSICAL", "NONQ": "NO"}
+queues = [define_tdqueue(name=name, type="INTRA", recovstatus=kind) for name, kind in kinds.items()]
+with Region(queues, store=place) as region:
+    for name in kinds:
+        region.seed(name, [b"%04d" % number * 20 for number in range(300)])
+ends = {"refused": 0, "same": 0}
+for half in ("durable", "volatile"):
+    data = (place / half / "data.mdb").read_bytes()
+    for page in range(2, len(data) // 4096):
+        shutil.copytree(place, copy)
+        with (copy / half / "data.mdb").open("r+b") as file:
+            file.seek(page * 4096)
+            file.write(bytes(4096))
+        try:
+            with Region(queues, store=copy) as region:
+                for name in kinds:
+                    records = [region.readq_td(name) for _ in range(300)]
+                    assert records == [b"%04d" % number * 20 for number in range(300)], (half, page)
+            ends["same"] += 1
+        except StoreDamaged:
+            ends["refused"] += 1
+        shutil.rmtree(copy)
+print(ends["refused"] > 20)
+"""
+
+
+def test_a_page_that_is_zeroed_after_a_clean_end_is_refused_and_ends_no_process(tmp_path):
+    """Each page that is not free, in a process of its own, which an assertion of LMDB would end."""
+    command = [sys.executable, "-c", ZEROED, tmp_path / "store", tmp_path / "copy"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr

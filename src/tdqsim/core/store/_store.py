@@ -151,8 +151,7 @@ class Store:
         volatile = None if stopped else self._last_volatile(last)
         self.closed_clean = self.created or (marked and self._is_clean(head, volatile))
         self.salvaged = head.salvaged
-        if not self.closed_clean:
-            self._check(last, volatile, stopped=stopped)
+        self._check(last, volatile, stopped=stopped)
         self._open_halves(last, volatile)
         if not self.readonly:
             self.durable.room.refusal(1)  # allocate room now, because the marks must be written even on a full disk
@@ -221,7 +220,7 @@ class Store:
         raise StoreDamaged(f"{self.path / 'volatile'}: the file {what}; {STORE_HELP}")
 
     def _check(self, last: LastCommit, volatile: LastCommit | None, *, stopped: bool) -> None:
-        """Check the files after a run that did not end cleanly."""
+        """Check the files, after a clean end too: a page may have been damaged since."""
         if self.readonly and is_held(self.path):  # the process that has it open has checked it
             return
         if stopped and not self.readonly:
