@@ -11,7 +11,7 @@ import pytest
 
 pytest.importorskip("websockets", reason="needs tdqsim[serve]")
 
-from websockets.sync.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection, connect
 
 from tdqsim.server import tls
 from tdqsim.server.hostservers import Accounts
@@ -42,25 +42,55 @@ class Door(Served):
 
 
 class Socket:
-    """A client that sends and receives JSON."""
+    """A client that sends and receives JSON, in a loop of its own that runs only while it is used.
+
+    The client with threads will not do: its threads read and write one TLS connection at the same time, which the ssl
+    module of Python 3.11 does not support.
+    """
 
     def __init__(self, door: Door, user: str = "ANNA", password: str = "Secret1pw") -> None:
         given = base64.b64encode(f"{user}:{password}".encode()).decode()
-        trusted = ssl.create_default_context(cafile=str(door.pem))
-        self._opening = connect(
-            f"wss://127.0.0.1:{door.door.port}/db/", ssl=trusted, compression=None,
-            additional_headers={"Authorization": f"Basic {given}"},
-        )  # fmt: skip
-        self.socket: ClientConnection = self._opening.__enter__()
+        self._loop = asyncio.new_event_loop()
         self._number = 0
+        try:
+            self._socket: ClientConnection = self._run(self._opened(door, f"Basic {given}"))
+        except BaseException:
+            self._loop.close()
+            raise
+
+    async def _opened(self, door: Door, authorization: str) -> ClientConnection:
+        self._opening = connect(
+            f"wss://127.0.0.1:{door.door.port}/db/", ssl=ssl.create_default_context(cafile=str(door.pem)),
+            compression=None, additional_headers={"Authorization": authorization}, ping_interval=None,
+            open_timeout=300,
+        )  # fmt: skip
+        return await self._opening.__aenter__()
+
+    def _run(self, work: Any) -> Any:
+        return self._loop.run_until_complete(asyncio.wait_for(work, 300))
+
+    def send_text(self, text: str) -> None:
+        self._run(self._socket.send(text))
+
+    def receive(self) -> Any:
+        return self._run(self._socket.recv())
+
+    def abort(self) -> None:
+        """Go away without a word."""
+        self._socket.transport.abort()
+        self._run(self._socket.wait_closed())
+
+    def close(self) -> None:
+        self._run(self._socket.close())
+        self._loop.close()
 
     def send(self, kind: str, **fields: Any) -> str:
         self._number += 1
-        self.socket.send(json.dumps({"id": f"r{self._number}", "type": kind, **fields}))
+        self.send_text(json.dumps({"id": f"r{self._number}", "type": kind, **fields}))
         return f"r{self._number}"
 
     def answer(self) -> Any:
-        text = self.socket.recv(300)
+        text = self.receive()
         assert isinstance(text, str)
         assert text.endswith("\n")
         return json.loads(text)
@@ -91,4 +121,4 @@ def client(door: Door) -> Iterator[Callable[..., Socket]]:
 
     yield make
     for one in made:
-        one.socket.close()
+        one.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 import ssl
 import urllib.request
 
@@ -107,7 +106,7 @@ def test_client_that_goes_away_takes_no_entry(client, door):
     for _ in range(20):
         gone.send("sql", sql=RECEIVE)
     gone.ask("ping")
-    gone.socket.socket.shutdown(socket.SHUT_RDWR)
+    gone.abort()
     eventually(lambda: door.do(lambda: len(door.system.jobs)) == 1)
     put(one, "a", "b")
     assert [row["M"] for row in one.ask("sql", sql=ENTRIES)["data"]] == ["a", "b"]
@@ -171,19 +170,19 @@ def test_libraries_and_naming(client, door):
 
 def test_text_that_is_no_request(client):
     one = client(connected=False)
-    one.socket.send("{")
+    one.send_text("{")
     assert one.answer().items() >= {"id": "unparseable_1", "success": False}.items()
-    one.socket.send("[" * 100_000)
+    one.send_text("[" * 100_000)
     assert one.answer()["id"] == "unparseable_2"
-    one.socket.send('{"id": "x"}')
+    one.send_text('{"id": "x"}')
     assert one.answer()["id"] == "incomplete_3"
-    one.socket.send('{"id": {}, "type": []}')
+    one.send_text('{"id": {}, "type": []}')
     assert one.answer()["id"] == "incomplete_4"
     assert one.ask("nonsense")["error"] == "Unknown request type: nonsense"
     assert one.ask("dove", sql="x")["success"] is False
     assert one.ask("exit")["success"]
     with pytest.raises(ConnectionClosed):
-        one.socket.recv(300)
+        one.receive()
 
 
 def test_authority_of_the_user(client, door):
