@@ -25,7 +25,7 @@ from typing import (
     Unpack,
     cast,
     overload,
-)  # fmt: skip
+)
 
 from tdqsim.cics.commands import Task
 from tdqsim.cics.kernel.conditions import Condition, TaskReturn

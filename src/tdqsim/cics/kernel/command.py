@@ -177,7 +177,7 @@ class Command:
     @cached_property
     def options(self) -> tuple[CommandOption, ...]:
         """Its options: parameters in order, then receivers. NOHANDLE, which is common to all commands, is included."""
-        hints = get_type_hints(self.function, _names(self.function), include_extras=True)
+        hints = _hints(self.function)
         options = []
         for parameter in self.parameters:
             if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -197,19 +197,16 @@ class Command:
         return next((option for option in self.options if option.word == word), None)
 
 
-_NOT_THERE: Final = (
-    "Abend", "Callable", "Condition", "Iterator", "Mapping", "Sequence", "StatisticsRecord", "TaskBase",
-)  # fmt: skip
-
-
-def _names(function: Callable[..., Any]) -> dict[str, Any]:
-    """The names of the function's module, for resolving type hints; names imported for type checkers only are Any."""
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    """The type hints of a command; names that its module imports for type checkers only are Any."""
     while hasattr(function, "__wrapped__"):
         function = function.__wrapped__
     names = dict(getattr(function, "__func__", function).__globals__)
-    for missing in _NOT_THERE:
-        names.setdefault(missing, Any)
-    return names
+    while True:
+        try:
+            return get_type_hints(function, names, include_extras=True)
+        except NameError as missing:
+            names[missing.name] = Any
 
 
 def _opt_of(hint: Any) -> Opt:
