@@ -173,6 +173,13 @@ def test_numbers_by_the_rules_of_cobrix_only(clauses, data, expected):
     assert other == (103 if clauses == "PIC 9(3)" else "corrupt")
 
 
+@pytest.mark.rule("LAY-COBRIX-NULL")
+def test_a_blank_between_ascii_digits_is_corrupt_by_the_rules_of_cobrix():
+    assert value("PIC 9(3)", "20 31 32", code_page="ascii", numbers="Cobrix") == 12
+    with pytest.raises(ConversionError, match="a blank or X'00' between the digits"):
+        value("PIC 9(3)", "31 20 32", code_page="ascii", numbers="Cobrix")
+
+
 @pytest.mark.rule("LAY-COBRIX-PACKED")
 @pytest.mark.parametrize("data", ["12 3A", "12 3B", "12 3E"])
 def test_packed_signs_a_b_and_e_are_none_by_the_rules_of_cobrix(data):
