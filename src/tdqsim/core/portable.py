@@ -24,15 +24,38 @@ _HELD_ELSEWHERE: Final = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.E
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:
-    """Read at most ``size`` bytes at an offset."""
+    """Read ``size`` bytes at an offset; fewer only at the end of the file. The system may deliver them in parts."""
+    data = _read_some(fd, size, offset)
+    while len(data) < size:
+        part = _read_some(fd, size - len(data), offset + len(data))
+        if not part:
+            break
+        data += part
+    return data
+
+
+def _read_some(fd: int, size: int, offset: int) -> bytes:
     if hasattr(os, "pread"):
         return os.pread(fd, size, offset)
     os.lseek(fd, offset, os.SEEK_SET)
     return os.read(fd, size)
 
 
-def write_at(fd: int, data: bytes, offset: int) -> int:
-    """Write at an offset; returns the number of bytes written."""
+def write_at(fd: int, data: bytes, offset: int) -> None:
+    """Write all of the data at an offset. The system may take them in parts.
+
+    Raises:
+        OSError: not all of them could be written.
+    """
+    done = 0
+    while done < len(data):
+        part = _write_some(fd, data[done:], offset + done)
+        if not part:
+            raise OSError(errno.EIO, f"only {done} of {len(data)} bytes were written")
+        done += part
+
+
+def _write_some(fd: int, data: bytes, offset: int) -> int:
     if hasattr(os, "pwrite"):
         return os.pwrite(fd, data, offset)
     os.lseek(fd, offset, os.SEEK_SET)
