@@ -200,8 +200,13 @@ class Turns:
             assert call is not None, strand
             try:
                 strand.value = call()
-            except GreenletExit:
-                raise
+            except GreenletExit as error:
+                if self.current is not strand:  # it waited, and is thrown away with its dispatcher
+                    raise
+                strand.exception = RuntimeError(f"{strand} raised GreenletExit, which no program may raise")
+                strand.exception.__cause__ = error
+                if strand.abandon is not None:
+                    strand.abandon()
             except Exception as error:  # noqa: BLE001  (any exception of the function is the strand's result)
                 strand.exception = error  # KeyboardInterrupt and the like reach the program outside: see _recover
                 if strand.abandon is not None:

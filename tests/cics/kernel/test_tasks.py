@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from freezegun import freeze_time
+from greenlet import GreenletExit
 
 from tdqsim.cics import Abend, Condition, Region, Task, UnitOfWork
 from tdqsim.definitions import define_tdqueue, define_terminal, define_transaction
@@ -808,3 +809,19 @@ def test_a_cycle_is_over_when_a_command_outside_has_met_qzero():
         assert [region.readq_td("LOGQ", nohandle=True) for _ in range(3)] == [b"x", b"x", b""]
         region.writeq_td("LOGQ", b"y")
         assert len(started) == 2
+
+
+def test_a_program_that_raises_greenletexit_ends_and_frees_its_locks(region: Region) -> None:
+    """GreenletExit is what the library under the dispatcher ends its own greenlets with, without a word."""
+
+    def program(task: Task) -> None:
+        task.writeq_td("LOGQ", b"lost")
+        raise GreenletExit
+
+    handle = region.start(program)
+    region.run()
+    assert handle.done
+    with pytest.raises(RuntimeError, match="raised GreenletExit"):
+        handle.result()
+    region.writeq_td("LOGQ", b"kept")
+    assert (region.peek("LOGQ"), dict(region.tasks)) == ([b"kept"], {})
