@@ -296,8 +296,9 @@ def test_a_value_that_does_not_fit_is_refused(clauses, given):
 
 
 def test_a_character_outside_the_code_page_is_refused():
-    with pytest.raises(ConversionError, match="U\\+20AC"):
+    with pytest.raises(ConversionError, match="U\\+20AC") as refused:
         field("PIC X(3)").encode({"A": "€"})
+    assert str(refused.value).count("at offset") == 1
 
 
 def test_unknown_code_page_and_float_format_are_refused():

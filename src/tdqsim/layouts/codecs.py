@@ -534,7 +534,8 @@ def _encode_text(field: Field, value: object, rules: Rules) -> bytes:
     try:
         data = page.encode(value)
     except ConversionError as error:
-        raise ConversionError(f"{'.'.join(field.path)}: {error}") from None
+        problem = str(error).removesuffix(f" at offset {error.offset}")  # the caller adds that of the field
+        raise ConversionError(f"{'.'.join(field.path)}: {problem}") from None
     return _padded(field, value, data, bytes([page.space]))
 
 
