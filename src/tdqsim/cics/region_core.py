@@ -82,7 +82,6 @@ class RegionCore(RegionData):
     """See the module's text.
 
     Attributes:
-        options: the arguments of the region that a program may read back.
         store, hardening, data_sets, catalogue: the parts that exist once the store is open.
         browses: the browses that commands outside a task have started and not ended, by resource type.
         survivors: the tasks that had not ended by themselves when the region was closed.
@@ -126,11 +125,9 @@ class RegionCore(RegionData):
     ) -> None:
         self.facade, self.options = facade, options
         self.applid, self.sysid = applid, options.sysid
-        self.default_user, self.region_user, self.release = options.default_user, options.region_user, options.release
         self.cmdsec, self.ressec = options.cmdsec, options.ressec
         self.zone, self.codepage = options.zone, options.codepage
-        self.settings, self.groups = options.settings, options.groups
-        self.readonly, self.open_data_sets = options.readonly, options.open_data_sets
+        self.readonly = options.readonly
         self.dispatcher = dispatcher
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
@@ -147,7 +144,6 @@ class RegionCore(RegionData):
         self.aside: Store | None = None
         self.machine = machine
         self._make_parts(dfhintra)
-        self.trigger_next = options.trigger_next
         self.limits: Limits | None = None if options.mxt is None else Limits(self, options.mxt)
 
     def __repr__(self) -> str:
@@ -218,7 +214,7 @@ class RegionCore(RegionData):
         self.facade._check("start")
         entry = startable(self.transactions, transid, "", self.sysid)
         facility, level = self.terminal_control.defined(terminal), None
-        user = facility.userid or self.default_user
+        user = facility.userid or self.options.default_user
         if self.security is not None:
             self.task_manager.admit(entry.name, user, facility)
         if commarea or channel is not None:
@@ -317,7 +313,7 @@ def _install_lost(
     found = {(resource.kind, resource.resource_name): resource for resource in every}
     missing = [resource for name, resource in found.items() if name not in region.catalogue]
     if missing:
-        install(region, as_definitions(missing), way="grplist", user=region.region_user)
+        install(region, as_definitions(missing), way="grplist", user=region.options.region_user)
         region.notices.say("lost_definitions_installed", resources=[resource.resource_name for resource in missing])
 
 
@@ -331,8 +327,8 @@ def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Reso
     if supplied:
         own = {queue.name for queue in given.tdqueues}
         rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
-        install(region, as_definitions(rest), way="grplist", user=region.region_user)
-    install(region, given, way="grplist", user=region.region_user)
+        install(region, as_definitions(rest), way="grplist", user=region.options.region_user)
+    install(region, given, way="grplist", user=region.options.region_user)
     region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
     region.hardening.commit(party=_Started(region))

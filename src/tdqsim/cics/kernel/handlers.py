@@ -200,7 +200,7 @@ def load_handlers(region: RegionData, modules: Iterable[str], *, kept: bool = Fa
             if reason := why_unusable(register_handlers, "region"):
                 raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
             register_handlers(region.facade)
-    resolvers = [resolver for prefix in region.settings if (resolver := _resolver(prefix)) is not None]
+    resolvers = [resolver for prefix in region.options.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:
             _import(region, entry, kept=kept)

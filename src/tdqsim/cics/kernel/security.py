@@ -170,7 +170,7 @@ class AccessList(SecurityPolicy):
         commands: user or group -> {resource type pattern: level}; None leaves command security off.
         surrogates: user or group -> the user ids it may name; a user may always name itself.
         users: the user ids that exist; None for any.
-        groups: user -> the groups of which it is a member, such as ``region.groups``; looked up at every check.
+        groups: user -> the groups of which it is a member, such as ``region.options.groups``; looked up at every check.
     """
 
     def __init__(

@@ -224,7 +224,9 @@ def _request(
 
 def would_be_open(region: Region, queue: TdQueue) -> bool:
     """Whether a data set is closed only because the region is read-only."""
-    return not region.open_data_sets and isinstance(queue, ExtraTdQueue) and queue.definition.opentime == "INITIAL"
+    return (
+        not region.options.open_data_sets and isinstance(queue, ExtraTdQueue) and queue.definition.opentime == "INITIAL"
+    )
 
 
 def _shipped(region: Region, command: str, queue: RemoteTdQueue, task: TaskBase, size: int) -> str:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.model.task import Facility, FacilityRequest, TaskData
     from tdqsim.cics.model.transaction import TransactionEntry
     from tdqsim.cics.model.unit import Meta, UnitOfWork
+    from tdqsim.cics.region_arguments import RegionOptions
     from tdqsim.errors import StoreError
 
 Task_contra = TypeVar("Task_contra", contravariant=True, default=Any)
@@ -346,6 +347,7 @@ class RegionData:
 
     Attributes:
         facade: the region as programs know it.
+        options: its arguments that do not change.
         started: whether its start is over.
         machine: the answers of a real machine that replace the simulator's, or None.
         limits: the limits on the number of tasks (:class:`~tdqsim.cics.kernel.limits.Limits`), or None.
@@ -357,12 +359,9 @@ class RegionData:
     """
 
     facade: RegionBase
+    options: RegionOptions
     applid: str
     sysid: str
-    default_user: str
-    region_user: str
-    trigger_next: str
-    release: str
     cmdsec: str
     ressec: str
     start_type: str
@@ -372,14 +371,11 @@ class RegionData:
     dispatcher: Dispatcher
     log: RegionLog
     notices: Notices
-    settings: Mapping[str, Any]
-    groups: Mapping[str, Collection[str]]
     closed: bool
     failed: bool
     why_closed: str
     started: bool
     readonly: bool
-    open_data_sets: bool
     is_watched: bool
     _hook: Hook | None
     _recorder: Recorder | None
@@ -440,8 +436,8 @@ class RegionData:
         self.directory.refresh_all()
 
     def _take_policy(self, policy: SecurityPolicy | None) -> None:
-        check_user(policy, self.default_user, "default_user")
-        check_user(policy, self.region_user, "region_user")
+        check_user(policy, self.options.default_user, "default_user")
+        check_user(policy, self.options.region_user, "region_user")
         self._security = policy
 
     @property

@@ -238,7 +238,7 @@ class Ati:
             if self._gives_up(queue):
                 return
         if not userid or (security := region.security) is None:
-            userid = region.default_user
+            userid = region.options.default_user
         elif not security.knows_user(userid):  # a security policy of an earlier run may have known this user
             region.notices.say("ati_user_not_known", queue=queue.name, transid=queue.transid, userid=userid)
             return
@@ -338,7 +338,7 @@ class Ati:
 
     @property
     def _one_by_one(self) -> bool:
-        return self._region.trigger_next == "TASKEND"
+        return self._region.options.trigger_next == "TASKEND"
 
     def _runs(self, queue: IntraTdQueue) -> bool:
         """Whether the task of the queue's cycle has begun and not ended."""

@@ -186,7 +186,7 @@ def _stored(region: RegionData, definition: defs.IntraQueue, moves: Moves) -> Vo
 
 def open_initially(region: RegionData, queue: ExtraTdQueue) -> None:
     """Open the data set of OPENTIME(INITIAL) at install; a failure leaves the queue installed and closed."""
-    if not region.open_data_sets or queue.definition.opentime != "INITIAL":
+    if not region.options.open_data_sets or queue.definition.opentime != "INITIAL":
         return
     assert queue.file is not None
     try:
