@@ -43,6 +43,16 @@ def test_wrong_password_and_unknown_user_read_the_same(client, who):
     assert answer["error"] == "The application server rejected the connection. (Password is incorrect.)"
 
 
+@pytest.mark.parametrize("level", range(5))
+def test_password_at_each_level(client, door, level):
+    door.system.values["QPWDLVL"] = level
+    assert client().ask("ping")["db_alive"]
+    for wrong in ("Secret1px", "Secret1pwSecret1pw", "pässword€"):
+        answer = client("ANNA", wrong, connected=False).ask("connect")
+        assert "Password is incorrect." in answer["error"]
+        assert client().ask("ping")["db_alive"]  # the count of wrong ones begins anew
+
+
 @pytest.mark.parametrize("who", [("ANNA", "with:colon"), ("", "x"), ("A*", "x"), ("ANNA", "")])
 def test_upgrade_without_a_usable_user_and_password(door, who):
     with pytest.raises(InvalidStatus) as refused:

@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from tdqsim.core.clock import NS_PER_SECOND
-from tdqsim.errors import TdqError
+from tdqsim.errors import ConversionError, TdqError
 from tdqsim.ibmi import Job, Message
 from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
 from tdqsim.ibmi.sql_text import SqlError
@@ -27,7 +27,7 @@ from tdqsim.server.audit import audit
 from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.command import run_command
 from tdqsim.server.hostservers.conversation import HostSystem
-from tdqsim.server.hostservers.passwords import PasswordLevel, substitute, token
+from tdqsim.server.hostservers.passwords import PasswordLevel, is_des_password, substitute, token
 
 JOB_NAME: Final = "QZDASOINIT"
 IN_ORDER: Final = frozenset({"connect", "cl", "gettracedata"})
@@ -116,7 +116,7 @@ class Requests:
         system = self._host.system
         level = PasswordLevel.of(self._host.level)
         seeds = os.urandom(8), os.urandom(8)
-        sent = substitute(level, token(level, self._user, self._password), self._user, *seeds)
+        sent = self._substitute(level, seeds)
         attempt = Attempt(self._user, level.credential, sent, seeds, self._origin)
         code = sign_on(system, self._host.accounts, level, attempt)
         if code is not SignOnCode.GOOD:
@@ -126,6 +126,16 @@ class Requests:
         job = self._host.job_of(self._user, JOB_NAME)
         self._session = SqlSession(job, _schema_of(job, _properties(request.get("props"))))
         return {"job": job.qualified_name}
+
+    def _substitute(self, level: PasswordLevel, seeds: tuple[bytes, bytes]) -> bytes:
+        """What a client of the host servers would send; empty, which is never right, if no such password can exist."""
+        word = f"Q{self._password}" if self._password[:1].isdigit() else self._password
+        if level is PasswordLevel.DES and not is_des_password(word):
+            return b""
+        try:
+            return substitute(level, token(level, self._user, self._password), self._user, *seeds)
+        except ConversionError:
+            return b""
 
     def _sql(self) -> SqlSession:
         if self._session is None:
