@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import pytest
 
 from tdqsim import Abend
@@ -152,3 +154,17 @@ def test_link_from_cobol_passes_the_storage_of_the_caller(workshop):
     )
     workshop.run("OUTER")
     assert workshop.out() == [b"abcdeZgh"]
+
+
+def test_python_may_look_beyond_an_area(workshop):
+    """A test that looks where a pointer of the program leads."""
+    seen = []
+    workshop.region.writeq_td("IN", b"RECORD")
+    workshop.programs.verbs["LOOK"] = lambda options, _level: seen.append(ctypes.string_at(options["AT"].pointer, 20))
+    workshop.program(
+        "POINTS",
+        "01 P POINTER.\n01 L PIC S9(4) COMP.",
+        "EXEC CICS READQ TD QUEUE('IN') SET(P) LENGTH(L) END-EXEC\nEXEC CICS LOOK AT(P) END-EXEC\nGOBACK.",
+    )
+    workshop.run("POINTS")
+    assert seen == [b"RECORD" + bytes(14)]

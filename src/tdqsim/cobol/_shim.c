@@ -272,6 +272,8 @@ static void crashed(int number, siginfo_t *info, void *context) {
                  beyond_stack((size_t)info->si_addr, context) ? ": CALLs go deeper than the stack has room" : "");
         leave(CRASHED);
     }
+    if ((number == SIGSEGV || number == SIGBUS) && open_for_python(info->si_addr, context))
+        return;
     sigaction(number, &before_bad[at], NULL); /* the fault happens again, and goes to the previous handler */
     if (runs > 0 && runner == this_thread())
         say_last_words(number, info->si_addr);
