@@ -23,8 +23,8 @@ from tdqsim.cics.spi import rows
 from tdqsim.cics.spi.rows import FileOption
 from tdqsim.client import RemoteRegion
 from tdqsim.client.answers import tdqueue
-from tdqsim.definitions import _attributes
-from tdqsim.errors import TdqError
+from tdqsim.definitions import Definitions, _attributes
+from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, INQUIRE_TDQUEUE_OPTIONS
 from tests.generators.attribute_types import attribute_types_source
 from tests.generators.inquire_rows import option_words_source, row_types_source
@@ -41,6 +41,7 @@ from tdqsim.client import Client
 from tdqsim.ibmi import Job
 from tdqsim.testing import stepped
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
+from tdqsim.errors import DefinitionError
 
 intra: IntraQueue = define_tdqueue(
     name="PAYQ", type="INTRA", group="PAY", recovstatus="LOGICAL", atifacility="file", transid="PAYP", triggerlevel=5,
@@ -337,3 +338,12 @@ def test_editors_show_what_an_attribute_of_a_queue_is() -> None:
         '    remotesystem: str\n    """The SYSID of the region that has the queue; empty for a queue of this region."""',
     ):
         assert wanted in source
+
+
+def test_two_definitions_of_one_name_in_a_list_are_refused() -> None:
+    twice = [define_tdqueue(name="PAYQ", type="INTRA"), define_tdqueue(name="PAYQ", type="EXTRA", ddname="PAY")]
+    with pytest.raises(DefinitionError) as refused:
+        Definitions.of([define_tdqueue(name="OTHR", type="INTRA"), *twice])
+    assert (
+        str(refused.value) == "<python>: TDQUEUE(PAYQ): is defined twice, the second time as definition 3 of the list"
+    )

@@ -169,14 +169,20 @@ class Definitions:
 
         Raises:
             TypeError: an item is not a definition, but for instance the name of a file.
+            DefinitionError: two definitions of one group have the same kind and name.
         """
         if isinstance(resources, str | bytes | Path | Resource | Mapping) or not isinstance(resources, Iterable):
             raise TypeError(_not_definitions(resources))
-        entries = []
-        for each in resources:
+        entries, seen = [], set()
+        for number, each in enumerate(resources, 1):
             if not isinstance(each, Resource):
                 raise TypeError(_not_definitions(each))
             entries.append(GroupEntry(each, "<python>", 0))
+            if each.kind and (key := (each.kind, each.resource_name, each.group)) in seen:
+                what = f"is defined twice, the second time as definition {number} of the list"
+                raise DefinitionError([Problem("<python>", 0, each.title, "", "", what)])
+            if each.kind:
+                seen.add(key)
         return cls(tuple(entries))
 
     def place_of(self, title: str) -> tuple[str, int]:

@@ -431,3 +431,13 @@ def test_every_option_on_every_type_enabled_and_disabled(reg, queue_type):
         met = condition(reg.set_tdqueue, name, **{option.lower(): value})[0]
         taken = option in TAKES[queue_type] | TAKES_DISABLED[queue_type]
         assert met is (Resp.NORMAL if taken else Resp.INVREQ), option
+
+
+@pytest.mark.parametrize("option", ["enablestatus", "atifacility"])
+@pytest.mark.parametrize("value", [True, False])
+def test_a_truth_value_is_no_cvda(reg, option, value):
+    """True equals 1, the number of the CVDA IGNORE, which would leave the queue unchanged without a word."""
+    reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
+    with pytest.raises(Condition, match=f"not {value}") as met:
+        reg.set_tdqueue("PAYQ", **{option: value})
+    assert met.value.resp is Resp.INVREQ

@@ -90,7 +90,9 @@ NOT_AN_OPTION: Final = Opt("value", word="-")
 
 
 def to_cvda(value: Any) -> Cvda | None:
-    """The CVDA with this name or number; None if there is none."""
+    """The CVDA with this name or number; None if there is none. True and False are no numbers here."""
+    if isinstance(value, bool):
+        return None
     if isinstance(value, str):
         return Cvda.__members__.get(value.strip().upper())
     try:

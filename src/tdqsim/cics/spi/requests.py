@@ -35,7 +35,7 @@ def is_null(value: object) -> bool:
     """Whether a value is a null value, which changes nothing: not given, IGNORE, -1 or blanks."""
     if isinstance(value, str):
         return not value.strip() or value.strip().upper() == "IGNORE"
-    return value is None or value in (-1, Cvda.IGNORE)
+    return value is None or (not isinstance(value, bool) and value in (-1, Cvda.IGNORE))  # True equals the CVDA IGNORE
 
 
 def queue_name(value: object) -> str:
