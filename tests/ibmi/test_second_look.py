@@ -294,11 +294,11 @@ def test_what_was_promised_is_taken_once_by_whom_it_was_promised_to(system, offi
         assert [row.message_data_binary for row in own.qsys2.data_queue_entries("APPLIB/Q")] == [b"3"]
         assert own.qrcvdtaq("APPLIB/Q", remove=False).data == b"3"
         first.job.end()  # before it could run
+        assert own.qrcvdtaq("APPLIB/Q").data == b"1"  # what had been promised to it is free again at once
         assert own.qclrdtaq("APPLIB/Q") == 1
 
     system.start(program).result()
     assert second.result() == b"2"
-    assert officer.qrcvdtaq("APPLIB/Q").data == b"1"  # what had been promised to it is free again
     assert officer.qmhqrdqd("APPLIB/Q").number_of_messages == 0
 
 
