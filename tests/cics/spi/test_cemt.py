@@ -135,7 +135,7 @@ def test_set_changes_and_shows_what_became_of_it(reg):
 def test_each_queue_that_could_not_be_changed_says_why(reg):
     result = cemt(reg, "S TD(C*) DI")
     assert {row.name: row.outcome for row in result.rows} == {
-        "CADL": "INVREQ RESP2(904)", "CCSO": "INVREQ RESP2(11)", "CESE": "INVREQ RESP2(11)",
+        "CADL": "INVREQ RESP2 NOT PUBLISHED", "CCSO": "INVREQ RESP2(11)", "CESE": "INVREQ RESP2(11)",
     }  # fmt: skip
     assert result.errors == 3
     assert "RESPONSE: 3 ERRORS" in result.text

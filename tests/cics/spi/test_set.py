@@ -4,6 +4,7 @@ import pytest
 
 from tdqsim.cics import Access, AccessList, Condition, Region
 from tdqsim.cics.look.installed import installed
+from tdqsim.cics.text import ceci
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import TdqError
 from tdqsim.facts import Cvda, Resp
@@ -441,3 +442,18 @@ def test_a_truth_value_is_no_cvda(reg, option, value):
     with pytest.raises(Condition, match=f"not {value}") as met:
         reg.set_tdqueue("PAYQ", **{option: value})
     assert met.value.resp is Resp.INVREQ
+
+
+def test_a_resp2_that_no_page_gives_is_not_shown_as_if_it_were_real(reg):
+    """The EIB has a number, so that a program can be tested; what a person reads says that CICS's is not known."""
+    with pytest.raises(Condition) as met:
+        reg.set_tdqueue("PAYQ", enablestatus="WRONG")
+    expected = (
+        "SET TDQUEUE PAYQ: INVREQ (RESP 16 RESP2 not published): "
+        "queue PAYQ: ENABLESTATUS must be DISABLED or ENABLED, not 'WRONG'"
+    )
+    assert str(met.value) == expected
+    assert (met.value.resp2, met.value.resp2_text) == (902, "RESP2 not published")
+    with ceci.session(reg) as session:
+        assert "RESP2 not published" in session.execute("SET TDQUEUE(PAYQ) TRIGGERLEVEL(-5)").text
+        assert "RESP2 not published" not in session.execute("READQ TD QUEUE(NONE)").text

@@ -7,6 +7,7 @@ into the EIB. A condition that leaves a program unhandled becomes an :class:`Abe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Final, TypeGuard
 
 from tdqsim import facts
@@ -21,12 +22,23 @@ AREAS: Final = (bytes, bytearray, memoryview)
 """The types of data that a program may send. A constant, because an inline union would be built at each check."""
 
 
+@cache
+def _placeholders() -> frozenset[int]:
+    return frozenset(int(row["resp2"]) for row in facts.table("spi_resp2") if row["source"].startswith("placeholder"))
+
+
+def is_published(resp2: int) -> bool:
+    """Whether an EIBRESP2 is a number of CICS; otherwise it stands for one that no page gives, and is not shown."""
+    return resp2 not in _placeholders()
+
+
 class Condition(TdqError):
     """An exceptional condition of a command. Attributes that few conditions set have defaults in the class.
 
     Attributes:
         resp: its number, as EIBRESP shows it.
-        resp2: the reason, as EIBRESP2 shows it; 0 when the command has none.
+        resp2: the reason, as EIBRESP2 shows it; 0 when the command has none. A number from 901 stands for one that no
+            page gives (:func:`is_published`).
         command: the command, such as ``READQ TD``; filled in by the task.
         resource: the resource it was issued for, such as a queue's name.
         data: with LENGERR of READQ TD: the truncated record.
@@ -96,9 +108,16 @@ class Condition(TdqError):
         """The condition's name, such as ``QZERO``."""
         return self.resp.name
 
+    @property
+    def resp2_text(self) -> str:
+        """EIBRESP2 for a person: ``RESP2 11``, or ``RESP2 not published``; empty when the command has none."""
+        if not is_published(self.resp2):
+            return "RESP2 not published"
+        return f"RESP2 {self.resp2}" if self.resp2 else ""
+
     def __str__(self) -> str:
         where = f"{self.command}{f' {self.resource}' if self.resource else ''}: " if self.command else ""
-        reason = f" RESP2 {self.resp2}" if self.resp2 else ""
+        reason = f" {self.resp2_text}" if self.resp2_text else ""
         return bounded(f"{where}{self.name} (RESP {int(self.resp)}{reason}){f': {self.detail}' if self.detail else ''}")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from tdqsim.cics.kernel.conditions import TaskReturn
+from tdqsim.cics.kernel.conditions import TaskReturn, is_published
 from tdqsim.cics.text.host_variables import Received
 from tdqsim.cics.text.parts import task_of
 from tdqsim.cics.text.run_text import run_text
@@ -145,6 +145,8 @@ class CeciSession:
             shown = page.printable(value) if isinstance(value, bytes) else _shown(value)
             lines.append(f"   {word.capitalize()}( {shown} )")
         lines.append(f"   RESPONSE: {response.name:<13} EIBRESP={int(response):+011d} EIBRESP2={resp2:+011d}")
+        if not is_published(resp2):
+            lines.append("   RESP2 not published: the number above stands for one that no page gives")
         return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics.kernel.abstime import abstime, format_abstime
 from tdqsim.cics.kernel.authority import check_command, report_refusal
-from tdqsim.cics.kernel.conditions import Condition
+from tdqsim.cics.kernel.conditions import Condition, is_published
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionBase, RegionData
 from tdqsim.cics.spi.create import discard_tdqueue
@@ -333,7 +333,11 @@ def _equal(value: Value, wanted: Cvda | str) -> bool:
 
 def _outcome(condition: Condition) -> str:
     word = _WORDS.get(condition.resp)
-    return cemt_text(word) if word else f"{condition.name} RESP2({condition.resp2})"
+    if word:
+        return cemt_text(word)
+    if not is_published(condition.resp2):
+        return f"{condition.name} RESP2 NOT PUBLISHED"
+    return f"{condition.name} RESP2({condition.resp2})"
 
 
 def _after(task: Task, kind: _Kind, name: str, condition: Condition | None, *, gone: bool = False) -> CemtRow:

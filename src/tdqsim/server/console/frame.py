@@ -246,7 +246,7 @@ def _as_a_task(region: Region, userid: str, action: Callable[[Task], T]) -> T:
 
 def _error_text(error: BaseException) -> str:
     if isinstance(error, Condition):
-        resp2 = f" RESP2 {error.resp2}" if error.resp2 else ""
+        resp2 = f" {error.resp2_text}" if error.resp2_text else ""
         return f"{error.name}{resp2}: {error.detail or error}{doubt(unconfirmed(error.rules))}"
     if isinstance(error, EscapeMessage):
         return f"{error}{doubt(unconfirmed(error.rules))}"

@@ -108,7 +108,7 @@ def predict_set(region: Region, name: str, userid: str, option: str, value: str)
     try:
         state.check_set(region, name, {option: as_value(option, value)}, userid=userid)
     except Condition as condition:
-        resp2 = f" RESP2 {condition.resp2}" if condition.resp2 else ""
+        resp2 = f" {condition.resp2_text}" if condition.resp2_text else ""
         condition.command = condition.command or "SET TDQUEUE"
         doubtful = doubt(unconfirmed(condition.rules))
         return f"would get {condition.name}{resp2}: {condition.detail}{doubtful}"
