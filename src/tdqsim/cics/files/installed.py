@@ -8,72 +8,23 @@ either, the file cannot be opened (NOTOPEN), as in CICS when the data set is not
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics.files.datafile import DataFile, Organisation, Path
+
+if TYPE_CHECKING:
+    from tdqsim.definitions import File
 
 OPERATIONS: Final = ("READ", "UPDATE", "ADD", "DELETE", "BROWSE")
 """The operations that a FILE definition may allow."""
 
 
-class FileDefinition(Protocol):
-    """The attributes of a FILE definition that are used here."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def dataset(self) -> str:
-        """The name of its data set."""
-
-    @property
-    def status(self) -> str:
-        """ENABLED, DISABLED or UNENABLED."""
-
-    @property
-    def opentime(self) -> str:
-        """FIRSTREF or STARTUP."""
-
-    @property
-    def recovery(self) -> str:
-        """NONE, BACKOUTONLY or ALL."""
-
-    @property
-    def recordformat(self) -> str:
-        """V or F."""
-
-    @property
-    def recordsize(self) -> int:
-        """The longest record."""
-
-    @property
-    def keylength(self) -> int:
-        """Bytes of the key; 0 for none."""
-
-    @property
-    def keyposition(self) -> int:
-        """Where it begins."""
-
-    @property
-    def organisation(self) -> Organisation | str:
-        """KSDS, ESDS or RRDS; empty if not given."""
-
-    @property
-    def relate(self) -> str:
-        """The data set over which it is a path; empty if it is not a path."""
-
-    @property
-    def uniquekey(self) -> str:
-        """YES or NO."""
-
-
-def operations_of(definition: FileDefinition) -> frozenset[str]:
+def operations_of(definition: File) -> frozenset[str]:
     """The operations that a definition allows."""
     return frozenset(word for word in OPERATIONS if getattr(definition, word.lower()) == "YES")
 
 
-def make_data_set(definition: FileDefinition, base: DataFile | Path | None) -> DataFile | Path | None:
+def make_data_set(definition: File, base: DataFile | Path | None) -> DataFile | Path | None:
     """The data set that a definition describes; None if it describes none, or is a path over an unknown data set.
 
     Args:

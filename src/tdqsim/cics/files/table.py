@@ -15,17 +15,20 @@ do not belong to CICS, so a cold start keeps them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tdqsim.cics.files.datafile import DataFile, Path, RecordView
-from tdqsim.cics.files.installed import OPERATIONS, FileDefinition, make_data_set, operations_of
+from tdqsim.cics.files.installed import OPERATIONS, make_data_set, operations_of
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import StoreError, StoreFull, UsageError
 from tdqsim.facts import Resp
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.definitions import File
 
 _PLACE: Final = b"file/"
 _NAME: Final = 8
@@ -65,7 +68,7 @@ class FileEntry:
         self.recoverable = recoverable
         self.enablestatus = "ENABLED"
         self.openstatus = "OPEN"
-        self.definition: FileDefinition | None = None
+        self.definition: File | None = None
         self.dsname = ""
         self.requests = dict.fromkeys(("reads", "update_reads", "browses", "rewrites", "adds", "deletes"), 0)
 
@@ -165,14 +168,6 @@ def _undo(ended: _OfTask) -> None:
         _set(data, key, record)
 
 
-class FilesRegion(Protocol):
-    """The part of a region that files use."""
-
-    @property
-    def hardening(self) -> HardeningPart:
-        """Its commits."""
-
-
 class Files:
     """The files of a region by name.
 
@@ -185,7 +180,7 @@ class Files:
         waiting: the tasks that wait for a record that another unit of work holds.
     """
 
-    def __init__(self, region: FilesRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self._region = region
         self.known: dict[str, FileEntry] = {}
         self.data_sets: dict[str, DataFile | Path] = {}
@@ -250,7 +245,7 @@ class Files:
             self._keep(_DATA_SETS + name.encode().ljust(_DSNAME), data)
         self.data_sets[name] = data
 
-    def install(self, definition: FileDefinition) -> None:
+    def install(self, definition: File) -> None:
         """Install a FILE definition, replacing the file of that name; its data set is found when it is opened."""
         data = DataFile("ESDS")
         described = definition.organisation or definition.keylength or definition.dataset in self.data_sets

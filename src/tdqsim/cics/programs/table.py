@@ -3,42 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tdqsim.cics.queues.exits import Exits
 from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 
+if TYPE_CHECKING:
+    from tdqsim.definitions import ProgramDefinition
+
 Program = Callable[[Any], object]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
-
-
-class InstalledProgram(Protocol):
-    """A PROGRAM definition; see :class:`tdqsim.definitions.ProgramDefinition`."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def status(self) -> str:
-        """ENABLED or DISABLED."""
-
-    @property
-    def executionset(self) -> str:
-        """FULLAPI or DPLSUBSET."""
-
-    @property
-    def remotesystem(self) -> str:
-        """The system that owns it; empty for this one."""
-
-    @property
-    def remotename(self) -> str:
-        """Its name there."""
-
-    @property
-    def transid(self) -> str:
-        """The transaction there."""
 
 
 class Programs:
@@ -60,7 +35,7 @@ class Programs:
         self._table: dict[str, Program] = {}
         self._tables: dict[str, bytes] = {}
         self.finders = list(finders)
-        self.definitions: dict[str, InstalledProgram] = {}
+        self.definitions: dict[str, ProgramDefinition] = {}
         self._on_register = on_register
         self.exits = exits
         self.uses: dict[str, int] = {}
@@ -82,11 +57,11 @@ class Programs:
         self._table[name.upper()] = program
         self._on_register()
 
-    def install(self, definition: InstalledProgram) -> None:
+    def install(self, definition: ProgramDefinition) -> None:
         """Install a PROGRAM definition, replacing one of that name."""
         self.definitions[definition.name] = definition
 
-    def definition(self, name: str) -> InstalledProgram | None:
+    def definition(self, name: str) -> ProgramDefinition | None:
         """The definition of a program, or None."""
         return self.definitions.get(name.rstrip(" \0").upper()) if self.definitions else None
 

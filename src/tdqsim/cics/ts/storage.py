@@ -24,14 +24,17 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from tdqsim.cics.kernel.conditions import Condition
-from tdqsim.cics.model.region import HardeningPart
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
+
+if TYPE_CHECKING:
+    from tdqsim.cics.model.region import RegionData
+    from tdqsim.definitions import Tsmodel
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("ts") if row["value"].isdigit()}
 _RESERVED: Final = tuple(row["value"] for row in table("ts") if row["name"] == "reserved_prefix")
@@ -43,46 +46,6 @@ _PAGE: Final = "latin-1"
 _OTHER_PAGE: Final = "utf-8-sig"
 
 Location = Literal["AUXILIARY", "MAIN"]
-
-
-class KeptRegion(Protocol):
-    """The part of a region that temporary storage uses."""
-
-    @property
-    def hardening(self) -> HardeningPart:
-        """Its commits."""
-
-
-class ModelDefinition(Protocol):
-    """A TSMODEL definition."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-
-    @property
-    def prefix(self) -> str:
-        """The prefix of the names of the queues."""
-
-    @property
-    def location(self) -> Location:
-        """AUXILIARY or MAIN."""
-
-    @property
-    def recovery(self) -> str:
-        """YES or NO."""
-
-    @property
-    def security(self) -> str:
-        """YES or NO."""
-
-    @property
-    def remotesystem(self) -> str:
-        """The system that owns the queues; empty for this one."""
-
-    @property
-    def remoteprefix(self) -> str:
-        """The prefix of their names in that system; empty for the same prefix."""
 
 
 class TsModel(NamedTuple):
@@ -158,7 +121,7 @@ class TemporaryStorage:
         created, peak: the queues created since then, and the most at a time.
     """
 
-    def __init__(self, region: KeptRegion) -> None:
+    def __init__(self, region: RegionData) -> None:
         self.uncount()
         self._region = region
         self.queues: dict[str, TsQueue] = {}
@@ -188,7 +151,7 @@ class TemporaryStorage:
         self._add(prefix, model)
         return model
 
-    def install(self, definition: ModelDefinition) -> None:
+    def install(self, definition: Tsmodel) -> None:
         """Install a TSMODEL, replacing one of that name."""
         before = self.installed.pop(definition.name, None)
         if before is not None and before in self.models:
