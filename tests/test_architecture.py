@@ -18,6 +18,8 @@ PACKAGE = "tdqsim"
 
 BASE = {"core", "facts"}
 MIDDLE = BASE | {"definitions", "datasets", "layouts"}
+INTERFACES = {"state", "languages", "hosting"}
+CORE = MIDDLE | {"cics", "ibmi", "faults", "report", "testing", "job"} | INTERFACES
 BELOW = {
     "core": set(),
     "facts": {"core"},
@@ -26,20 +28,20 @@ BELOW = {
     "layouts": BASE,
     "cics": MIDDLE,
     "ibmi": MIDDLE,
+    "job": MIDDLE | {"cics", "ibmi"},
     "faults": MIDDLE | {"cics", "ibmi"},
     "state": MIDDLE | {"cics", "ibmi"},
+    "languages": MIDDLE | {"cics"},
+    "hosting": MIDDLE | {"cics", "ibmi"},
     "report": MIDDLE | {"cics", "ibmi"},
-    "testing": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "job", "client"},
-    "pipeline": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "job"},
-    "cobol": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline"},
-    "server": MIDDLE
-    | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "cobol", "client", "job", "tracing"},
-    "probe": MIDDLE | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "cobol", "server", "job"},
-    "cli": MIDDLE
-    | {"cics", "ibmi", "faults", "state", "report", "testing", "pipeline", "probe", "cobol", "server", "client", "job"},
+    "testing": CORE | {"client"},
+    "pipeline": CORE,
+    "cobol": CORE | {"pipeline"},
+    "server": CORE | {"pipeline", "cobol", "client", "tracing"},
+    "probe": CORE | {"pipeline", "cobol", "server"},
+    "cli": CORE | {"pipeline", "probe", "cobol", "server", "client"},
     "client": set(),
-    "job": MIDDLE | {"cics", "ibmi"},
-    "tracing": MIDDLE | {"cics", "faults", "report"},
+    "tracing": CORE,
 }
 """Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""
 
@@ -233,6 +235,21 @@ def lists_of_public_names(path: Path) -> Iterator[str]:
 
 def test_only_packages_list_public_names() -> None:
     assert breaking(lists_of_public_names) == {}
+
+
+EXTENSIONS = {"cobol", "server", "client", "pipeline", "probe", "tracing"}
+
+
+def deep_imports(path: Path) -> set[str]:
+    """Modules inside a room of the core that an extension imports from: it may take public names only."""
+    if room_of(path) not in EXTENSIONS:
+        return set()
+    used = {module for name in imports_of(path) for module in (name, name.rpartition(".")[0]) if module in MODULES}
+    return {module for module in used if module.count(".") > 1 and module.split(".")[1] not in EXTENSIONS}
+
+
+def test_an_extension_takes_public_names_of_the_core_only() -> None:
+    assert breaking(deep_imports) == {}
 
 
 def unused(path: Path) -> Iterator[str]:

@@ -10,8 +10,9 @@ import inspect
 from pathlib import Path
 
 LIST = Path(__file__).with_name("public_names.txt")
-ROOMS = ("tdqsim", "tdqsim.cics", "tdqsim.datasets", "tdqsim.definitions", "tdqsim.errors", "tdqsim.facts", "tdqsim.ibmi",
-         "tdqsim.job", "tdqsim.layouts", "tdqsim.testing")  # fmt: skip
+ROOMS = ("tdqsim", "tdqsim.cics", "tdqsim.datasets", "tdqsim.definitions", "tdqsim.errors", "tdqsim.facts", "tdqsim.faults",
+         "tdqsim.hosting", "tdqsim.ibmi", "tdqsim.job", "tdqsim.languages", "tdqsim.layouts", "tdqsim.report",
+         "tdqsim.state", "tdqsim.testing")  # fmt: skip
 
 
 def public_names() -> list[str]:

@@ -25,16 +25,17 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, set_span_in_context
 
 from tdqsim.cics import Condition, Region, Task, UnitOfWork
-from tdqsim.cics.internals import core_of, has_ended, is_implicit, startcode_of, unit_of
 from tdqsim.errors import UsageError
-from tdqsim.faults.hooks import add_hook, remove_hook
-from tdqsim.report.flows import resource_of
+from tdqsim.faults import add_hook, remove_hook
+from tdqsim.hosting import core_of, is_implicit, startcode_of, unit_of
+from tdqsim.languages import has_ended
+from tdqsim.report import resource_of
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, TracerProvider
 
     from tdqsim.cics import Recorder
-    from tdqsim.core.strand import Strand
+    from tdqsim.hosting import Strand
 
 _RESOURCES: Final = ("queue", "tdqueue", "file", "program", "transid", "name")
 """The parameters that may name the resource of a command."""

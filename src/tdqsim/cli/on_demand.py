@@ -64,8 +64,8 @@ if TYPE_CHECKING:
     from tdqsim.pipeline import session as session
     from tdqsim.report import flows as flows
     from tdqsim.report import history_sections as history_sections
+    from tdqsim.report import layout_of_queue as layout_of_queue
     from tdqsim.report import page as page
-    from tdqsim.report import queue_layouts as queue_layouts
     from tdqsim.report import topology as topology
     from tdqsim.server import kept_dumps as kept_dumps
     from tdqsim.server import refusals as refusals
@@ -93,7 +93,7 @@ _MODULES: Final = (
     "tdqsim.pipeline.data_sets", "tdqsim.pipeline.opening", "tdqsim.pipeline.probe", "tdqsim.pipeline.publishing",
     "tdqsim.pipeline.queues",
     "tdqsim.pipeline.session",
-    "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.queue_layouts",
+    "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.layout_of_queue",
     "tdqsim.report.topology",
     "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.ibmi.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.events",

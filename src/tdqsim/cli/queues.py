@@ -238,7 +238,7 @@ def _peek_fields(
     place: Place, region: Region | RemoteRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
     """Print records by the layouts of their queues; a queue without a layout is an error."""
-    layouts = on_demand.queue_layouts.queue_layouts(place.region_file())
+    layouts = on_demand.layout_of_queue.queue_layouts(place.region_file())
     missing = [name for name in names if name not in layouts]
     if missing:
         what = "no region directory is given" if place.directory is None else "region.yaml gives it no layout"
@@ -251,7 +251,7 @@ def _peek_fields(
         if len(names) > 1:
             emit(f"{name}:")
         for record in _records(region, name, limit):
-            emit(on_demand.queue_layouts.in_a_line(record, layouts[name]))
+            emit(on_demand.layout_of_queue.in_a_line(record, layouts[name]))
 
 
 def _stands_for(region: Region | RemoteRegion, name: str) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from tdqsim.cli.errors import InputError
 from tdqsim.errors import TdqError
 from tdqsim.report import history_sections
+from tdqsim.report.layout_of_queue import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Prose, Table
-from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.report.topology import Site, topology
 from tdqsim.testing.following import Follower
 

@@ -22,8 +22,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from tdqsim.cobol.toolchain import CobolMissing, c_compiler, compiler_release, private_folder
-from tdqsim.core.codepage import codepage
-from tdqsim.core.process import run_program
+from tdqsim.hosting import codepage, run_program
 
 DONE: Final = 0
 LEFT: Final = 1

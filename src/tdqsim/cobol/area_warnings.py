@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.languages import CommandOption
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

@@ -22,10 +22,6 @@ from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
 from tdqsim.cics import Condition
-from tdqsim.cics.internals import core_of, has_ended
-from tdqsim.cics.kernel.conditions import abend_code
-from tdqsim.cics.text.exec_text import AddressOf, LengthOf, Option, Reference, TextLiteral, TranslationError
-from tdqsim.cics.text.translator import COMMON_OPTIONS, Resolved, brought, resolve
 from tdqsim.cobol._paragraph_entries import PARAGRAPH
 from tdqsim.cobol.area_warnings import over, unconverted, unfit, warn_of
 from tdqsim.cobol.code_pages import Conversion
@@ -45,6 +41,21 @@ from tdqsim.cobol.sql_answers import answer_sql, end_cursors, unanswered
 from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, first_answer, give
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import EIBFN, table
+from tdqsim.hosting import core_of
+from tdqsim.languages import (
+    COMMON_OPTIONS,
+    AddressOf,
+    LengthOf,
+    Option,
+    Reference,
+    Resolved,
+    TextLiteral,
+    TranslationError,
+    abend_code,
+    brought,
+    has_ended,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cobol.case_file import CaseData, CaseRecord
-from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import UsageError
 from tdqsim.facts import CVDAS
+from tdqsim.hosting import CodePage, codepage
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
 
 LATIN: Final = codepage(819)

@@ -36,10 +36,16 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from tdqsim.definitions.group import read_text
-from tdqsim.definitions.regionfile import REGION_FILE_NAME
-from tdqsim.definitions.schema import described_schema
-from tdqsim.definitions.yamltext import MapNode, ScalarNode, node_at, plain_value, read_yaml
+from tdqsim.definitions import (
+    REGION_FILE_NAME,
+    MapNode,
+    ScalarNode,
+    described_schema,
+    node_at,
+    plain_value,
+    read_text,
+    read_yaml,
+)
 from tdqsim.errors import DefinitionError, Problem
 
 SUFFIX = ".case.yaml"

@@ -13,8 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 import yaml
 
 from tdqsim.cobol.case_run import CaseResult
-from tdqsim.definitions.group import read_text
-from tdqsim.definitions.yamltext import ListNode, MapNode, ScalarNode, read_yaml
+from tdqsim.definitions import ListNode, MapNode, ScalarNode, read_text, read_yaml
 
 _WIDTH = 120
 

@@ -16,20 +16,17 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.files.datafile import DataFile
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.region_arguments import from_region_file
 from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
 from tdqsim.cobol.case_file import Case, CaseData, CaseFile, CaseGiven, CaseInput, CaseStart, CaseThen, load_case_file
 from tdqsim.cobol.case_stubs import CaseWatch, stubs_of, value_of
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.cobol.paragraphs import ParagraphResult
 from tdqsim.cobol.programs import CobolPrograms
-from tdqsim.core.codepage import CodePage
-from tdqsim.definitions.regionfile import RegionFile, load_region_file
+from tdqsim.definitions import RegionFile, load_region_file
 from tdqsim.errors import TdqError
-from tdqsim.testing.clock import StillClock
-from tdqsim.testing.outcome import Outcomes
+from tdqsim.hosting import CodePage, core_of, from_region_file
+from tdqsim.languages import DataFile
+from tdqsim.testing import Outcomes, StillClock
 
 _CHANNEL: Final = "CASE"
 

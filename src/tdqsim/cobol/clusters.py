@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from tdqsim.definitions import Definitions
-from tdqsim.definitions.file import File
+from tdqsim.definitions import Definitions, File
 
 SUFFIXES: Final = (".jcl", ".idcams", ".ctl", ".prc")
 """The suffixes of members that may contain IDCAMS statements."""

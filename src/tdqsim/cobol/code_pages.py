@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from tdqsim.cics import Abend
-from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
+from tdqsim.hosting import CodePage, codepage
 from tdqsim.layouts import Field, FieldType, Layout
 
 _LATIN: Final = "latin-1"

@@ -29,9 +29,9 @@ from tdqsim.cobol.sql_statements import COMMA
 from tdqsim.cobol.symbols import LOCAL_SYMBOL, PERFORM_SYMBOLS, Symbols, read_symbols
 from tdqsim.cobol.toolchain import compiler_path, compiler_release
 from tdqsim.cobol.translate import CobolError, ExecCommand, ProgramCall, Translation, translate
-from tdqsim.core.process import run_program
-from tdqsim.definitions.bms import parse_bms, symbolic_map
+from tdqsim.definitions import parse_bms, symbolic_map
 from tdqsim.facts import table
+from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
 _FORMAT: Final = "30"

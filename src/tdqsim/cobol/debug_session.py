@@ -17,12 +17,11 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.cics.internals import has_ended
-from tdqsim.cics.kernel.conditions import abend_code
 from tdqsim.cobol.debug_breakpoints import Breakpoints, FunctionBreakpoint, LineBreakpoint
 from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of
 from tdqsim.cobol.debug_variables import StorageItem
 from tdqsim.errors import TdqError
+from tdqsim.languages import abend_code, has_ended
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task

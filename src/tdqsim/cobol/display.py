@@ -16,8 +16,8 @@ from datetime import datetime
 from typing import Final
 
 from tdqsim.cics import Task
-from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
+from tdqsim.hosting import core_of
 
 _QUEUE: Final = "CESE"
 _WIDTH: Final = next(int(row["value"]) for row in table("cobol") if row["name"] == "display_line")

@@ -13,8 +13,7 @@ from datetime import tzinfo
 from functools import lru_cache
 from typing import Final
 
-from tdqsim.cics.kernel.abstime import abstime, local_time
-from tdqsim.cics.kernel.eib import EIB_LENGTH, NO_COMMAND, Completion, Eib
+from tdqsim.languages import EIB_LENGTH, NO_COMMAND, Completion, Eib, abstime, local_time
 
 _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096

@@ -19,21 +19,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from tdqsim.cics import Condition, Task
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.authority import check_resource
-from tdqsim.cics.kernel.eib import completion
-from tdqsim.cics.kernel.interval import interval_ns, moment_of_day, supersede_post
-from tdqsim.cics.kernel.security import XPPT, Access
-from tdqsim.cics.kernel.task import respond
-from tdqsim.cics.kernel.waiting import wait
-from tdqsim.cics.model.start import TimedWait
-from tdqsim.cics.text.translator import COMMON_OPTIONS
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.core.strand import WAIT, WaitMark
 from tdqsim.facts import Cvda, Resp
+from tdqsim.hosting import WAIT, WaitMark, core_of
+from tdqsim.languages import (
+    COMMON_OPTIONS,
+    XPPT,
+    Access,
+    TimedWait,
+    check_resource,
+    completion,
+    interval_ns,
+    moment_of_day,
+    respond,
+    supersede_post,
+    wait,
+)
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

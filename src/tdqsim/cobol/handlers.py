@@ -24,7 +24,7 @@ from tdqsim.cobol.code_pages import CodePages, Conversion
 from tdqsim.cobol.programs import CobolPrograms, Program
 from tdqsim.cobol.settings import issue_warning
 from tdqsim.cobol.toolchain import default_cache
-from tdqsim.definitions.bms import Mapset, parse_bms
+from tdqsim.definitions import Mapset, parse_bms
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.layouts import load_copybook
 

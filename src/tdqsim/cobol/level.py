@@ -29,10 +29,6 @@ from threading import get_ident
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.internals import handles_of, level_of, set_handles, suspensions_of
-from tdqsim.cics.kernel.conditions import TaskReturn, abend_code, calls_exits
-from tdqsim.cics.kernel.task import to_abend
-from tdqsim.cics.model.level import NO_HANDLES, Handles, ProgramLevel
 from tdqsim.cobol import watching
 from tdqsim.cobol._libcob import CRASHED, DONE, HEADING, INTERRUPTED, LEFT, RUNAWAY, STOPPED, Libcob, libcob
 from tdqsim.cobol.abends import AbendLabel, CobolFailure
@@ -49,6 +45,19 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.hosting import suspensions_of
+from tdqsim.languages import (
+    NO_HANDLES,
+    Handles,
+    ProgramLevel,
+    TaskReturn,
+    abend_code,
+    calls_exits,
+    handles_of,
+    level_of,
+    set_handles,
+    to_abend,
+)
 
 _PLACE: Final = re.compile(r"^(?:libcob: )?(?:[^\n]*?:\d+: )?(?:error: )?")
 """The prefix of libcob's messages. It is removed because its line is not always that of the statement."""

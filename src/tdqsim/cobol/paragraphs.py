@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from tdqsim.cobol._paragraph_entries import ENTER, GO_BACK, LEAVE
 from tdqsim.cobol.program_storage import ProgramStorage, StorageSnapshot
-from tdqsim.core.spelling import close_names
 from tdqsim.errors import UsageError
+from tdqsim.hosting import close_names
 
 if TYPE_CHECKING:
     from tdqsim.cobol.stubs import Answered

@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tdqsim.cics.kernel.dumps import has_program, note_program
-from tdqsim.cics.model.dump import DumpedItem, ProgramState
 from tdqsim.cobol.abends import CobolFailure
 from tdqsim.cobol.debug_frames import ProgramFrame, absolute, frames_of, split_place
 from tdqsim.cobol.debug_variables import EIB, flattened, roots
@@ -17,6 +15,8 @@ from tdqsim.cobol.level import Level
 from tdqsim.cobol.trace import Trace
 from tdqsim.cobol.watching import own_watcher
 from tdqsim.errors import RegionClosed
+from tdqsim.languages import ProgramState, has_program, note_program
+from tdqsim.state import DumpedItem
 
 _ITEMS: Final = 500
 """The number of items in a dump."""

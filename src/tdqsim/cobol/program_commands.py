@@ -10,16 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tdqsim.cics import COMMANDS, Condition
-from tdqsim.cics.kernel.eib import completion
-from tdqsim.cics.kernel.task import respond
-from tdqsim.cics.programs.commands import abend_program
-from tdqsim.cics.text.exec_text import TranslationError
-from tdqsim.cics.text.translator import COMMON_OPTIONS, resolve
 from tdqsim.cobol.area_warnings import over
 from tdqsim.cobol.event_commands import EVENTS, quiet
 from tdqsim.cobol.fields import Area, Areas
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import Resp, table
+from tdqsim.languages import COMMON_OPTIONS, TranslationError, abend_program, completion, resolve, respond
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

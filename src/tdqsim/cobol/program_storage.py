@@ -22,8 +22,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Final, Literal
 
 from tdqsim.cobol.symbols import Item, Symbols, Variable
-from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.hosting import close_names
 
 _REFERENCE: Final = re.compile(r"^\s*(?P<names>[^()]+?)\s*(?:\((?P<subscripts>[^()]*)\))?\s*$")
 _QUALIFIER: Final = re.compile(r"\s+(?:OF|IN)\s+", re.IGNORECASE)

@@ -19,8 +19,8 @@ from tdqsim.cobol.post_mortem import note_state
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
 from tdqsim.cobol.stubs import AnyStub
 from tdqsim.cobol.translate import CobolError
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.hosting import codepage
 
 Program = Callable[[Task], None]
 """A COBOL program as the handler of a transaction, and as a program of a region."""

@@ -15,8 +15,8 @@ from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.storage import TaskStorage
 from tdqsim.cobol.stubs import AnyStub
-from tdqsim.core.strand import WaitQueue
 from tdqsim.errors import UsageError
+from tdqsim.hosting import WaitQueue
 
 if TYPE_CHECKING:
     from tdqsim.cobol.level import Level

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tdqsim.cics.internals import keep_storage, kept_storage
 from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.errors import UsageError
+from tdqsim.languages import keep_storage, kept_storage
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
-    from tdqsim.cics.model.task import TaskData
     from tdqsim.cobol._libcob import Libcob
     from tdqsim.cobol.display import DisplayLines
-    from tdqsim.core.strand import Timer
+    from tdqsim.hosting import Timer
+    from tdqsim.languages import TaskData
 
 
 class RunningLevel(Protocol):

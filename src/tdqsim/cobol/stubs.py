@@ -22,18 +22,16 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from tdqsim.cics import Abend, Condition, Task
-from tdqsim.cics.kernel.eib import NO_COMMAND, completion
-from tdqsim.cics.kernel.task import respond
-from tdqsim.cics.terminal.screen import AIDS
 from tdqsim.cobol._libcob import Libcob
 from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.fields import Area
 from tdqsim.cobol.paragraphs import ParagraphRun
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.storage import TaskStorage
-from tdqsim.core.spelling import close_names
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import CVDAS, EIBFN, Resp, table
+from tdqsim.hosting import close_names
+from tdqsim.languages import AIDS, NO_COMMAND, completion, respond
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""

@@ -17,15 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region
-from tdqsim.cics.internals import strand_of
 from tdqsim.cobol.abends import CobolFailure
 from tdqsim.cobol.compiler import Options, compile_program
 from tdqsim.cobol.programs import CobolPrograms
 from tdqsim.cobol.stubs import Unserved
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.definitions import define_tdqueue, define_terminal
-from tdqsim.definitions.bms import parse_bms
+from tdqsim.definitions import define_tdqueue, define_terminal, parse_bms
 from tdqsim.errors import TdqError
+from tdqsim.languages import strand_of
 
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _NAMED: Final = re.compile(r"\bQUEUE\(A(\d+)\)")

@@ -12,9 +12,9 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled
 from tdqsim.facts import table
+from tdqsim.hosting import run_program
 
 _RELEASE: Final = re.compile(r"\(GnuCOBOL\) ((\d+)\.(\d+)\S*)")
 _RELEASES: Final = {row["name"]: row["value"] for row in table("cobol") if row["name"].startswith("release_")}

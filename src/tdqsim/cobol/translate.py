@@ -48,9 +48,9 @@ from tdqsim.cobol._paragraph_entries import (
 from tdqsim.cobol._sql_declarations import MOST_VARIABLES, SqlDeclarations, host_variables
 from tdqsim.cobol._tokens import COPY_OPTION, Word, WordPlace, readable, words
 from tdqsim.cobol.sql_statements import statement_of
-from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import TdqError
 from tdqsim.facts import CVDAS, Resp
+from tdqsim.hosting import did_you_mean
 
 
 class CobolError(TdqError):

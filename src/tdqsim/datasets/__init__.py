@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from tdqsim.datasets.reader import ConcatenatedReader, DatasetReader, DummyReader, open_reader
     from tdqsim.datasets.space import Space, SpaceUnit, parse_space
     from tdqsim.datasets.spool import SysoutDataset, SysoutSpool
+    from tdqsim.datasets.workdir import output_directory
     from tdqsim.datasets.writer import DatasetWriter, DummyWriter, open_writer
 
 __all__ = [
@@ -83,6 +84,7 @@ __all__ = [
     "looks_ebcdic",
     "open_reader",
     "open_writer",
+    "output_directory",
     "parse_dcb",
     "parse_dsname",
     "parse_recfm",
@@ -174,5 +176,6 @@ __getattr__, __dir__ = load_late(
             "DummyWriter",
             "open_writer",
         ),
+        ".workdir": ("output_directory",),
     },
 )

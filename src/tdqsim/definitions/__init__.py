@@ -13,6 +13,7 @@ from tdqsim.late import load_late
 if TYPE_CHECKING:
     from tdqsim.definitions._attributes import DtaqAttributes, DtaqKeywords
     from tdqsim.definitions._resource import Resource
+    from tdqsim.definitions.bms import Mapset, parse_bms, symbolic_map
     from tdqsim.definitions.cl import parse_cl
     from tdqsim.definitions.connection import Connection
     from tdqsim.definitions.crtdtaq import export_cl
@@ -36,20 +37,24 @@ if TYPE_CHECKING:
     from tdqsim.definitions.dtaq import Dtaq
     from tdqsim.definitions.dump import dump_definitions
     from tdqsim.definitions.file import File
-    from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions
+    from tdqsim.definitions.group import Definitions, GroupEntry, Note, load_definitions, parse_definitions, read_text
     from tdqsim.definitions.imports import Imported, ImportReport
+    from tdqsim.definitions.machine import Machine
+    from tdqsim.definitions.modelfile import read_model, read_plain, read_private
     from tdqsim.definitions.other import OtherResource
     from tdqsim.definitions.policyfile import PolicyFile, load_policy_file
     from tdqsim.definitions.program import ProgramDefinition
-    from tdqsim.definitions.regionfile import DdCard, Dfhintra, RegionFile, load_region_file
-    from tdqsim.definitions.schema import json_schema, pipeline_json_schema, region_json_schema
+    from tdqsim.definitions.regionfile import REGION_FILE_NAME, DdCard, Dfhintra, RegionFile, load_region_file
+    from tdqsim.definitions.schema import described_schema, json_schema, pipeline_json_schema, region_json_schema
     from tdqsim.definitions.tdqueue import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Tdqueue
     from tdqsim.definitions.terminal import Terminal
     from tdqsim.definitions.tranclass import Tranclass
     from tdqsim.definitions.transaction import Transaction
     from tdqsim.definitions.tsmodel import Tsmodel
+    from tdqsim.definitions.yamltext import ListNode, MapNode, ScalarNode, node_at, plain_value, read_yaml
 
 __all__ = [
+    "REGION_FILE_NAME",
     "Connection",
     "DdCard",
     "Definitions",
@@ -64,6 +69,10 @@ __all__ = [
     "Imported",
     "IndirectQueue",
     "IntraQueue",
+    "ListNode",
+    "Machine",
+    "MapNode",
+    "Mapset",
     "Note",
     "OtherResource",
     "PolicyFile",
@@ -71,6 +80,7 @@ __all__ = [
     "RegionFile",
     "RemoteQueue",
     "Resource",
+    "ScalarNode",
     "Tdqueue",
     "Terminal",
     "Tranclass",
@@ -85,6 +95,7 @@ __all__ = [
     "define_tranclass",
     "define_transaction",
     "define_tsmodel",
+    "described_schema",
     "dump_definitions",
     "export_cl",
     "export_csd",
@@ -93,14 +104,23 @@ __all__ = [
     "load_definitions",
     "load_policy_file",
     "load_region_file",
+    "node_at",
+    "parse_bms",
     "parse_cl",
     "parse_csd",
     "parse_csd_listing",
     "parse_dct",
     "parse_definitions",
     "pipeline_json_schema",
+    "plain_value",
+    "read_model",
+    "read_plain",
+    "read_private",
+    "read_text",
+    "read_yaml",
     "region_json_schema",
     "supplied_definitions",
+    "symbolic_map",
 ]
 
 # Most of these modules import pydantic, which is slow. They are loaded on first use, so that commands start quickly and
@@ -129,21 +149,73 @@ __getattr__, __dir__ = load_late(
             "supplied_definitions",
         ),
         ".dfhdct": ("parse_dct",),
-        "._attributes": ("DtaqAttributes", "DtaqKeywords"),
+        "._attributes": (
+            "DtaqAttributes",
+            "DtaqKeywords",
+        ),
         ".dtaq": ("Dtaq",),
         ".dump": ("dump_definitions",),
         ".file": ("File",),
-        ".group": ("Definitions", "GroupEntry", "Note", "load_definitions", "parse_definitions"),
-        ".imports": ("ImportReport", "Imported"),
+        ".group": (
+            "Definitions",
+            "GroupEntry",
+            "Note",
+            "load_definitions",
+            "parse_definitions",
+            "read_text",
+        ),
+        ".imports": (
+            "ImportReport",
+            "Imported",
+        ),
         ".other": ("OtherResource",),
-        ".policyfile": ("PolicyFile", "load_policy_file"),
+        ".policyfile": (
+            "PolicyFile",
+            "load_policy_file",
+        ),
         ".program": ("ProgramDefinition",),
-        ".regionfile": ("DdCard", "Dfhintra", "RegionFile", "load_region_file"),
-        ".schema": ("json_schema", "pipeline_json_schema", "region_json_schema"),
-        ".tdqueue": ("ExtraQueue", "IndirectQueue", "IntraQueue", "RemoteQueue", "Tdqueue"),
+        ".regionfile": (
+            "DdCard",
+            "Dfhintra",
+            "REGION_FILE_NAME",
+            "RegionFile",
+            "load_region_file",
+        ),
+        ".schema": (
+            "described_schema",
+            "json_schema",
+            "pipeline_json_schema",
+            "region_json_schema",
+        ),
+        ".tdqueue": (
+            "ExtraQueue",
+            "IndirectQueue",
+            "IntraQueue",
+            "RemoteQueue",
+            "Tdqueue",
+        ),
         ".terminal": ("Terminal",),
         ".tranclass": ("Tranclass",),
         ".transaction": ("Transaction",),
         ".tsmodel": ("Tsmodel",),
+        ".yamltext": (
+            "ListNode",
+            "MapNode",
+            "ScalarNode",
+            "node_at",
+            "plain_value",
+            "read_yaml",
+        ),
+        ".bms": (
+            "Mapset",
+            "parse_bms",
+            "symbolic_map",
+        ),
+        ".machine": ("Machine",),
+        ".modelfile": (
+            "read_model",
+            "read_plain",
+            "read_private",
+        ),
     },
 )

@@ -19,9 +19,10 @@ from tdqsim.ibmi._recorder import SystemRecorder
 from tdqsim.ibmi._remote_link import RemoteLink
 from tdqsim.ibmi._retrieve import parse_messages
 from tdqsim.ibmi._system_values import SystemValues
+from tdqsim.ibmi.ddm import DdmLink, DdmServer
 from tdqsim.ibmi.faults import FaultHook, MessagePlan
 from tdqsim.ibmi.job import Job, StartedJob
-from tdqsim.ibmi.journals import JOURNAL_TYPES, JournalEntry, export_journal
+from tdqsim.ibmi.journals import JOURNAL_TYPES, Journal, JournalEntry, export_journal, sent_key
 from tdqsim.ibmi.layouts import (
     Format,
     FormatField,
@@ -31,10 +32,12 @@ from tdqsim.ibmi.layouts import (
     pack_binary,
     pack_decimal,
     qualified_name,
+    shown_bytes,
+    shown_char,
     unpack_binary,
     unpack_decimal,
 )
-from tdqsim.ibmi.messages import MESSAGES, EscapeMessage, Message, message
+from tdqsim.ibmi.messages import MESSAGE_TYPES, MESSAGES, EscapeMessage, Message, message
 from tdqsim.ibmi.parms import Parm
 from tdqsim.ibmi.records import (
     RDQD0100,
@@ -49,16 +52,106 @@ from tdqsim.ibmi.records import (
     SenderId,
     sender_of,
 )
+from tdqsim.ibmi.serving import check_names, is_immediate, job_page
+from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
+from tdqsim.ibmi.sql_text import SqlError
+from tdqsim.ibmi.sql_values import SqlColumn, SqlValue, shown
 from tdqsim.ibmi.system import System
+from tdqsim.ibmi.systemfile import (
+    SETUP_JOB,
+    SYSTEM_FILE_NAME,
+    SystemFile,
+    load_system_file,
+    run_commands,
+    system_from_directory,
+)
 
 __all__ = [
-    "AUTOMATIC_RECLAIM", "DECLARATIONS", "ENFORCE_DATA_QUEUE_LOCKS", "JOURNAL_TYPES", "MESSAGES", "RDQD0100",
-    "RDQD0200", "RDQM0100", "RDQM0200", "RDQS0100", "RDQS0200", "RTVDTAQXCL", "Change", "ClVariable", "DataQueue",
-    "DataQueueEntriesRow", "DataQueueEntry", "DataQueueInfoRow", "DataQueueState", "Declaration", "ErrorCode",
-    "ErrorReport", "EscapeMessage", "FaultHook", "Format", "FormatField", "Job", "JobEnded", "JournalEntry", "KeyOrder",
-    "Library", "LockEntry", "Message", "MessagePlan", "ParameterError", "Parm", "ReceiveDataQueueRow", "RemoteLink",
-    "RetrievedMessage", "SeedEntry", "SenderId", "StartedJob", "System", "SystemRecorder", "SystemValues", "char",
-    "datetime_to_dts", "dts_to_datetime", "dump_entries", "export_journal", "formats", "layout", "message",
-    "pack_binary", "pack_decimal", "parse_messages", "parse_seed", "qualified_name", "seed_entries", "sender_of",
-    "take_entries", "unpack_binary", "unpack_decimal",
-]  # fmt: skip
+    "AUTOMATIC_RECLAIM",
+    "DECLARATIONS",
+    "ENFORCE_DATA_QUEUE_LOCKS",
+    "JOURNAL_TYPES",
+    "MESSAGES",
+    "MESSAGE_TYPES",
+    "RDQD0100",
+    "RDQD0200",
+    "RDQM0100",
+    "RDQM0200",
+    "RDQS0100",
+    "RDQS0200",
+    "RTVDTAQXCL",
+    "SETUP_JOB",
+    "SYSTEM_FILE_NAME",
+    "Change",
+    "ClVariable",
+    "DataQueue",
+    "DataQueueEntriesRow",
+    "DataQueueEntry",
+    "DataQueueInfoRow",
+    "DataQueueState",
+    "DdmLink",
+    "DdmServer",
+    "Declaration",
+    "ErrorCode",
+    "ErrorReport",
+    "EscapeMessage",
+    "FaultHook",
+    "Format",
+    "FormatField",
+    "Job",
+    "JobEnded",
+    "Journal",
+    "JournalEntry",
+    "KeyOrder",
+    "Library",
+    "LockEntry",
+    "Message",
+    "MessagePlan",
+    "ParameterError",
+    "Parm",
+    "PreparedSql",
+    "ReceiveDataQueueRow",
+    "RemoteLink",
+    "RetrievedMessage",
+    "SeedEntry",
+    "SenderId",
+    "SqlColumn",
+    "SqlError",
+    "SqlResult",
+    "SqlSession",
+    "SqlValue",
+    "StartedJob",
+    "System",
+    "SystemFile",
+    "SystemRecorder",
+    "SystemValues",
+    "Taken",
+    "char",
+    "check_names",
+    "datetime_to_dts",
+    "dts_to_datetime",
+    "dump_entries",
+    "export_journal",
+    "formats",
+    "is_immediate",
+    "job_page",
+    "layout",
+    "load_system_file",
+    "message",
+    "pack_binary",
+    "pack_decimal",
+    "parse_messages",
+    "parse_seed",
+    "qualified_name",
+    "run_commands",
+    "seed_entries",
+    "sender_of",
+    "sent_key",
+    "shown",
+    "shown_bytes",
+    "shown_char",
+    "system_from_directory",
+    "take_entries",
+    "unpack_binary",
+    "unpack_decimal",
+]

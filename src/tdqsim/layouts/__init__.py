@@ -10,7 +10,17 @@
 from __future__ import annotations
 
 from tdqsim.layouts._items import ConditionName, Occurs, Sign, Usage
-from tdqsim.layouts.codecs import BadValue, Rules, byte_order, decode_value, encode_value
+from tdqsim.layouts.codecs import (
+    HALFWORD,
+    WIDENED_DIGITS,
+    BadValue,
+    Rules,
+    byte_order,
+    decode_value,
+    encode_value,
+    fill,
+    number_table,
+)
 from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
 from tdqsim.layouts.fields import CorruptField, Field, FieldType
 from tdqsim.layouts.layout import FieldFound, Layout, LayoutRow
@@ -19,6 +29,8 @@ from tdqsim.layouts.picture import Picture, parse_picture
 from tdqsim.layouts.yaml_form import load_layout_yaml, parse_layout_yaml
 
 __all__ = [
+    "HALFWORD",
+    "WIDENED_DIGITS",
     "BadValue",
     "ConditionName",
     "Copybook",
@@ -37,10 +49,12 @@ __all__ = [
     "copybook_library",
     "decode_value",
     "encode_value",
+    "fill",
     "load_copybook",
     "load_layout",
     "load_layout_yaml",
     "merge_copybooks",
+    "number_table",
     "parse_copybook",
     "parse_layout_yaml",
     "parse_picture",

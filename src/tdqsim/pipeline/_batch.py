@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, byte_order, decode_value
-from tdqsim.layouts.codecs import number_table
+from tdqsim.layouts import BadValue, Field, FieldType, Layout, Rules, byte_order, decode_value, number_table
 from tdqsim.pipeline import _numbers
 from tdqsim.pipeline._columns import (
     GRAPHICS,

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.core.codepage import CodePage, codepage
+from tdqsim.hosting import CodePage, codepage
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 
 UNDEFINED = 0xFFFE

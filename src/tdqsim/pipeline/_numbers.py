@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from tdqsim.layouts.codecs import number_table
+from tdqsim.layouts import number_table
 
 Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]

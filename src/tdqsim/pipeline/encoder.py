@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError
-from tdqsim.layouts import Field, FieldType, Layout, Usage, byte_order, encode_value
-from tdqsim.layouts.codecs import HALFWORD, WIDENED_DIGITS, fill
+from tdqsim.hosting import CodePage
+from tdqsim.layouts import HALFWORD, WIDENED_DIGITS, Field, FieldType, Layout, Usage, byte_order, encode_value, fill
 from tdqsim.pipeline._columns import joined_bytes
 from tdqsim.pipeline._numbers import Bytes, Ints, Mask
 from tdqsim.pipeline.decoder import RecordDecoder

@@ -29,9 +29,9 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tdqsim.core.process import run_program
 from tdqsim.errors import NotInstalled, TdqError
 from tdqsim.facts import table
+from tdqsim.hosting import run_program
 
 TIMEOUT_SECONDS = 60
 

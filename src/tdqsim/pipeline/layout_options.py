@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import codepage
 from tdqsim.layouts import (
     Copybook,
     Field,

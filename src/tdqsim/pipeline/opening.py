@@ -14,8 +14,8 @@ from urllib.parse import unquote, urlparse
 import pyarrow as pa
 from pyarrow import fs
 
-from tdqsim.core.portable import read_at
 from tdqsim.errors import DatasetError
+from tdqsim.hosting import read_at
 from tdqsim.pipeline.publishing import place, reached
 
 # Each column of a batch costs some fifty microseconds whatever its rows: wide records need large chunks.

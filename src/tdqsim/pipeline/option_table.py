@@ -24,9 +24,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, ClassVar, Final, Literal
 
-from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import DatasetError
 from tdqsim.facts import table
+from tdqsim.hosting import did_you_mean
 
 _LARGEST: Final = 10**12 - 1
 """The largest number for an option that declares no other."""

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tdqsim.core.clock import Clock
 from tdqsim.datasets import RecordFormat
 from tdqsim.errors import DatasetError
+from tdqsim.hosting import Clock
 from tdqsim.layouts import Layout
 from tdqsim.pipeline._numbers import Ints, Mask
 from tdqsim.pipeline.layout_options import QsamValues, charset_of, layout_of

@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from tdqsim.core.codepage import codepage
 from tdqsim.datasets import looks_ebcdic
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import codepage
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Mask
 from tdqsim.pipeline.decoder import RecordDecoder

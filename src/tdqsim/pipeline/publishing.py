@@ -17,8 +17,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from tdqsim.core.portable import alive
 from tdqsim.errors import DatasetError, TdqError
+from tdqsim.hosting import alive
 
 
 def place(path: str | Path) -> Path:

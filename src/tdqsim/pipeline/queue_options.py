@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import CodePage, codepage
 from tdqsim.pipeline.option_table import OptionValues
 from tdqsim.pipeline.stored import Kind
 

@@ -30,8 +30,8 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tdqsim.core.codepage import CodePage
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import CodePage
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema
 from tdqsim.pipeline.publishing import publish_json, published, seed_line

@@ -20,9 +20,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from tdqsim.core.codepage import codepage
-from tdqsim.core.store import Entry
 from tdqsim.errors import DatasetError
+from tdqsim.hosting import Entry, codepage
 from tdqsim.ibmi import SenderId, sender_of
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.parquet import schema

@@ -20,9 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tdqsim.core.process import run_program
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
+from tdqsim.hosting import run_program
 from tdqsim.pipeline._worker import settle
 from tdqsim.pipeline.java import Java, Jvm, SparkNotStarted, cache_folder, find_java, spark_home
 from tdqsim.pipeline.limits import BOUNDS

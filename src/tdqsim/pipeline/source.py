@@ -16,8 +16,8 @@ from functools import cache, cached_property
 import numpy as np
 import pyarrow as pa
 
-from tdqsim.core.spelling import did_you_mean
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import did_you_mean
 from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
 from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, Corrupt, corrupt_type

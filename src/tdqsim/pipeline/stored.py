@@ -19,11 +19,9 @@ from typing import Final, Literal, NamedTuple, Self
 from zlib import crc32
 
 from tdqsim.cics import Condition
-from tdqsim.cics.queues.stored import Half, StoredRegion
-from tdqsim.core.store import Entry, Store
 from tdqsim.errors import DatasetError, StoreInUse, StoreMissing
-from tdqsim.ibmi import EscapeMessage, System, take_entries
-from tdqsim.ibmi.journals import Journal
+from tdqsim.hosting import Entry, Half, Store, StoredRegion
+from tdqsim.ibmi import EscapeMessage, Journal, System, take_entries
 
 _PAUSE: Final = 0.05
 

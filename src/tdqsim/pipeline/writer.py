@@ -24,8 +24,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, DatasetError
+from tdqsim.hosting import codepage
 from tdqsim.pipeline.encoder import RecordEncoder
 from tdqsim.pipeline.framers import Framer
 from tdqsim.pipeline.opening import compression

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import ConversionError, DefinitionError, Problem
+from tdqsim.hosting import codepage
 
 MAGIC: Final = "TDQPROBE"
 FORMAT: Final = "1"

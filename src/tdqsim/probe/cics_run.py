@@ -10,12 +10,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.kernel.conditions import abend_code
-from tdqsim.core.codepage import codepage as find_codepage
-from tdqsim.definitions import Definitions
-from tdqsim.definitions.csdup import parse_csd
-from tdqsim.definitions.machine import Machine
+from tdqsim.definitions import Definitions, Machine, parse_csd
 from tdqsim.facts import REGION_DEFAULTS, Cvda, Resp
+from tdqsim.hosting import codepage as find_codepage
+from tdqsim.languages import abend_code
 from tdqsim.probe.answers import Answers, Observation
 from tdqsim.probe.cases import GROUPS, RESET, VARIABLES, ObservedField, ProbeCase, ProbeStep, cics_cases
 from tdqsim.probe.cics_jcl import INPUT_RECORDS, PREFIX, definitions_text

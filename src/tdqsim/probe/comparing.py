@@ -14,8 +14,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from tdqsim.cics.kernel.machine import why_not_told_apart
 from tdqsim.facts import Resp, Rule, rules
+from tdqsim.hosting import why_not_told_apart
 from tdqsim.probe.answers import LEFT_OUT, Answers
 
 _ABSENT: Final = "(no answer)"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from tdqsim.core.codepage import codepage
-from tdqsim.ibmi.layouts import pack_binary, pack_decimal
+from tdqsim.hosting import codepage
+from tdqsim.ibmi import pack_binary, pack_decimal
 
 _PAGE: Final = codepage(37)
 _SIZED = re.compile(r"([cp])(\d+)")

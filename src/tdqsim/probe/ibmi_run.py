@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from tdqsim.definitions.machine import Machine
+from tdqsim.definitions import Machine
 from tdqsim.errors import ConversionError
-from tdqsim.ibmi import EscapeMessage, Job, ParameterError, Parm, StartedJob, System
-from tdqsim.ibmi.layouts import unpack_binary
+from tdqsim.ibmi import EscapeMessage, Job, ParameterError, Parm, StartedJob, System, unpack_binary
 from tdqsim.probe.answers import LEFT_OUT, Answers, Observation
 from tdqsim.probe.ibmi_arguments import argument
 from tdqsim.probe.ibmi_cases import IbmiCase, IbmiStep, cases, filled, observations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tdqsim.core.codepage import codepage
+from tdqsim.hosting import codepage
 from tdqsim.ibmi import Job, System
 from tdqsim.server.hostservers import (
     Accounts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.hosting import NS_PER_SECOND
 
 INTERVAL: Final = 5
 """The length of an interval in seconds."""

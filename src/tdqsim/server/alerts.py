@@ -15,8 +15,8 @@ from functools import partial
 from typing import Final, Literal, TypeAlias, TypedDict
 
 from tdqsim.cics import Region
-from tdqsim.core.engine import EngineStopped
 from tdqsim.facts import table
+from tdqsim.hosting import EngineStopped
 from tdqsim.server.host import Host
 from tdqsim.server.incidents import Incident, incidents_of, of_jobs
 from tdqsim.state import Dump

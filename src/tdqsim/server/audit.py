@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 import structlog
 
 if TYPE_CHECKING:
-    from tdqsim.cics.text.translator import Resolved
+    from tdqsim.languages import Resolved
 
 OWNER_NAME: Final = "(owner)"
 """The user of the audit line if the owner of the process acts."""

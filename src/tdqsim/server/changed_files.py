@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 
-from tdqsim.core.clock import Clock
+from tdqsim.hosting import Clock
 from tdqsim.server.taken_up import TakenUp
 
 _KEPT: Final = 200

@@ -12,8 +12,8 @@ from typing import Final
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.facts import table
+from tdqsim.hosting import NS_PER_SECOND
 
 _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] == "depth_samples")
 

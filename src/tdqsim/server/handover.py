@@ -13,7 +13,7 @@ from concurrent.futures import InvalidStateError
 from contextlib import suppress
 from typing import Any
 
-from tdqsim.core.engine import Engine
+from tdqsim.hosting import Engine
 
 
 class Handover:

@@ -18,22 +18,16 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Sysplex, Task, UnitOfWork
-from tdqsim.cics.internals import core_of, is_mirror, request_of, requester_of
-from tdqsim.core.clock import Clock
-from tdqsim.core.engine import Engine
-from tdqsim.core.notices import own_lines
-from tdqsim.datasets.workdir import output_directory
-from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile, load_region_file
+from tdqsim.datasets import output_directory
+from tdqsim.definitions import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
-from tdqsim.faults.active import ActivePlan
-from tdqsim.faults.plan import FaultPlan
-from tdqsim.ibmi import System
-from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME, load_system_file, system_from_directory
+from tdqsim.faults import ActivePlan, FaultPlan
+from tdqsim.hosting import Clock, Engine, core_of, is_mirror, own_lines, request_of, requester_of
+from tdqsim.ibmi import SYSTEM_FILE_NAME, System, load_system_file, system_from_directory
 from tdqsim.job import JobClass, JobRequest, importable, named_class
 from tdqsim.layouts import Layout
-from tdqsim.report.flows import FlowCounts, resource_of
-from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.report import FlowCounts, queue_layouts, resource_of
 from tdqsim.server.activity import Activity, ResourceChange
 from tdqsim.server.audit import LINK, audit
 from tdqsim.server.depths import DepthHistory

@@ -23,9 +23,9 @@ from typing import Final, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.facts import table
-from tdqsim.report.refused import RefusedGroup
+from tdqsim.hosting import NS_PER_SECOND, Clock
+from tdqsim.report import RefusedGroup
 from tdqsim.server.notices import lasting, queue_of
 from tdqsim.server.refusals import Refusals
 from tdqsim.state import Notice

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
-from tdqsim.core.portable import OWN_FILE
+from tdqsim.hosting import OWN_FILE
 
 T = TypeVar("T")
 _MOST_LINES: Final = 200

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Final, TypeAlias
 
 from tdqsim.cics import Condition
-from tdqsim.core.codepage import CodePage
+from tdqsim.hosting import CodePage
 
 _KEPT: Final = 2000
 """The number of commands of a region that are kept."""

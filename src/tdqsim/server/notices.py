@@ -10,8 +10,7 @@ from collections.abc import Iterator
 import structlog
 
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.model.queue import IntraTdQueue
+from tdqsim.hosting import IntraTdQueue, core_of
 from tdqsim.ibmi import System
 from tdqsim.state import Notice
 

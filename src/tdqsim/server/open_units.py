@@ -15,10 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Region, Task
-from tdqsim.core.engine import Engine
-from tdqsim.core.strand import WAIT, TimedOut, WaitQueue
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.hosting import WAIT, Engine, TimedOut, WaitQueue
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 API_TRANSID: Final = "TAPI"

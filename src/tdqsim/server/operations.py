@@ -10,9 +10,9 @@ from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 
-from tdqsim.cics.text.cemt_request import CemtRequest
-from tdqsim.cics.text.translator import Resolved
 from tdqsim.facts import table
+from tdqsim.hosting import CemtRequest
+from tdqsim.languages import Resolved
 from tdqsim.server.users import Role
 
 

@@ -18,9 +18,9 @@ from typing import Any, Final
 import structlog
 
 from tdqsim.cics import Task
-from tdqsim.cics.internals import kept_storage
-from tdqsim.ibmi.systemfile import SETUP_JOB
-from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
+from tdqsim.ibmi import SETUP_JOB
+from tdqsim.languages import kept_storage
+from tdqsim.report import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
 _FILE: Final = "refused.jsonl"

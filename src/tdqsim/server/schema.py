@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tdqsim.definitions.schema import described_schema
-from tdqsim.ibmi.systemfile import SystemFile
+from tdqsim.definitions import described_schema
+from tdqsim.ibmi import SystemFile
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
 

@@ -27,7 +27,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tdqsim.definitions.modelfile import read_model, read_plain
+from tdqsim.definitions import read_model, read_plain
 from tdqsim.errors import UsageError
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 from tdqsim.server.logs import LogFormat, LogLevel

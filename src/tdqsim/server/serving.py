@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any, Final
 import structlog
 from fastapi import FastAPI
 
-from tdqsim.core.control import Address, announce, control_folder, withdraw
-from tdqsim.core.portable import alive
 from tdqsim.errors import ExtraMissing
 from tdqsim.facts import table
+from tdqsim.hosting import Address, alive, announce, control_folder, withdraw
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import ServeError

@@ -39,10 +39,10 @@ from argon2 import PasswordHasher, Type, extract_parameters
 from argon2.exceptions import InvalidHashError, VerificationError
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from tdqsim.core.capitals import capitals
-from tdqsim.definitions.modelfile import read_model, read_private
+from tdqsim.definitions import read_model, read_private
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import table
+from tdqsim.hosting import capitals
 from tdqsim.server.errors import ServeError
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}

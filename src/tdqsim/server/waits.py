@@ -22,10 +22,8 @@ from typing import Any, Final
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.core.clock import NS_PER_SECOND
-from tdqsim.core.engine import Engine
-from tdqsim.core.strand import WAIT, WaitQueue
 from tdqsim.errors import UsageError
+from tdqsim.hosting import NS_PER_SECOND, WAIT, Engine, WaitQueue
 
 _TASKS: Final = ""
 _CONDITION: Final = "condition "

@@ -29,14 +29,12 @@ from types import ModuleType
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
 from tdqsim.cobol.handlers import COBOL
-from tdqsim.core.engine import EngineStopped
-from tdqsim.definitions import Resource
-from tdqsim.definitions.regionfile import REGION_FILE_NAME, RegionFile, load_region_file
+from tdqsim.definitions import REGION_FILE_NAME, RegionFile, Resource, load_region_file
 from tdqsim.errors import TdqError
+from tdqsim.hosting import EngineStopped, core_of
 from tdqsim.job import importable
-from tdqsim.report.queue_layouts import queue_layouts
+from tdqsim.report import queue_layouts
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
 from tdqsim.server.watching_systems import SystemWatch

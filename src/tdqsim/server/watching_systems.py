@@ -25,8 +25,7 @@ from typing import Final
 
 from tdqsim.definitions import Definitions, Dtaq
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.ibmi import System
-from tdqsim.ibmi.systemfile import SYSTEM_FILE_NAME, SystemFile, load_system_file, run_commands
+from tdqsim.ibmi import SYSTEM_FILE_NAME, System, SystemFile, load_system_file, run_commands
 from tdqsim.server.changed_files import ChangedFiles, ChangeNotes
 from tdqsim.server.host import Host
 

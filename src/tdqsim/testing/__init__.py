@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.events import Event, JobEvent, load_history
     from tdqsim.testing.history import History
+    from tdqsim.testing.outcome import Outcomes
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
     from tdqsim.testing.snapshots import RegionState, SystemState, diff, snapshot
@@ -68,6 +69,7 @@ __all__ = [
     "JobTarget",
     "LinkCut",
     "MessageFault",
+    "Outcomes",
     "QueueState",
     "RecycledStores",
     "RegionState",
@@ -113,17 +115,50 @@ __all__ = [
 __getattr__, __dir__ = load_late(
     __name__,
     {
-        "tdqsim.cics.look.state": ("QueueState", "Uncommitted"),
+        "tdqsim.cics.look.state": (
+            "QueueState",
+            "Uncommitted",
+        ),
         "tdqsim.faults.active": ("ActivePlan",),
-        ".assertions": ("assert_records", "assert_resp", "raises_condition"),
-        ".checker": ("Anomaly", "Verdict", "check_history"),
-        ".clock": ("FrozenClock", "StillClock", "Waiting", "frozen", "jump_to_next_deadline", "waiting"),
-        "._crash_runs": ("CrashFailure", "CrashReport"),
+        ".assertions": (
+            "assert_records",
+            "assert_resp",
+            "raises_condition",
+        ),
+        ".checker": (
+            "Anomaly",
+            "Verdict",
+            "check_history",
+        ),
+        ".clock": (
+            "FrozenClock",
+            "StillClock",
+            "Waiting",
+            "frozen",
+            "jump_to_next_deadline",
+            "waiting",
+        ),
+        "._crash_runs": (
+            "CrashFailure",
+            "CrashReport",
+        ),
         "._orders": ("Schedule",),
         "._stage": ("Stage",),
-        ".crash": ("enumerate_crashes", "enumerate_sysplex_crashes", "enumerate_system_crashes"),
-        "tdqsim.state.deadlock": ("Deadlock", "find_deadlock", "lost_triggers"),
-        ".events": ("Event", "JobEvent", "load_history"),
+        ".crash": (
+            "enumerate_crashes",
+            "enumerate_sysplex_crashes",
+            "enumerate_system_crashes",
+        ),
+        "tdqsim.state.deadlock": (
+            "Deadlock",
+            "find_deadlock",
+            "lost_triggers",
+        ),
+        ".events": (
+            "Event",
+            "JobEvent",
+            "load_history",
+        ),
         "tdqsim.faults.plan": (
             "CrashPoint",
             "Crashed",
@@ -135,10 +170,28 @@ __getattr__, __dir__ = load_late(
             "TornWrite",
         ),
         ".history": ("History",),
-        "tdqsim.faults.hooks": ("HookChain", "add_hook", "remove_hook"),
-        ".schedules": ("Exploration", "Failure", "ScheduleFailure", "explore", "replay"),
-        ".seeding": ("load_records", "seed"),
-        ".snapshots": ("RegionState", "SystemState", "diff", "snapshot"),
+        "tdqsim.faults.hooks": (
+            "HookChain",
+            "add_hook",
+            "remove_hook",
+        ),
+        ".schedules": (
+            "Exploration",
+            "Failure",
+            "ScheduleFailure",
+            "explore",
+            "replay",
+        ),
+        ".seeding": (
+            "load_records",
+            "seed",
+        ),
+        ".snapshots": (
+            "RegionState",
+            "SystemState",
+            "diff",
+            "snapshot",
+        ),
         ".stepping": ("stepped",),
         ".stores": ("RecycledStores",),
         ".verified": (
@@ -151,6 +204,11 @@ __getattr__, __dir__ = load_late(
             "compare_transcript",
             "load_transcript",
         ),
-        ".verified_jobs": ("JobAnswer", "JobTarget", "SimulatedJobTarget"),
+        ".verified_jobs": (
+            "JobAnswer",
+            "JobTarget",
+            "SimulatedJobTarget",
+        ),
+        ".outcome": ("Outcomes",),
     },
 )

@@ -23,9 +23,9 @@ from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.report import history_sections
 from tdqsim.report.digest import Digest
 from tdqsim.report.flows import Flows
+from tdqsim.report.layout_of_queue import queue_layouts
 from tdqsim.report.page import Page, check_target
 from tdqsim.report.parts import Mark, Part, Prose, Ready, Section, Table
-from tdqsim.report.queue_layouts import queue_layouts
 from tdqsim.report.topology import Site
 from tdqsim.testing.clock import waiting
 from tdqsim.testing.following import Follower

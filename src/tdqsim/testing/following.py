@@ -14,7 +14,7 @@ from tdqsim.faults.hooks import recorded
 from tdqsim.ibmi import System
 from tdqsim.layouts import Layout
 from tdqsim.report.digest import Digest, Moment
-from tdqsim.report.queue_layouts import in_a_line
+from tdqsim.report.layout_of_queue import in_a_line
 from tdqsim.testing.events import AnyEvent, Event, JobEvent, RawEvent
 from tdqsim.testing.history import DELETEQ, READQ, WRITEQ, History, event_of
 from tdqsim.testing.text import show_record

@@ -16,12 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.look.state import numitems_of
-from tdqsim.core.clock import Clock
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import EscapeMessage, System
-from tdqsim.ibmi.journals import sent_key
+from tdqsim.hosting import Clock, core_of, numitems_of
+from tdqsim.ibmi import EscapeMessage, System, sent_key
 from tdqsim.pipeline.stages.recording import Depths
 from tdqsim.pipeline.stages.tables import Rows
 

@@ -36,9 +36,8 @@ from typing import Any, Final, Self
 
 from greenlet import getcurrent, greenlet
 
-from tdqsim.core.portable import alive
-from tdqsim.core.store import BorrowedStore
 from tdqsim.errors import DatasetError, StoreFull
+from tdqsim.hosting import BorrowedStore, alive
 from tdqsim.pipeline.limits import BOUNDS
 from tdqsim.pipeline.publishing import files_below, left_behind, publish_json
 

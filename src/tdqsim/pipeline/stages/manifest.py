@@ -26,8 +26,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tdqsim import __version__
-from tdqsim.core.portable import OWN_FILE, FileLock
 from tdqsim.errors import DatasetError
+from tdqsim.hosting import OWN_FILE, FileLock
 from tdqsim.pipeline.parquet import read_parquet, schema
 from tdqsim.pipeline.publishing import (
     files_below,

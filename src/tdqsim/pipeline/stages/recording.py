@@ -15,11 +15,9 @@ import numpy as np
 import pyarrow as pa
 
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.cics.internals import core_of, request_of
-from tdqsim.cics.look.records import records as records_of
-from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
-from tdqsim.core.strand import Strand
 from tdqsim.errors import TdqError
+from tdqsim.hosting import Strand, core_of, depths_of, intra_states, numitems_of, request_of
+from tdqsim.hosting import records as records_of
 from tdqsim.ibmi import System
 from tdqsim.pipeline.stages.isolation import Budget
 from tdqsim.pipeline.stages.tables import Rows

@@ -24,11 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from tdqsim.cics import Region
-from tdqsim.cics.region_arguments import from_region_file
-from tdqsim.core.dispatch import Dispatcher
-from tdqsim.definitions import Definitions, load_definitions
-from tdqsim.definitions.regionfile import RegionFile, load_region_file
+from tdqsim.definitions import Definitions, RegionFile, load_definitions, load_region_file
 from tdqsim.errors import DatasetError, TdqError
+from tdqsim.hosting import Dispatcher, from_region_file
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.limits import BOUNDS

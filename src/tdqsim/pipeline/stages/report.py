@@ -28,9 +28,21 @@ from tdqsim.pipeline.stages.exchange import bucket_files
 from tdqsim.pipeline.stages.manifest import read_manifest, sum_of
 from tdqsim.pipeline.stages.outcome import Checks, RegionOutcomes, abends_of, few
 from tdqsim.pipeline.stages.tables import read_table, table_files
-from tdqsim.report.page import Page, check_target
-from tdqsim.report.parts import Mark, Part, Prose, Table
-from tdqsim.report.pictures import COLOURS, Point, Series, Stretch, bars, lines, time_line
+from tdqsim.report import (
+    COLOURS,
+    Mark,
+    Page,
+    Part,
+    Point,
+    Prose,
+    Series,
+    Stretch,
+    Table,
+    bars,
+    check_target,
+    lines,
+    time_line,
+)
 
 PAGE: Final = "report.html"
 Summary = Mapping[str, Any]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from nicegui.element import Element
 
-from tdqsim.report.diagram import Diagram
-from tdqsim.report.diagram_svg import legend, svg, texts, tools
+from tdqsim.report import Diagram, legend, svg, texts, tools
 
 
 class DiagramView(Element, component="static/flow_view.js"):

@@ -21,9 +21,9 @@ from nicegui import ui
 from nicegui.client import Client
 
 from tdqsim.cics import Abend, Condition, Region, Task
-from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
 from tdqsim.facts import unconfirmed
+from tdqsim.hosting import doubt
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.audit import audit
 from tdqsim.server.console.callers import Caller, Callers

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final
 
 from tdqsim.cics import Region
-from tdqsim.core.engine import EngineStopped
+from tdqsim.hosting import EngineStopped
 from tdqsim.server.console.region_state import QueueRow, RegionSnapshot, read_region
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.host import Host

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.ibmi import System
-from tdqsim.report.flows import FlowCounts, Flows
+from tdqsim.report import FlowCounts, Flows
 from tdqsim.server.console.live import Live
 from tdqsim.server.host import Host
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
 from tdqsim.facts import table
+from tdqsim.hosting import core_of
 
 _DESTINATIONS: Final = {row["id"]: row["destination"] for row in table("kernel_messages")}
 _KEPT: Final = 1000

@@ -8,10 +8,10 @@ from typing import Final
 
 from tdqsim import state
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.kernel.abstime import local_time
-from tdqsim.cics.look.explain_requests import doubt
 from tdqsim.errors import TdqError
 from tdqsim.facts import INQUIRE_OPTIONS, SET_TDQUEUE_OPTIONS, Cvda, unconfirmed
+from tdqsim.hosting import doubt
+from tdqsim.languages import local_time
 from tdqsim.state import Prediction
 
 SETTABLE: Final = {option.name: option.types for option in SET_TDQUEUE_OPTIONS.values()}

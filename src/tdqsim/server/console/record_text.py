@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tdqsim.core.codepage import CodePage
 from tdqsim.errors import UsageError
+from tdqsim.hosting import CodePage
 from tdqsim.layouts import Layout, parse_copybook
 
 _LINE: Final = 16

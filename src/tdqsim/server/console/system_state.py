@@ -11,8 +11,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from tdqsim.errors import UsageError
-from tdqsim.ibmi import DataQueueState, Job, ParameterError, System
-from tdqsim.ibmi.journals import Journal, JournalEntry
+from tdqsim.ibmi import DataQueueState, Job, Journal, JournalEntry, ParameterError, System
 
 T = TypeVar("T")
 _OWNER: Final = "QSECOFR"

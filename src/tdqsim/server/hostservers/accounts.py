@@ -16,10 +16,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple
 
-from tdqsim.core.capitals import capitals
-from tdqsim.core.codepage import codepage
 from tdqsim.errors import TdqError
 from tdqsim.facts import table
+from tdqsim.hosting import capitals, codepage
 from tdqsim.ibmi import ParameterError, System
 from tdqsim.server.hostservers.passwords import (
     LONGEST_DES,

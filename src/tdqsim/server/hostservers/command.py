@@ -6,10 +6,8 @@ import logging
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.core.engine import CallCancelled, EngineStopped
-from tdqsim.core.product_faults import product_fault
 from tdqsim.errors import ConversionError, SystemClosed
+from tdqsim.hosting import CallCancelled, CodePage, EngineStopped, codepage, product_fault
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
 from tdqsim.server.audit import audit, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS

@@ -19,10 +19,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from tdqsim.core.capitals import capitals
-from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.ibmi import Job, System
-from tdqsim.ibmi.serving import job_page
+from tdqsim.hosting import CodePage, capitals, codepage
+from tdqsim.ibmi import Job, System, job_page
 from tdqsim.server.audit import audit
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply

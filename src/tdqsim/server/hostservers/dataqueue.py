@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from tdqsim.core.store import Entry
-from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError
-from tdqsim.ibmi.layouts import shown_bytes, shown_char
-from tdqsim.ibmi.serving import check_names, is_immediate
+from tdqsim.hosting import Entry
+from tdqsim.ibmi import RDQD0100, EscapeMessage, Job, ParameterError, check_names, is_immediate, shown_bytes, shown_char
 from tdqsim.server.hostservers.conversation import EBCDIC, Conversation, End, Reply, Step, SystemWork, text10
 from tdqsim.server.hostservers.frames import Frame, FrameError, Refused, block, reply
 

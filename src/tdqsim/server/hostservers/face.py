@@ -20,8 +20,8 @@ from functools import partial
 from threading import Lock
 from typing import TypeVar, TypeVarTuple
 
-from tdqsim.core.engine import Engine
 from tdqsim.errors import TdqError
+from tdqsim.hosting import Engine
 from tdqsim.ibmi import System
 from tdqsim.server.audit import one_line
 from tdqsim.server.connections import Connections

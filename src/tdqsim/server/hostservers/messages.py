@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tdqsim.core.codepage import CodePage, codepage
-from tdqsim.ibmi import Message
-from tdqsim.ibmi.layouts import shown_bytes
-from tdqsim.ibmi.messages import MESSAGE_TYPES
+from tdqsim.hosting import CodePage, codepage
+from tdqsim.ibmi import MESSAGE_TYPES, Message, shown_bytes
 from tdqsim.server.hostservers.frames import block
 
 _EBCDIC = codepage(37)

@@ -18,7 +18,7 @@ from enum import IntEnum
 from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
 from cryptography.hazmat.primitives.ciphers import Cipher, modes
 
-from tdqsim.core.codepage import codepage
+from tdqsim.hosting import codepage
 
 _NAME = 10
 LONGEST_DES = 10

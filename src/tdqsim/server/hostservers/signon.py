@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.ibmi import message
 from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, NewPassword, SignOnCode, change_password, sign_on
 from tdqsim.server.hostservers.conversation import (

@@ -10,14 +10,13 @@ from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim import state
-from tdqsim.cics.internals import core_of
 from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
 from tdqsim.client.answers.process import ClockState
 from tdqsim.client.answers.regions import RestoreResult, Snapshot
-from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
-from tdqsim.faults.plan import CrashPoint, FaultPlan, TornWrite
+from tdqsim.faults import CrashPoint, FaultPlan, TornWrite
+from tdqsim.hosting import NS_PER_SECOND, Clock, core_of
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served

@@ -29,9 +29,9 @@ from pydantic import Field, TypeAdapter
 from typing_extensions import TypedDict
 
 from tdqsim.cics import Abend, Condition
-from tdqsim.core.strand import TimedOut
 from tdqsim.errors import TdqError, WouldWaitForever
 from tdqsim.facts import unconfirmed
+from tdqsim.hosting import TimedOut
 from tdqsim.ibmi import EscapeMessage
 from tdqsim.server.host import UnknownRegion
 from tdqsim.server.open_units import TooManyUnits, UnknownUnit

@@ -15,10 +15,9 @@ from pydantic.json_schema import SkipJsonSchema
 from tdqsim.cics import Region
 from tdqsim.client.answers.regions import DecodedRecord
 from tdqsim.client.answers.work import OptionValue
-from tdqsim.core.codepage import CodePage
-from tdqsim.core.hexadecimal import hex_bytes
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import Resp, table
+from tdqsim.hosting import CodePage, hex_bytes
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}

@@ -10,10 +10,6 @@ from fastapi import Path, Query, Request
 
 from tdqsim import state
 from tdqsim.cics import Region, Task
-from tdqsim.cics.text.ceci import session as ceci_session
-from tdqsim.cics.text.cemt import cemt
-from tdqsim.cics.text.cemt_request import parse_cemt
-from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.client.answers.work import (
     CeciAnswer,
     CemtAnswer,
@@ -28,6 +24,9 @@ from tdqsim.client.answers.work import (
     WaitResult,
 )
 from tdqsim.errors import UsageError
+from tdqsim.hosting import cemt, parse_cemt
+from tdqsim.hosting import session as ceci_session
+from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text, one_line
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may, note_for_audit

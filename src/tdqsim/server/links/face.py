@@ -10,13 +10,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tdqsim.cics import Region
-from tdqsim.cics.ship.network import FarLink
-from tdqsim.core.engine import Engine
-from tdqsim.core.messages import FrameDecoder, MessageError, MessageFrame
-from tdqsim.core.transport import Transport
 from tdqsim.errors import TdqError, UsageError
-from tdqsim.ibmi import System
-from tdqsim.ibmi.ddm import DdmLink, DdmServer
+from tdqsim.hosting import Engine, FarLink, FrameDecoder, MessageError, MessageFrame, Transport
+from tdqsim.ibmi import DdmLink, DdmServer, System
 from tdqsim.server.errors import LinkRefused
 from tdqsim.server.links.opening import (
     DDM,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
+from tdqsim.hosting import FrameDecoder, Kinds, MessageError, MessageFrame, encode
 from tdqsim.server.errors import ServeError
 
 ISC: Final = "ISC"

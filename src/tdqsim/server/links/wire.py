@@ -15,9 +15,8 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from tdqsim.core.engine import Engine, EngineStopped
-from tdqsim.core.transport import LinkDown
 from tdqsim.facts import table
+from tdqsim.hosting import Engine, EngineStopped, LinkDown
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("links")}
 _PROBES: Final = (("TCP_KEEPIDLE", "probe_after"), ("TCP_KEEPINTVL", "probe_every"), ("TCP_KEEPCNT", "probes"))

@@ -24,8 +24,7 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from tdqsim.core.capitals import capitals
-from tdqsim.core.engine import Engine, EngineStopped
+from tdqsim.hosting import Engine, EngineStopped, capitals
 from tdqsim.ibmi import System
 from tdqsim.server.audit import one_line
 from tdqsim.server.connections import Connections

@@ -17,12 +17,9 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
-from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.errors import ConversionError, TdqError
-from tdqsim.ibmi import Job, Message
-from tdqsim.ibmi.sql import PreparedSql, SqlResult, SqlSession, Taken
-from tdqsim.ibmi.sql_text import SqlError
-from tdqsim.ibmi.sql_values import SqlColumn, SqlValue, shown
+from tdqsim.hosting import NS_PER_SECOND
+from tdqsim.ibmi import Job, Message, PreparedSql, SqlColumn, SqlError, SqlResult, SqlSession, SqlValue, Taken, shown
 from tdqsim.server.audit import audit
 from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.command import run_command

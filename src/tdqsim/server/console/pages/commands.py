@@ -16,11 +16,9 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region, Task
-from tdqsim.cics.text.ceci import CeciResult, session
-from tdqsim.cics.text.cemt import cemt
-from tdqsim.cics.text.cemt_request import CemtError, parse_cemt
-from tdqsim.cics.text.translator import Resolved, resolve
 from tdqsim.errors import TdqError, UsageError
+from tdqsim.hosting import CeciResult, CemtError, cemt, parse_cemt, session
+from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import CONSOLE_TRANSID, REFUSED, Console, Visit, frame

@@ -9,8 +9,8 @@ from typing import Final, TypeVar
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.errors import TdqError
+from tdqsim.hosting import CodePage, codepage
 from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import confirmed, shown_whole

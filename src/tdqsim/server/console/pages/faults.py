@@ -9,10 +9,9 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.cics.kernel.command import COMMANDS
 from tdqsim.facts import Resp
-from tdqsim.faults.active import ActivePlan
-from tdqsim.faults.plan import AnyFault, Fault, FaultPlan
+from tdqsim.faults import ActivePlan, AnyFault, Fault, FaultPlan
+from tdqsim.hosting import COMMANDS
 from tdqsim.server.console.callers import Caller
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame

@@ -9,8 +9,7 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.report.diagram_svg import MOST
-from tdqsim.report.flows import FlowNode, Flows
+from tdqsim.report import MOST, FlowNode, Flows
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame

@@ -14,7 +14,7 @@ from typing import Final
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.report.refused import RefusedGroup
+from tdqsim.report import RefusedGroup
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView

@@ -11,8 +11,8 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
 from tdqsim.datasets import SubmittedJob, SysoutDataset, render
+from tdqsim.hosting import core_of
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pager import Pager

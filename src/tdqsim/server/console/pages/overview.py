@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Request
 from nicegui import ui
 
-from tdqsim.core.clock import NS_PER_SECOND
+from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.server.activity import INTERVAL, INTERVALS
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.frame import Console, Visit, frame

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
-from tdqsim.core.hexadecimal import hex_bytes
+from tdqsim.hosting import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control, Handler
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Visit

@@ -11,7 +11,7 @@ from nicegui import ui
 
 from tdqsim import state
 from tdqsim.cics import Condition, Region, Task
-from tdqsim.core.hexadecimal import hex_bytes
+from tdqsim.hosting import hex_bytes
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.live import RegionView

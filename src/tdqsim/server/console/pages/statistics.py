@@ -9,8 +9,8 @@ from fastapi import Request
 from nicegui import ui
 
 from tdqsim.cics import Region
-from tdqsim.cics.spi.statistics_report import columns_of, sections_of
 from tdqsim.facts import table
+from tdqsim.hosting import columns_of, sections_of
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.pager import Pager

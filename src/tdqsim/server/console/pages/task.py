@@ -17,9 +17,8 @@ from nicegui import ui
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.cics.internals import core_of
-from tdqsim.cics.kernel.dumps import COMMANDS_KEPT, CommandRecorder
-from tdqsim.report.diagram import BoxLine, Diagram, DiagramArrow, DiagramBox
+from tdqsim.hosting import COMMANDS_KEPT, CommandRecorder, core_of
+from tdqsim.report import BoxLine, Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame

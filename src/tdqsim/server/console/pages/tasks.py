@@ -11,7 +11,7 @@ from nicegui import ui
 
 from tdqsim import state
 from tdqsim.facts import Cvda
-from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
+from tdqsim.report import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block
 from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.flow_view import DiagramView

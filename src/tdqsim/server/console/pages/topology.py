@@ -11,7 +11,7 @@ from nicegui import ui
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.report.diagram import Diagram, DiagramArrow, DiagramBox
+from tdqsim.report import Diagram, DiagramArrow, DiagramBox
 from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
