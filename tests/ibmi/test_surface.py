@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import pytest
+
 import tdqsim.ibmi
+from tdqsim.ibmi import ParameterError, System
 
 ROOM = Path(tdqsim.ibmi.__file__).parent
 TYPED = {"job", "jobs", "core", "system", "queue", "dispatcher", "locks", "waiter", "handle"}
@@ -60,3 +63,9 @@ def test_a_trace_has_one_form_however_an_entry_is_sent_and_received(system, job)
     assert len(forms) == 1
     shown = [(event[0], event[3], *event[5:]) for event in events]
     assert shown == shown[:2] * (2 * len(queues))
+
+
+@pytest.mark.parametrize("name", ["", "paysys", "TOOLONGNAME", "1SYS", "A B", "SYS1\n", 5])
+def test_a_system_is_named_as_in_system_yaml(name: str) -> None:
+    with pytest.raises(ParameterError, match=r"^name .*1 to 8 characters"):
+        System(name)

@@ -10,8 +10,9 @@ whenever an object is created, deleted or moved, or an authority changes. So an 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tdqsim.core.changes import KeptChange, carry_out
 from tdqsim.core.clock import Clock, time_zone
@@ -23,12 +24,28 @@ from tdqsim.core.strand import Strand
 from tdqsim.errors import SystemClosed
 from tdqsim.facts import notice_words
 from tdqsim.ibmi._dts import offset_seconds
-from tdqsim.ibmi._errors import JobEnded
+from tdqsim.ibmi._errors import JobEnded, ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS
 from tdqsim.ibmi._recorder import OnFailure, SystemRecorder
 
 if TYPE_CHECKING:
     from tdqsim.ibmi._objects import SystemObject
+
+
+SYSTEM_NAME: Final = r"^[A-Z$#@][A-Z0-9$#@]{0,7}$"
+"""The name of a system, in system.yaml and in Python."""
+
+
+def check_system_name(name: object) -> None:
+    """Refuse what is not the name of a system.
+
+    Raises:
+        ParameterError: the text names the value and what is allowed.
+    """
+    if not isinstance(name, str) or not re.fullmatch(SYSTEM_NAME, name):
+        raise ParameterError(
+            f"name {name!r:.80}: the name of a system has 1 to 8 characters: A-Z, 0-9, $, # or @, not first a digit"
+        )
 
 
 def job_page(ccsid: int) -> CodePage:

@@ -20,7 +20,7 @@ from tdqsim.errors import DefinitionError, Problem, SystemClosed
 from tdqsim.ibmi._authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi._commands import system_command
 from tdqsim.ibmi._create import create_queue, obstacle_to
-from tdqsim.ibmi._data import job_page
+from tdqsim.ibmi._data import check_system_name, job_page
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._machine import machine_messages
 from tdqsim.ibmi._object_table import ObjectTable
@@ -100,6 +100,7 @@ class System(SystemBase):
     Raises:
         StoreError: the store cannot be used.
         DefinitionError: the machine.yaml has errors.
+        ParameterError: the name is not one of a system.
     """
 
     @explains_wrong_types
@@ -123,6 +124,7 @@ class System(SystemBase):
         messages = machine_messages(machine)
         if dispatcher is not None and clock not in (None, dispatcher.clock):
             raise ValueError("clock: a dispatcher already has a clock; pass only one of the two")
+        check_system_name(name)
         time_zone(timezone)
         job_page(ccsid)
         self._own_dispatcher = dispatcher is None

@@ -36,6 +36,7 @@ from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError
 from tdqsim.ibmi import EscapeMessage, ParameterError, System, SystemValues
 from tdqsim.ibmi._authority import PasswordKeeper
+from tdqsim.ibmi._data import SYSTEM_NAME
 from tdqsim.ibmi.messages import message
 
 SYSTEM_FILE_NAME: Final = "system.yaml"
@@ -86,7 +87,7 @@ class SystemFile(BaseModel):
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
-    name: Annotated[str, Field(pattern=r"^[A-Z$#@][A-Z0-9$#@]{0,7}$")] = "TDQSYS"
+    name: Annotated[str, Field(pattern=SYSTEM_NAME)] = "TDQSYS"
     ccsid: Annotated[int, Field(ge=1, le=65534)] = 37
     time_zone: Annotated[str, Field(max_length=64)] = "UTC"
     definitions: Annotated[tuple[Annotated[str, Field(max_length=4096)], ...], Field(max_length=1000)] = ()
