@@ -117,8 +117,8 @@ def test_transactions_are_browsed_in_alphabetic_order_from_at():
 
 @pytest.mark.parametrize("no", ["cmdsec", "ressec"])
 def test_what_is_checked_for_a_transaction(no):
-    """DFHVALUE(CMDSECYES) is 206, DFHVALUE(RESSECYES) 203; 208 is COMMIT."""
-    numbers = {"cmdsec": (205, 206), "ressec": (202, 203)}
+    """The CVDA tables have CMDSECYES 207 and RESSECYES 204; 208 is COMMIT."""
+    numbers = {"cmdsec": (205, 207), "ressec": (202, 204)}
     with made(define_transaction(name="SECR", **{no: "NO"})) as reg:
         info = reg.inquire_transaction("SECR", "CMDSEC", "RESSEC")
         for name, (unchecked, checked) in numbers.items():
