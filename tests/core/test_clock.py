@@ -8,6 +8,7 @@ import pytest
 from freezegun import freeze_time
 
 from tdqsim.core.clock import Clock
+from tdqsim.errors import UsageError
 
 
 def test_freezegun_drives_the_clock():
@@ -58,3 +59,11 @@ def test_a_simulated_moment_is_reached_without_sleeping():
     with freeze_time("2026-01-01"):
         clock.reach(clock.time_ns() + 86_400 * 1_000_000_000)
         assert clock.now() == datetime(2026, 1, 2, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("moment", ["1969-12-31 23:59:59", "1900-01-01", "2262-04-12", "9999-12-31"])
+def test_a_clock_begins_in_the_years_1970_to_2262(moment: str) -> None:
+    with freeze_time(moment), pytest.raises(UsageError, match="allowed are the years 1970 to 2262"):
+        Clock()
+    with freeze_time("1970-01-01"):
+        assert Clock().time_ns() == 0

@@ -89,11 +89,19 @@ class Clock:
         thread: identifier of the thread that may move it; 0 until it is passed to a dispatcher.
         on_move: functions called after :meth:`advance`, :meth:`advance_to` or a jump has moved it; a region's day ends
             so without a timer.
+
+    Raises:
+        UsageError: the machine's clock, which a test may have replaced, is before 1970 or after 2262.
     """
 
     __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "on_move", "simulated", "thread")
 
     def __init__(self, *, simulated: bool = True) -> None:
+        if not 0 <= time.time_ns() <= _END_NS:
+            raise UsageError(
+                f"the machine's clock, or what stands for it in a test, is at {time.time():.0f} seconds since 1970; "
+                "allowed are the years 1970 to 2262"
+            )
         self.simulated = simulated
         self.thread = 0
         self._jumped_ns = 0
