@@ -69,8 +69,8 @@ def test_a_handler_given_so_must_be_callable(tmp_path):
     assert not (tmp_path / "store").exists()
 
 
-def test_disable_and_enable_do_not_free_a_stuck_queue():
-    """Only a SET of the trigger does."""
+def test_neither_disable_and_enable_nor_set_of_the_trigger_frees_a_stuck_queue():
+    """Only a read of the queue to its end does."""
     started = []
 
     def program(task):
@@ -90,5 +90,10 @@ def test_disable_and_enable_do_not_free_a_stuck_queue():
         assert len(started) == 1
         reg.set_tdqueue("TERQ", triggerlevel=2)
         reg.writeq_td("TERQ", b"x")
+        reg.run()
+        assert len(started) == 1
+        assert len(list(reg.readq_td_all("TERQ"))) == 9
+        for _ in range(2):
+            reg.writeq_td("TERQ", b"x")
         reg.run()
         assert len(started) == 2
