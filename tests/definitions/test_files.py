@@ -304,3 +304,26 @@ def test_what_is_no_definition_is_refused_with_what_is_allowed(given: Any, text:
         with pytest.raises(TypeError) as refused:
             use(given)
         assert text in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "group: A\ntdqueue:\n  - name: A\n    type: INTRA\n   x: 1\n",
+            "did not find expected '-' indicator at column 4",
+        ),
+        ('group: A\ntdqueue:\n  - name: "A\n', "found unexpected end of stream at column 1; it began in line 3"),
+        ("a: b: c", "mapping values are not allowed in this context at column 5"),
+    ],
+)
+def test_invalid_yaml_is_told_with_its_column(text: str, message: str) -> None:
+    with pytest.raises(DefinitionError) as refused:
+        parse_definitions(text)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["ABCD", "7", "75O0", "07500"])
+def test_changeagrel_is_a_number_of_four_digits(value: str) -> None:
+    with pytest.raises(DefinitionError, match=rf"changeagrel = '{value}': must be 1 to 4 characters \(4 digits\)"):
+        parse_definitions(f"group: A\ntdqueue:\n- {{name: A, type: INTRA, changeagrel: '{value}'}}\n")

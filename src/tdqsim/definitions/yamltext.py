@@ -102,6 +102,10 @@ def read_yaml(text: str, file: str, *, longest: int = 0) -> Node | None:
         reason = error.problem or error.context or "it cannot be read"
         if mark is not None and _text_of_line(text, mark.line)[: mark.column + 1].endswith("\t"):
             reason = "a tab stands where YAML wants blanks; indent with blanks"
+        elif mark is not None:
+            began = error.context_mark
+            since = f"; it began in line {began.line + 1}" if began is not None and began.line != mark.line else ""
+            reason = f"{reason} at column {mark.column + 1}{since}"
         if "nesting depth" in reason:  # libyaml has its own limit, which it may reach first because it reads ahead
             message = f"is nested more than {LIMITS['definition_nesting']} levels deep"
             raise DefinitionError([Problem(file, line, "", "", "", message)]) from None
