@@ -441,12 +441,12 @@ def test_where_messages_of_cics_go():
     assert found == {
         "CSCS": {"DFHXS1111", "DFHXS1201", "DFHXS1206"},
         "CSMT": {
-            "DFHAC2003", "DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016",
+            "DFHAC2003", "DFHAC2004", "DFHAC2236", "DFHAC2231", "DFHAC2232", "DFHAC2233", "DFHAC2001", "DFHAC2008", "DFHAC2016",
             "DFHCR4300", "DFHCR4301", "DFHCR4310",
         },
         "CSQL": {"DFHTD0401", "DFHTD0402", "DFHTD0403"},
         "Console": {"DFHTD0183", "DFHTD0240", "DFHTD0340", "DFHTD1278"},
-        "Terminal": {"DFHAC2014", "DFHAC2033"},
+        "Terminal": {"DFHAC2002", "DFHAC2014", "DFHAC2033"},
     }  # fmt: skip
     texts = {row["id"]: row["text"] for row in table("kernel_messages")}
     inserts = {name: set(re.findall(r"{(\w+)}", text)) for name, text in texts.items()}
@@ -458,7 +458,8 @@ def test_where_messages_of_cics_go():
         "DFHAC2233": of_a_program, "DFHAC2001": {"transid"}, "DFHAC2008": {"transid"}, "DFHAC2016": {"transid", "program"},
         "DFHTD0183": {"queue", "transid", "reason"}, "DFHTD0340": {"queue", "transid"}, "DFHTD0240": {"queue", "ddname"},
         "DFHAC2014": {"transid", "sysid"}, "DFHCR4300": of_a_request, "DFHCR4301": of_a_request, "DFHCR4310": of_a_request,
-        "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2033": {"transid"},
+        "DFHAC2002": {"transid"}, "DFHAC2003": {"termid", "transid", "userid"}, "DFHAC2004": {"abcode", "transid"},
+        "DFHAC2033": {"transid"},
         "DFHXS1201": {"transid", "userid"}, "DFHXS1206": {"transid", "userid", "invalid"}, "DFHXS1111": {"transid", "who", "resource", "classname"},
         "DFHTD1278": {"queue", "userid"}, "DFHTD0401": of_a_queue, "DFHTD0402": of_a_queue, "DFHTD0403": of_a_queue,
     }  # fmt: skip

@@ -83,8 +83,11 @@ class DataSets:
         return DataSet(queue, self.dds, self._spooling, self._report)
 
     def _report(self, message: str, inserts: dict[str, Any]) -> None:
-        if message:
+        """Write a message of CICS, say a notice by its event, or log what the command answers with a condition."""
+        if message.startswith("DFH"):
             self._region.messages.write(message, **inserts)
+        elif message:
+            self._region.notices.say(message, **inserts)
         else:
             self._region.log.warning("data_set", **inserts)
 

@@ -116,12 +116,6 @@ def _check_job_user(task: TaskData, user: str) -> None:
     )  # fmt: skip
 
 
-_MOD_MADE_IT: Final = (
-    "DISPOSITION(MOD) has made it at the open, because there was no data set of DSNAME; CICS may delete such a data "
-    "set, with all its records, when the queue is closed. Here it stays"
-)
-
-
 class DataSet:
     """The data set of one extrapartition queue.
 
@@ -266,7 +260,7 @@ class DataSet:
         queue.emptystatus = Cvda.NOTAPPLIC
         if self._is_made_by_mod:
             self._is_made_by_mod = False
-            self._report("", {"queue": queue.name, "dd": queue.definition.dd, "reason": _MOD_MADE_IT})
+            self._report("made_by_mod", {"queue": queue.name, "dd": queue.definition.dd})
         self._free()
 
     def abandon(self, *, clean: bool = True) -> None:
