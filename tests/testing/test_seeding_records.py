@@ -12,7 +12,7 @@ from tdqsim.testing import seed
 _BAD = [b"ab", bytearray(b"ab"), memoryview(b"ab"), "text", [5], [True], [None], [1.5], [b"a", 3], [["a"]]]
 
 
-@pytest.mark.parametrize("records", _BAD, ids=repr)
+@pytest.mark.parametrize("records", _BAD, ids=lambda each: f"{type(each).__name__}-{each!r}".partition(" at 0x")[0])
 def test_a_region_refuses_them(records):
     with Region([define_tdqueue(name="PAYQ", type="INTRA")]) as region:
         with pytest.raises(TypeError, match=r"seed: records(\[\d\])? is .*; allowed is "):
@@ -20,7 +20,11 @@ def test_a_region_refuses_them(records):
         assert region.peek("PAYQ") == []
 
 
-@pytest.mark.parametrize("records", [each for each in _BAD if each != "text"], ids=repr)
+@pytest.mark.parametrize(
+    "records",
+    [each for each in _BAD if each != "text"],
+    ids=lambda each: f"{type(each).__name__}-{each!r}".partition(" at 0x")[0],
+)
 def test_a_job_refuses_them(records):
     with System() as system:
         system.crtlib("APPLIB")
@@ -30,7 +34,7 @@ def test_a_job_refuses_them(records):
                 seed(job, "APPLIB/ORDERS", records)
 
 
-@pytest.mark.parametrize("records", _BAD, ids=repr)
+@pytest.mark.parametrize("records", _BAD, ids=lambda each: f"{type(each).__name__}-{each!r}".partition(" at 0x")[0])
 def test_a_client_refuses_them_before_anything_is_sent(records):
     region = RemoteRegion(Client("http://127.0.0.1:1", token="x"), "R")
     for call in (region.seed, region.writeq_td_all):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+pytest.importorskip("argon2", reason="needs tdqsim[serve]")
+
 from tdqsim.errors import DefinitionError
 from tdqsim.ibmi import ParameterError, System
 from tdqsim.ibmi.systemfile import SystemFile, load_system_file
