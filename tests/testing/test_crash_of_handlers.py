@@ -245,12 +245,16 @@ def write_what_was_started(task: Task) -> None:
     task.writeq_td("OUT", task.retrieve())
 
 
-def test_a_start_without_protect_or_without_recoverable_data_loses_the_record() -> None:
+@pytest.mark.parametrize("protect", [False, True])
+def test_a_start_without_recoverable_data_loses_the_record(protect: bool) -> None:
+    with pytest.raises(CrashFailure):
+        crash(starts(protect=protect), definitions=QUEUES, next_program=write_what_was_started)
+
+
+@pytest.mark.parametrize("protect", [False, True])
+def test_a_start_with_recoverable_data_keeps_the_record(protect: bool) -> None:
     recoverable = define_tsmodel(name="PAYS", prefix="PAY", recovery="YES")
-    for protect, definitions in ((False, [*QUEUES, recoverable]), (True, QUEUES)):
-        with pytest.raises(CrashFailure):
-            crash(starts(protect=protect), definitions=definitions, next_program=write_what_was_started)
-    crash(starts(protect=True), definitions=[*QUEUES, recoverable], next_program=write_what_was_started)
+    crash(starts(protect=protect), definitions=[*QUEUES, recoverable], next_program=write_what_was_started)
 
 
 # -- after a restart --------------------------------------------------------------------------------------------------

@@ -231,7 +231,7 @@ def doubtful(stores) -> Iterator[Region]:
     ("queue", "record", "rules"),
     [
         ("ALIA", b"x", {"TD-INDIRECT-MISSING": "vendor silent"}),
-        ("FARQ", b"x", {"REC-SYSIDERR-UNKNOWN": "unconfirmed"}),
+        ("FARQ", b"x", {}),
         ("PAYQ", b"", {"TD-WRITEQ-LENGERR": "vendor silent"}),
         ("PAYQ", b"x" * 32765, {"TD-INTRA-LONGEST-RECORD": "second-hand"}),
         ("NONE", b"x", {}),  # a page says that a queue that is not defined gives QIDERR

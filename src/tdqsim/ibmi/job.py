@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self
 
 from typing_extensions import TypeVar
 
+from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import refuse_coroutine
 from tdqsim.core.strand import Strand
 from tdqsim.ibmi import (
@@ -122,6 +123,7 @@ class Job(JobBase):
         """The SQL services for data queues, as Python calls."""
         return Services(self._core)
 
+    @explains_wrong_types
     def sql(self, statement: str, *parameters: SqlValue) -> SqlResult:
         """Execute an SQL statement around these services; see :mod:`tdqsim.ibmi.sql`.
 

@@ -299,6 +299,7 @@ class System(SystemBase):
         Raises:
             ParameterError: the program cannot be called with a job and ``args``, or as for :meth:`job`.
         """
+        self.dispatcher.check_thread()
         _check_program(call, args)
         return StartedJob(self.job(name, user, **options), call, args)
 
@@ -324,6 +325,7 @@ class System(SystemBase):
         Returns:
             The object that steps the job, which has stopped before its first command.
         """
+        self.dispatcher.check_thread()
         _check_program(call, args)
         job = self.job(name, user, **options)
         stepped = Stepped[T](self.dispatcher)
