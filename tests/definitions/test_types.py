@@ -41,7 +41,6 @@ from tdqsim.client import Client
 from tdqsim.ibmi import Job
 from tdqsim.testing import stepped
 from tdqsim.definitions import ExtraQueue, IndirectQueue, IntraQueue, RemoteQueue, Transaction
-from tdqsim.errors import DefinitionError
 
 intra: IntraQueue = define_tdqueue(
     name="PAYQ", type="INTRA", group="PAY", recovstatus="LOGICAL", atifacility="file", transid="PAYP", triggerlevel=5,
