@@ -27,6 +27,8 @@ from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import UsageError
 from tests.quality.evidence import Evidence
 
+__tracebackhide__ = True  # the frames between a test and the package are not those of the user
+
 KINDS: Final = ("command", "option", "condition", "receiver", "attribute", "api", "api-message", "message")
 """The kinds of claims that can be taken away; rules and formats cannot."""
 _AT_ONCE: Final = 150

@@ -36,6 +36,8 @@ from tdqsim.facts import Resp, table
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
 from tests.quality._without import another, received_words, without_attribute, without_receiver
 
+__tracebackhide__ = True  # the frames between a test and the package are not those of the user
+
 _KEPT: Final = 30
 _PARAMETERS: Final = 3
 _PLANNED: Final = "a planned fault"

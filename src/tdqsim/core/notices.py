@@ -22,6 +22,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from tdqsim.core.own_frames import is_own_frame
+
 Severity = Literal["error", "warning"]
 """``error``: something that was asked for does not happen, or a task has failed. ``warning``: it may surprise."""
 
@@ -32,7 +34,6 @@ _LONGEST: Final = 2_000
 _FRAMES: Final = 10
 """The user's lines of a traceback, the innermost ones."""
 _PACKAGE: Final = __name__.partition(".")[0]
-_EXAMPLES: Final = f"{_PACKAGE}.examples."
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +238,7 @@ def own_lines(error: BaseException) -> str:
         [
             traceback.FrameSummary(frame.f_code.co_filename, line, frame.f_code.co_name)
             for frame, line in traceback.walk_tb(error.__traceback__)
-            if is_own_module(str(frame.f_globals.get("__name__", "")))
+            if is_own_frame(frame)
         ]
     )
     if not stack:
@@ -245,11 +246,6 @@ def own_lines(error: BaseException) -> str:
     shown = stack.format()[-_FRAMES:]
     last = traceback.format_exception_only(type(error), error)
     return "".join(["Traceback (most recent call last):\n", *shown, *last]).rstrip("\n")
-
-
-def is_own_module(name: str) -> bool:
-    """Whether a module is the user's: outside this package, or one of its examples."""
-    return name.partition(".")[0] != _PACKAGE or name.startswith(_EXAMPLES)
 
 
 def _bounded(text: str) -> str:

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from tdqsim.core.hexadecimal import hex_bytes
     from tdqsim.core.messages import FrameDecoder, Kinds, MessageError, MessageFrame, encode
     from tdqsim.core.notices import own_lines
+    from tdqsim.core.own_frames import is_own_frame
     from tdqsim.core.portable import OWN_FILE, FileLock, alive, read_at
     from tdqsim.core.process import run_program
     from tdqsim.core.product_faults import product_fault
@@ -122,6 +123,7 @@ __all__ = [
     "intra_states",
     "is_implicit",
     "is_mirror",
+    "is_own_frame",
     "numitems_of",
     "own_lines",
     "parse_cemt",
@@ -217,6 +219,7 @@ __getattr__, __dir__ = load_late(
             "encode",
         ),
         "tdqsim.core.notices": ("own_lines",),
+        "tdqsim.core.own_frames": ("is_own_frame",),
         "tdqsim.core.portable": (
             "FileLock",
             "OWN_FILE",

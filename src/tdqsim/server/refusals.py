@@ -18,13 +18,13 @@ from typing import Any, Final
 import structlog
 
 from tdqsim.cics import Task
+from tdqsim.hosting import is_own_frame
 from tdqsim.ibmi import SETUP_JOB
 from tdqsim.languages import kept_storage
 from tdqsim.report import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
 _FILE: Final = "refused.jsonl"
-_PACKAGE: Final = str(Path(__file__).parents[1])
 _OPERATORS: Final = frozenset({"CECI", "CEMT", "TCON", "TDQCONSOLE", SETUP_JOB})
 """The transactions and jobs whose users see the answers to their commands."""
 _log = structlog.get_logger("tdqsim.server")
@@ -138,7 +138,7 @@ def _place(task: Task) -> str:
         file = frame.f_code.co_filename
         if file == threading.__file__:
             return ""
-        if not file.startswith(_PACKAGE):
+        if is_own_frame(frame):
             return f"{file}:{frame.f_lineno}"
         frame = frame.f_back
     return ""

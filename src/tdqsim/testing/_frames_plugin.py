@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
+from tdqsim.core.own_frames import is_own_frame, is_own_module
 from tdqsim.errors import TdqError
-from tdqsim.testing._frames import is_own_file
 
 _ON_PURPOSE: Final = (TdqError, AssertionError, TypeError, ValueError)
 """Exceptions by which the package refuses a request."""
@@ -41,7 +41,7 @@ def _hides(excinfo: pytest.ExceptionInfo[BaseException] | None) -> bool:
     if isinstance(error, _ON_PURPOSE):
         return True
     *_, (innermost, _) = walk_tb(error.__traceback__)
-    return not is_own_file(innermost.f_code.co_filename)
+    return is_own_frame(innermost)
 
 
 class HiddenFrames:
@@ -54,5 +54,5 @@ class HiddenFrames:
             return
         for error in _linked(call.excinfo.value):
             for frame, _ in walk_tb(error.__traceback__):
-                if is_own_file(frame.f_code.co_filename):
+                if not is_own_module(str(frame.f_globals.get("__name__", ""))):
                     frame.f_globals["__tracebackhide__"] = _hides

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from tdqsim.core.own_frames import own_places
 from tdqsim.errors import RegionClosed, SystemClosed
-from tdqsim.testing._frames import user_places
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -99,6 +99,6 @@ def _code(error: BaseException) -> str:
 
 def _description(strand: Strand, error: BaseException) -> str:
     cause = error.__cause__ if error.__cause__ is not None else error
-    places = user_places(cause.__traceback__)
-    place = f" ({places[-1]})" if places else ""
+    *_, (file, line) = ("", 0), *own_places(cause.__traceback__)
+    place = f" ({file}:{line})" if file else ""
     return f"{strand.name}: {error}{place}"

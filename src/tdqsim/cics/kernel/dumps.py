@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final, Protocol, runtime_checkable
 
 from tdqsim.cics.kernel.conditions import Abend, Condition
 from tdqsim.cics.kernel.eib import NO_COMMAND, Completion
 from tdqsim.cics.model.dump import Dump, DumpedWork, ProgramState, SourceLine
 from tdqsim.cics.model.task import TaskData
+from tdqsim.core.own_frames import own_places
 from tdqsim.facts import EIBFN, table
 
 DUMPS_KEPT: Final = 50
@@ -29,7 +29,6 @@ _AROUND: Final = 3
 """The number of source lines before and after the failing one."""
 _WITHOUT_DUMP: Final = next(row["value"] for row in table("kernel") if row["name"] == "codes_without_dump").split()
 """The abend codes of which CICS takes no transaction dump unless the dump table asks for one."""
-_PACKAGE: Final = str(Path(__file__).parents[2])
 _STATE: Final = "cics_program_state"
 _NAMES: Final = {fn: name for name, fn in EIBFN.items()}
 
@@ -98,13 +97,7 @@ def _chain(abend: Abend) -> list[BaseException]:
 
 def _python_place(abend: Abend) -> tuple[str, int]:
     """The innermost line outside this package that the exception has passed; an empty name if there is none."""
-    place = ("", 0)
-    trace = _chain(abend)[-1].__traceback__ or abend.__traceback__
-    while trace is not None:
-        file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(_PACKAGE):
-            place = (file, trace.tb_lineno)
-        trace = trace.tb_next
+    *_, place = ("", 0), *own_places(_chain(abend)[-1].__traceback__ or abend.__traceback__)
     return place
 
 

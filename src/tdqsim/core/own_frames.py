@@ -1,0 +1,31 @@
+"""Tells the user's frames from those of this package: what a message, a dump or a traceback shows of a call stack.
+
+The user's are all outside the package, and the examples. A module that stands between a program and this package, such
+as one that counts commands, is left out too if it sets ``__tracebackhide__ = True``, pytest's name for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from traceback import walk_tb
+from types import FrameType, TracebackType
+from typing import Final
+
+_PACKAGE: Final = __name__.partition(".")[0]
+_EXAMPLES: Final = f"{_PACKAGE}.examples."
+
+
+def is_own_module(name: str) -> bool:
+    """Whether a module is the user's: outside this package, or one of its examples."""
+    return name.partition(".")[0] != _PACKAGE or name.startswith(_EXAMPLES)
+
+
+def is_own_frame(frame: FrameType) -> bool:
+    """Whether a frame runs the user's code."""
+    names = frame.f_globals
+    return is_own_module(str(names.get("__name__", ""))) and names.get("__tracebackhide__") is not True
+
+
+def own_places(traceback: TracebackType | None) -> Iterator[tuple[str, int]]:
+    """The files and lines of a traceback that are the user's, the innermost last."""
+    return ((frame.f_code.co_filename, line) for frame, line in walk_tb(traceback) if is_own_frame(frame))
