@@ -222,7 +222,7 @@ import sys
 
 def test_it():
     loaded = sorted(name for name in sys.modules if name.startswith("tdqsim"))
-    plugins = ["cobol", "cobol.pytest_plugin", "testing", "testing._frames", "testing._frames_plugin", "testing._parts", "testing.plugin"]
+    plugins = ["cobol", "cobol.pytest_plugin", "testing", "testing._frames_plugin", "testing._parts", "testing.plugin"]
     assert loaded == sorted(["tdqsim", "tdqsim.errors", "tdqsim.late", *(f"tdqsim.{name}" for name in plugins)])
     assert "lmdb" not in sys.modules
 """
