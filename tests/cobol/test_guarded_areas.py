@@ -8,6 +8,7 @@ import pytest
 
 from tdqsim import Abend
 from tdqsim.cobol import CobolWarning
+from tests.rules import rule
 
 pytestmark = [pytest.mark.cobc, pytest.mark.rule("COBOL-OVERRUN")]
 
@@ -23,7 +24,7 @@ def overrun(workshop, program: str, commarea: bytearray) -> str:
     """What the ASRA says with which a LINK ends."""
     with pytest.raises(Abend) as caught:
         linked(workshop, program, commarea)
-    assert caught.value.code == "ASRA"
+    assert caught.value.code == rule("COBOL-OVERRUN").message == "ASRA"
     return str(caught.value.cause)
 
 
@@ -120,7 +121,7 @@ def test_other_areas_of_the_region_are_guarded_too(workshop, get, name):
     )
     with pytest.raises(Abend) as caught:
         workshop.run("AREAS")
-    assert caught.value.code == "ASRA"
+    assert caught.value.code == rule("COBOL-OVERRUN").message == "ASRA"
     assert f"of the {name} (item L-X)" in str(caught.value.cause)
 
 

@@ -11,6 +11,7 @@ from tdqsim import Abend, Region, define_tdqueue
 from tdqsim.cobol import CobolPrograms, CobolWarning
 from tdqsim.errors import DefinitionError, UsageError
 from tdqsim.facts import Cvda
+from tests.rules import rule
 
 pytestmark = pytest.mark.cobc
 
@@ -279,7 +280,7 @@ def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, stat
         return
     with pytest.raises(Abend) as caught:
         workshop.run("DIVZERO")
-    assert caught.value.code == "ASRA"
+    assert caught.value.code == rule("COBOL-ZERO-DIVIDE").message == "ASRA"
     assert f"DIVZERO.cbl:12: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)
 
 
