@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim.ibmi import EscapeMessage
 from tests.ibmi.conftest import e
+from tests.rules import rule
 
 FILE_TYPE = "objtype *FILE: objects of this type are not simulated; *DTAQ, *LIB, *JRN, *PGM, *USRPRF are"
 QGPL_ASKS = (
@@ -29,7 +30,7 @@ def queue(job):
 def test_chkobj_and_then_crtdtaq(job):
     with pytest.raises(EscapeMessage) as caught:
         job.command("CHKOBJ OBJ(APPLIB/ORDERS) OBJTYPE(*DTAQ)")
-    assert caught.value.message_id == "CPF9801"
+    assert caught.value.message_id == rule("CHKOBJ-EXISTS").message == "CPF9801"
     assert caught.value.text == "Object ORDERS in library APPLIB not found."
     job.command("CRTDTAQ DTAQ(APPLIB/ORDERS) MAXLEN(80)")
     before = len(job.joblog)
@@ -72,6 +73,7 @@ def test_chkobj_checks_authority(system, job, queue):
     other.command("CHKOBJ APPLIB/Q *DTAQ AUT(*OBJOPR *READ)")
     other.command("CHKOBJ APPLIB/Q *DTAQ AUT(*NONE)")
     assert refusal(other, "CHKOBJ APPLIB/Q *DTAQ AUT(*READ *ADD)") == "CPF9802 Not authorized to object Q in APPLIB."
+    assert rule("CHKOBJ-AUTHORITY").message == "CPF9802"
     system.job("OFFICER", user="QSECOFR").grtobjaut("APPLIB", "BERT", "*EXCLUDE", objtype="*LIB")
     assert refusal(other, "CHKOBJ APPLIB/Q *DTAQ") == "CPF9820 Not authorized to use library APPLIB."
 
@@ -92,6 +94,7 @@ def test_types_that_are_not_simulated_are_told(job, text, reason):
 def test_crtdupobj_has_no_data_queues(job, queue):
     said = "CPF0006 Errors occurred in command.\n  CPD0084 '*DTAQ' not valid for parameter OBJTYPE."
     assert refusal(job, "CRTDUPOBJ OBJ(Q*) FROMLIB(APPLIB) OBJTYPE(*DTAQ) TOLIB(QGPL)") == said
+    assert rule("CRTDUPOBJ-DTAQ").message == "CPD0084"
 
 
 @pytest.mark.rule("CLRLIB-CLEARS")
@@ -101,7 +104,7 @@ def test_clrlib_keeps_the_library_and_what_is_locked(system, job, queue):
     system.job("LOCKER", user="ANNA").alcobj([("APPLIB/HELD", "*EXCL")])
     with pytest.raises(EscapeMessage) as caught:
         job.command("CLRLIB APPLIB")
-    assert caught.value.message_id == "CPF2161"
+    assert caught.value.message_id == rule("CLRLIB-CLEARS").message == "CPF2161"
     assert [one.message_id for one in caught.value.diagnostics] == ["CPF9503"]
     assert [one.name for one in system.queues()] == ["HELD"]
     assert "APPLIB" in system.libraries
@@ -128,6 +131,7 @@ def test_clrlib_of_qtemp_and_of_the_current_library(system, job, queue):
 )  # fmt: skip
 def test_clrlib_refuses(job, text, message):
     assert refusal(job, text) == message
+    assert rule("CLRLIB-SYSTEM").message == "CPF2129"
 
 
 @pytest.mark.rule("CLRLIB-CLEARS")
@@ -156,6 +160,7 @@ def test_a_command_of_ibm_i_that_is_not_simulated(job, name):
         job.command(f"{name} A/B")
     assert str(caught.value) == f"CPF0001 Error found on {plain} command.\n  TDQ9001 Command {plain} is not simulated."
     assert caught.value.message_data == e(plain.ljust(10))
+    assert [one.message_id for one in caught.value.diagnostics] == [rule("CL-NOT-SIMULATED").message] == ["TDQ9001"]
 
 
 @pytest.mark.rule("CL-UNKNOWN")

@@ -8,6 +8,7 @@ import pytest
 
 from tdqsim.ibmi import ClVariable, EscapeMessage, ParameterError, System
 from tests.ibmi.conftest import e
+from tests.rules import rule
 
 EVERY_KEYWORD = {
     "NBRENT": ("*INT", 2), "MAXLEN": ("*DEC LEN(5 0)", Decimal(80)), "MAXKEYLEN": ("*DEC LEN(3 0)", Decimal(4)),
@@ -106,6 +107,7 @@ def test_rtvdtaqxcl_refuses_a_variable_of_another_type_or_length(job, queue, dec
     text = f"RTVDTAQXCL {queue} {other}(&OTHER) {keyword}(&V)"
     assert [" ".join(one) for one in refusal(job, text, variables)] == [message]
     assert variables["&OTHER"].value == 0
+    assert rule("DTAQ-XCL-VARIABLE").message == "CPD0783"
 
 
 @pytest.mark.rule("CL-VARIABLE")
@@ -116,7 +118,7 @@ def test_rtvdtaqxcl_refuses_a_variable_of_another_type_or_length(job, queue, dec
 )  # fmt: skip
 def test_a_variable_must_be_declared(job, queue, text):
     assert refusal(job, text, {}) == [("CPD0727", "Variable &NO is referred to but not declared.")]
-    with pytest.raises(EscapeMessage, match="CPD0727"):
+    with pytest.raises(EscapeMessage, match=rule("CL-VARIABLE").message):
         job.command(text)
 
 

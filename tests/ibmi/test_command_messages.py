@@ -6,7 +6,7 @@ import pytest
 
 from tdqsim.facts import table
 from tdqsim.ibmi import DECLARATIONS, MESSAGES, EscapeMessage
-from tests.rules import expect_rule
+from tests.rules import expect_rule, rule
 
 
 @pytest.fixture
@@ -51,6 +51,7 @@ def ended(job, text: str) -> list[str]:
 def test_alcobj_and_dlcobj_of_what_is_not_there(officer, text, messages):
     assert ended(officer, text) == messages
     assert officer.wrkobjlck("APPLIB/Q1") == ()
+    assert rule("DTAQ-LOCK-NO-OBJECT").message == "CPF1085"
 
 
 @pytest.mark.rule("DTAQ-LOCK-NO-OBJECT")
@@ -83,6 +84,7 @@ def test_dlcobj_of_a_lock_that_is_not_held_releases_the_others(officer):
 )
 def test_authority_to_what_is_not_there(officer, command, what, message):
     assert ended(officer, f"{command} {what} ANNA *USE") == [message]
+    assert rule("DTAQ-GRANT-NO-OBJECT").message == "CPF2208"
     data = officer.message("CPF2208", "NOQ", "DTAQ", "APPLIB").message_data
     assert data == "NOQ       DTAQ   APPLIB    ".encode("cp037")
 
@@ -107,6 +109,7 @@ def test_authority_of_users_who_are_not_there(officer, command):
         "CPF2204 User profile NOONE not found.",
     ]
     assert next(iter(officer.system.queues())).private == {}
+    assert rule("DTAQ-GRANT-NO-PROFILE").message == "CPF2227"
 
 
 @pytest.mark.rule("DTAQ-GRANT-EXCLUDE-ALONE")
@@ -128,6 +131,7 @@ def test_dltdtaq_of_several_deletes_what_it_can(system, officer):
             "CPF9503 Cannot lock data queue Q1 in APPLIB.",
         ]
     assert [one.name for one in system.queues()] == ["Q1"]
+    assert rule("CL-SEVERAL-SOME").message == "CPF2117"
 
 
 @pytest.mark.rule("CL-GENERIC", "CL-SEVERAL")
@@ -164,6 +168,7 @@ def test_sbmjob_of_a_user_or_library_that_is_not_there(system, officer, keyword,
         *diagnostics,
     ]
     assert len(system.jobs) == before
+    assert rule("PGM-SBMJOB-ERRORS").message == "CPF1338"
 
 
 def test_a_library_of_the_list_that_is_gone(system, officer):
