@@ -126,6 +126,38 @@ def test_explain_incidents_shows_abends_and_refused_commands(store, server):
     assert any(line.startswith(f"Refused: {group['what']} Last: ") for line in shown), shown
 
 
+def test_notices_of_a_served_region_by_the_client_and_the_command_line(store, server):
+    with Client(server["url"], server["token"]) as client:
+        region = client.region("PAYREGN")
+        region.install("group: N\ntdqueue:\n- {name: NOTQ, type: INTRA, transid: NONE, triggerlevel: 1}\n")
+        region.execute("WRITEQ TD QUEUE('NOTQ') FROM(REC)", {"REC": {"text": "x"}})
+        notice = region.notices()[-1]
+        shown = tdq("explain", "notices", "--store", store)
+        found = json.loads(tdq("explain", "notices", "--store", store, "--json").stdout)
+        region.execute("SET TDQUEUE('NOTQ') DISABLED")
+        region.discard_tdqueue("NOTQ")
+        over = region.notices()[-1]
+    words = {name: notice[name] for name in ("id", "resource", "reason", "severity", "times", "lasts")}
+    assert words == {
+        "id": "DFHTD0183", "resource": "TDQUEUE(NOTQ)", "severity": "error", "times": 1, "lasts": True,
+        "reason": "Its trigger starts no task: TRANSACTION NONE is not defined.",
+    }  # fmt: skip
+    assert over["lasts"] is False
+    assert shown.stdout.splitlines()[-1].partition(" UTC ")[2] == (
+        "DFHTD0183 TDQUEUE(NOTQ): Its trigger starts no task: TRANSACTION NONE is not defined. "
+        "Define and install TRANSACTION(NONE), or correct TRANSID."
+    )
+    assert found[-1] == notice
+
+
+def test_notices_without_a_server_say_where_they_are(place, tmp_path):
+    found = tdq("explain", "notices", "--store", tmp_path)
+    assert (found.returncode, found.stderr) == (
+        2,
+        "tdq: notices: no server has the region; that of a command writes them to standard error\n",
+    )
+
+
 def test_explain_of_a_task_that_has_not_ended_says_what_it_does(store, server):
     with Client(server["url"], server["token"]) as client:
         region = client.region("PAYREGN")

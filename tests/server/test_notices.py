@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from structlog.testing import capture_logs
 
-from tdqsim import Region, System, define_tdqueue, define_terminal, define_transaction
-from tdqsim.server.incidents import incidents_of
+from tdqsim import Region, System, Task, define_tdqueue, define_terminal, define_transaction
+from tdqsim.server.incidents import incidents_of, of_jobs
 from tdqsim.server.notices import log_notices
+from tdqsim.server.refusals import Refusals
 
 QUEUE = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=2)
 
@@ -47,3 +48,53 @@ def test_the_notices_of_a_system_go_to_the_log() -> None:
             "reason": "It fails.", "cure": "Mend it.", "job": "",
         }
     ]  # fmt: skip
+
+
+def test_a_trigger_that_was_missed_is_an_incident_in_the_words_of_its_notice() -> None:
+    queue = define_tdqueue(
+        name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE", recovstatus="LOGICAL"
+    )
+    with Region([queue, define_transaction(name="PAYP")], supplied_queues=False) as region:
+
+        @region.transaction("PAYP")
+        def payp(task: Task) -> None:
+            assert [*task.readq_td_all("PAYQ")] == [b"1"]
+            task.syncpoint()
+            task.delay(seconds=5)
+
+        region.writeq_td("PAYQ", b"1")
+        with region.task() as writer:
+            writer.delay(seconds=1)
+            writer.writeq_td("PAYQ", b"2")
+        region.run()
+        (incident,) = incidents_of(region)
+        assert (incident.kind, incident.page) == ("Not done", ("queues", "PAYQ"))
+        assert incident.what == (
+            "TDQ0050 TDQUEUE(PAYQ): 1 records are there, its trigger level is reached, and no task of PAYP is started: "
+            "they were committed after the queue was read to QZERO, while the task that did so was still running."
+        )
+        assert incident.todo.startswith("Let the task end after QZERO")
+        region.deleteq_td("PAYQ")
+        assert incidents_of(region) == []
+
+
+def test_a_trigger_whose_level_set_has_lowered_is_an_incident_without_a_notice() -> None:
+    queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=9, atifacility="FILE")
+    with Region([queue, define_transaction(name="PAYP")], supplied_queues=False) as region:
+        region.writeq_td("PAYQ", b"1")
+        region.set_tdqueue("PAYQ", triggerlevel=1)
+        (incident,) = incidents_of(region)
+        assert (incident.kind, [*region.notices]) == ("No trigger", [])
+
+
+def test_what_a_system_has_said_is_an_incident_of_it() -> None:
+    with System("SYS1") as system:
+        system.notices.silence()
+        system.notices.add("CPF9999", "DTAQ(LIB/Q)", "It fails.", "Mend it.")
+        system.notices.add("CPF9998", "DTAQ(LIB/Q)", "It may surprise.", severity="warning")
+        found = of_jobs(system, Refusals("SYS1"))
+        assert [(each.kind, each.what, each.todo, each.page) for each in found] == [
+            ("Not done", "CPF9999 DTAQ(LIB/Q): It fails.", "Mend it.", ())
+        ]
+        system.notices.over("DTAQ(LIB/Q)")
+        assert of_jobs(system, Refusals("SYS1")) == []

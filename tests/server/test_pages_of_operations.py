@@ -18,7 +18,7 @@ PAGES = {
     "queue_actions": ("setTdqueue", "discardTdqueue", "writeRecords", "readRecords", "deleteRecords", "seedRecords"),
     "tasks": ("listTasks", "purgeTask"),
     "task": ("explainTask",),
-    "incidents": ("listDumps", "listIncidents", "listRefusedCommands", "streamAlerts"),
+    "incidents": ("listDumps", "listIncidents", "listRefusedCommands", "listNotices", "streamAlerts"),
     "units": ("listUnitsOfWork", "endUnitOfWork"),
     "commands": (
         "executeCommandInUnitOfWork", "executeCeci", "executeCemt", "executeCommand", "beginUnitOfWork",
@@ -32,7 +32,7 @@ PAGES = {
     "snapshots": ("takeSnapshot", "restoreSnapshot"),
     "faults": ("getFaults", "setFaults", "removeFaults"),
     "clock": ("getClock", "setClock"),
-    "systems": ("listSystems", "getSystem", "listRefusedApis", "listDataQueues", "executeClCommand"),
+    "systems": ("listSystems", "getSystem", "listRefusedApis", "listSystemNotices", "listDataQueues", "executeClCommand"),
     "data_queue": (
         "describeDataQueue", "browseEntries", "sendEntries", "receiveEntry", "clearDataQueue",
     ),

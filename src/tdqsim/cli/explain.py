@@ -45,13 +45,15 @@ def _task_of(words: list[str] | None) -> int | None:
     return int(words[1]) if words is not None and is_task else None
 
 
-def _are_incidents(words: list[str] | None) -> bool:
-    """Whether the words ask for the incidents."""
-    return words is not None and [each.lower() for each in words] == ["incidents"]
+def _asked_for(what: str, words: list[str] | None) -> bool:
+    """Whether the words ask for the incidents, or for the notices."""
+    return words is not None and [each.lower() for each in words] == [what]
 
 
 def _checked_words(words: list[str] | None) -> Any:
-    return words if _task_of(words) is not None or _are_incidents(words) else checked_queues(words)
+    if _task_of(words) is not None or _asked_for("incidents", words) or _asked_for("notices", words):
+        return words
+    return checked_queues(words)
 
 
 Words = Annotated[
@@ -59,7 +61,7 @@ Words = Annotated[
     typer.Argument(
         metavar="QUEUE",
         help="Queues; * stands for any characters and + for one. Or task N: a task, or the dump of an abended one. "
-        "Or incidents.",
+        "Or incidents, or notices.",
         autocompletion=offered_queues,
         callback=_checked_words,
     ),
@@ -88,15 +90,19 @@ def explain(
 
     With the words task N: explain what a task in a server waits for, also in another region; or show the dump of one
     that has abended, also after the server has ended. With the word incidents: what is wrong now in a server, which
-    tasks have abended, and which commands were refused.
+    tasks have abended, and which commands were refused. With the word notices: all that a server's region has said
+    since its start of what was asked for and does not happen.
     """
     if rule is not None:
         _show_rule(rule.strip().upper(), as_json=as_json)
         return
     words = names or []
     task = _task_of(words)
-    if _are_incidents(words):
+    if _asked_for("incidents", words):
         _show_incidents(place, as_json=as_json)
+        return
+    if _asked_for("notices", words):
+        _show_notices(place, as_json=as_json)
         return
     if task is not None:
         _show_dump(place, task, size, as_json=as_json)
@@ -199,6 +205,24 @@ def _show_incidents(place: Place, *, as_json: bool) -> None:
     ]
     lines += [f"Refused: {each['what']} Last: {_moment(each['last_ns'])}. {each['todo']}" for each in refused]
     emit("\n".join(lines) or "No incident.")
+
+
+def _show_notices(place: Place, *, as_json: bool) -> None:
+    """Show the notices of a region of a server."""
+    with place.served() as region:
+        if region is None:
+            raise InputError("notices: no server has the region; that of a command writes them to standard error")
+        said = region.notices()
+    if as_json:
+        emit_json(said)
+        return
+    for each in said:
+        times = f" ({each['times']:,} times)" if each["times"] > 1 else ""
+        about = f"{each['id']} {each['resource']}".rstrip()
+        cure = f" {each['cure']}" if each["cure"] else ""
+        emit(f"{_moment(each['time_ns'])} {about}: {each['reason']}{cure}{times}{'' if each['lasts'] else ' Over.'}")
+    if not said:
+        emit("No notice.")
 
 
 def _moment(time_ns: int) -> str:

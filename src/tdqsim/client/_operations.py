@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         CommitResult,
         DumpState,
         IncidentState,
+        NoticeState,
         OpenUnitOfWork,
         RefusedState,
         TaskEntry,
@@ -437,6 +438,14 @@ class Operations(ServerConnection):
     def list_refused_apis(self, name: str) -> list[RefusedState]:
         """The APIs and commands that were refused because something is wrong, in groups; the newest last."""
         return self.ask("GET", f"/systems/{part(name)}/refused")
+
+    def list_notices(self, name: str) -> list[NoticeState]:
+        """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
+        return self.ask("GET", f"/regions/{part(name)}/notices")
+
+    def list_system_notices(self, name: str) -> list[NoticeState]:
+        """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
+        return self.ask("GET", f"/systems/{part(name)}/notices")
 
     def stream_events(
         self, *, region: str | None = None, queue: str | None = None

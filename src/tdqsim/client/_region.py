@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         CommandResult,
         DumpState,
         IncidentState,
+        NoticeState,
         RefusedState,
         TaskEntry,
         TaskExplanation,
@@ -273,6 +274,10 @@ class RemoteRegion(_Commands):
     def refused_commands(self) -> list[RefusedState]:
         """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
         return self._client.list_refused_commands(self._name)
+
+    def notices(self) -> list[NoticeState]:
+        """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
+        return self._client.list_notices(self._name)
 
     def units_of_work(self) -> list[UnitOfWorkState]:
         """The units of work."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
         IbmiSystemState,
         ReceivedEntry,
     )
-    from tdqsim.client.answers.work import RefusedState
+    from tdqsim.client.answers.work import NoticeState, RefusedState
 
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str
@@ -148,6 +148,10 @@ class RemoteSystem:
     def refused_apis(self) -> list[RefusedState]:
         """The APIs and commands that were refused because something is wrong, in groups that are alike."""
         return self._client.list_refused_apis(self._name)
+
+    def notices(self) -> list[NoticeState]:
+        """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
+        return self._client.list_system_notices(self._name)
 
     def command(self, text: str) -> list[str]:
         """Run a CL command; return its messages."""

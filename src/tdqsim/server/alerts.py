@@ -146,13 +146,14 @@ class Alerts:
 
     def _looks(self) -> dict[_Place, Callable[[], list[Incident]]]:
         """The functions that find the incidents of each region and system; they run in the engine's thread."""
-        host, clock = self._host, self._host.engine.dispatcher.clock
+        host = self._host
         regions: dict[_Place, Callable[[], list[Incident]]] = {
             ("regions", name): partial(incidents_of, region, host.refused[name])
             for name, region in host.regions.items()
         }
         return regions | {
-            ("systems", name): partial(of_jobs, refusals, clock) for name, refusals in host.refused_jobs.items()
+            ("systems", name): partial(of_jobs, system, host.refused_jobs[name])
+            for name, system in host.systems.items()
         }
 
     def _alert(self, place: _Place, state: Literal["began", "ended"], incident: Incident) -> Alert:

@@ -7,7 +7,8 @@ Deadlock       tasks wait for each other in a ring
 Long wait      a task has waited for a resource of another task for ten seconds or more (``facts/server.tsv``)
 Indoubt        a unit of work has lost its coordinator and is shunted
 Full           all control intervals of DFHINTRA are in use
-No trigger     a queue holds as many records as its trigger level, and no task is started
+No trigger     a queue holds as many records as its trigger level, no task is started, and no notice says why: that was
+               so before the region was started, or SET has lowered the level
 Not done       something that was asked for does not happen, as a notice of the region says
 Refused        commands end with a condition that reports that something is wrong (``facts/refused.tsv``); alike ones
                are one incident, which lasts until there was none for ten minutes
@@ -24,7 +25,8 @@ from typing import Final, NamedTuple
 from tdqsim import state
 from tdqsim.cics import Region
 from tdqsim.facts import table
-from tdqsim.hosting import NS_PER_SECOND, Clock
+from tdqsim.hosting import NS_PER_SECOND
+from tdqsim.ibmi import System
 from tdqsim.report import RefusedGroup
 from tdqsim.server.notices import lasting, queue_of
 from tdqsim.server.refusals import Refusals
@@ -108,11 +110,11 @@ def _space(region: Region) -> Iterator[Incident]:
         yield Incident("Full", what, "Read or delete records, or define more control intervals.", ("queues",), "")
 
 
-def of_jobs(refusals: Refusals, clock: Clock) -> list[Incident]:
-    """The incidents of an IBM i system: the operations of its jobs that are refused."""
-    return [
-        Incident("Refused", each.what, each.todo, (), each.id, each.begun_ns) for each in refusals.now(clock.time_ns())
-    ]
+def of_jobs(system: System, refusals: Refusals) -> list[Incident]:
+    """The incidents of an IBM i system: what it said that does not happen, and the refused operations of its jobs."""
+    said = [_not_done(each)._replace(page=()) for each in system.notices.lasting if each.severity == "error"]
+    refused = refusals.now(system.clock.time_ns())
+    return said + [Incident("Refused", each.what, each.todo, (), each.id, each.begun_ns) for each in refused]
 
 
 def _refused(group: RefusedGroup, region: Region) -> Incident:

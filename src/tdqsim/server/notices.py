@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import structlog
 
+from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.hosting import IntraTdQueue, core_of
 from tdqsim.ibmi import System
 from tdqsim.state import Notice
 
@@ -19,11 +19,19 @@ _QUEUE = "TDQUEUE("
 
 
 def lasting(region: Region) -> Iterator[Notice]:
-    """What a region has said and is still so, without abends, and triggers whose level is no longer reached."""
+    """What a region has said and is still so, without abends.
+
+    What it has said of an intrapartition queue is about its trigger: it is so, warnings too, while the trigger level is
+    reached. Of other resources only errors are meant.
+    """
     for notice in region.notices.lasting:
-        queue = core_of(region).tdqueues.get(queue_of(notice))
-        reached = not isinstance(queue, IntraTdQueue) or queue.stored.count >= queue.triggerlevel
-        if notice.severity == "error" and notice.event != "abend" and reached:
+        name = queue_of(notice)
+        queue = state.queue(region, name) if name else None
+        if queue is not None and queue.type == "INTRA":
+            is_so = queue.numitems >= queue.level
+        else:
+            is_so = notice.severity == "error"
+        if is_so and notice.event != "abend":
             yield notice
 
 

@@ -101,7 +101,7 @@ class TaskExplanation(TypedDict):
 class IncidentState(TypedDict):
     """Something in the present state of a region that needs attention."""
 
-    kind: Annotated[str, Field(description="Deadlock, Long wait, Indoubt, Full, No trigger or Refused")]
+    kind: Annotated[str, Field(description="Deadlock, Long wait, Indoubt, Full, No trigger, Not done or Refused")]
     what: Annotated[str, Field(description="what happens")]
     todo: Annotated[str, Field(description="what ends it")]
     since_ns: Annotated[int, Field(description="when it began, in nanoseconds since 1970; 0 if that is not known")]
@@ -125,6 +125,22 @@ class RefusedState(TypedDict):
     what: Annotated[str, Field(description="what happens")]
     todo: Annotated[str, Field(description="what ends it")]
     present: Annotated[bool, Field(description="whether it is an incident now")]
+
+
+class NoticeState(TypedDict):
+    """Something that was asked for and does not happen, or has failed."""
+
+    id: Annotated[str, Field(description="the vendor's message id if there is one, otherwise TDQ and digits")]
+    resource: Annotated[str, Field(description="such as TDQUEUE(PAYQ); empty for the whole region or system")]
+    reason: Annotated[str, Field(description="why, in sentences")]
+    cure: Annotated[str, Field(description="what to do; empty for nothing")]
+    severity: Annotated[str, Field(description="error, or warning for what may surprise")]
+    event: Annotated[str, Field(description="the name of its event in the log; empty for none")]
+    task: Annotated[str, Field(description="the number of the task, or the name of the job; empty for none")]
+    traceback: Annotated[str, Field(description="the lines of the user's files in the traceback of an error")]
+    time_ns: Annotated[int, Field(description="when, in nanoseconds since 1970")]
+    times: Annotated[int, Field(description="how often it was given since its cause began")]
+    lasts: Annotated[bool, Field(description="whether its cause has not ended, as far as is known")]
 
 
 class DumpedItemState(TypedDict):

@@ -20,7 +20,7 @@ from tdqsim.client.answers.process import ServerHealth, ServerReadiness
 from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
-from tdqsim.server.http import data_queues, events, ibmi, operating, output, queues, records, refused, work
+from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, refused, work
 from tdqsim.server.http.access import PREFIX, Gate
 from tdqsim.server.http.common import BOUNDS
 from tdqsim.server.http.document import describe, page_of
@@ -30,7 +30,7 @@ from tdqsim.server.http.metrics import exposition
 from tdqsim.server.http.problems import DOCUMENTED, answer_for, not_valid
 from tdqsim.server.http.signon import add_sign_on
 
-MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, events)
+MODULES: Final = (queues, records, work, operating, output, ibmi, data_queues, refused, notices, events)
 """The modules with ``routes``, which ``facts/operations.tsv`` lists."""
 
 _ABOUT: Final = (

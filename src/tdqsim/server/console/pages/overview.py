@@ -123,8 +123,8 @@ class _Overview:
         console = self.visit.console
         views = [console.live.view(name) for name in console.host.regions]
         present = {view.region.applid: await incidents_of(self.visit, view) for view in views}
-        clock, refused = console.host.engine.dispatcher.clock, console.host.refused_jobs
-        jobs = await self.visit.ask(lambda: {name: of_jobs(refusals, clock) for name, refusals in refused.items()})
+        systems, refused = console.host.systems, console.host.refused_jobs
+        jobs = await self.visit.ask(lambda: {name: of_jobs(each, refused[name]) for name, each in systems.items()})
         self._show_wrong(views, present, jobs)
         self.regions.show([_row(self.visit, view, len(present[view.region.applid])) for view in views])
         moving = sorted((each for view in views for each in _moving(view)), key=lambda each: -each.changes)
