@@ -60,6 +60,24 @@ CHAPTERS: Final = {
             "Follow a complete night job: data sets, queues, triggers and reports.",
         ),
         Chapter(
+            "The three uses",
+            "testing",
+            "Testing applications",
+            "Write tests of applications, handlers and scripts: fixtures, assertions, time, and what fails a test.",
+        ),
+        Chapter(
+            "The three uses",
+            "handlers",
+            "Registering handlers",
+            "Write transactions as Python functions; make triggers start them; learn what silence means.",
+        ),
+        Chapter(
+            "The three uses",
+            "browse",
+            "Browse scripts",
+            "Write operator's scripts: START, NEXT and END, INQUIRE, SET, CREATE, DISCARD, and the same with tdq.",
+        ),
+        Chapter(
             "CICS",
             "queues",
             "Queues",
@@ -73,12 +91,6 @@ CHAPTERS: Final = {
         ),
         Chapter(
             "CICS",
-            "handlers",
-            "Handlers and automatic transaction initiation",
-            "Write transactions and exit programs as Python functions; set trigger levels.",
-        ),
-        Chapter(
-            "CICS",
             "security",
             "Security",
             "Give a region users, groups and profiles like those of RACF; test refusals and sign-on.",
@@ -88,12 +100,6 @@ CHAPTERS: Final = {
             "conditions",
             "Conditions, abends and EXEC CICS text",
             "Handle RESP and RESP2, abends, and commands given as EXEC CICS text.",
-        ),
-        Chapter(
-            "CICS",
-            "browse",
-            "INQUIRE, browse, SET, CREATE and DISCARD",
-            "Inspect and change installed queues from a script.",
         ),
         Chapter(
             "CICS",
@@ -156,9 +162,6 @@ CHAPTERS: Final = {
             "cobol-test-tools",
             "COBOL test tools compared",
             "Choose between this package, zUnit, cobol-check, Micro Focus and mocking kits.",
-        ),
-        Chapter(
-            "Testing", "testing", "Testing", "Use the pytest fixtures, assertions, snapshots and the simulated clock."
         ),
         Chapter(
             "Testing", "faults", "Faults on purpose", "Make commands fail, fill disks, cut links and crash regions."
@@ -230,7 +233,6 @@ CHAPTERS: Final = {
             'Look up each option of format("qsam") and format("cobol") beside that of Cobrix.',
         ),
         Chapter("Data", "pipeline-scale", "How the pipeline scales", "Estimate time and memory for large inputs."),
-        Chapter("Reference", "coming-from-mocks", "Coming from mocks", "Replace a hand-written mock of a queue."),
         Chapter(
             "Reference",
             "coming-from-simulators",
