@@ -56,6 +56,7 @@ RECORDS: Final = 10_000
 _LENGTHS: Final = {"DALYTRAN": 350, "CARDXREF": 50, "ACCTDATA": 300}
 _AT_ONCE: Final = 8192
 _MASTER_SEQ: Final = 1 << 40  # the new master comes after the transactions
+_AMOUNTS: Final = {"BALANCE": slice(12, 24), "CYCLE-CREDIT": slice(78, 90), "CYCLE-DEBIT": slice(90, 102)}
 _CARD, _XREF_ACCOUNT, _ACCOUNT = slice(262, 278), slice(25, 36), slice(0, 11)
 
 
@@ -198,8 +199,9 @@ class _Plain:
     def __init__(self, files: Mapping[str, Path], regions: int) -> None:
         self.files = files
         self.regions = regions
+        self.names = [SpreadPosting().region_name(number, regions) for number in range(regions)]
         self.account_of = {row[0]: row[1] for row in _rows(files["CARDXREF"], XREF, ["CARD", "ACCT-ID"], 50)}
-        names = ["ACCT-ID", "CREDIT-LIMIT", "EXPIRES", "BALANCE", "CYCLE-CREDIT", "CYCLE-DEBIT"]
+        names = ["ACCT-ID", "CREDIT-LIMIT", "EXPIRES", *_AMOUNTS]
         self.accounts = {row[0]: list(row[1:]) for row in _rows(files["ACCTDATA"], ACCOUNT, names, 300)}
         self.changed: set[int] = set()
 
@@ -240,37 +242,35 @@ class _Plain:
         return 0, region
 
     def _master(self) -> Iterator[pa.Table]:
-        layout = parse_copybook(ACCOUNT, source_format="free").record()
+        """The master with the new amounts; a field whose amount is what it was keeps its original bytes."""
         number = 0
-        for rows, raw in _blocks(self.files["ACCTDATA"], ACCOUNT, ["ACCT-ID"], 300):
+        for rows, raw in _blocks(self.files["ACCTDATA"], ACCOUNT, ["ACCT-ID", *_AMOUNTS], 300):
             found = []
-            for (account,), record in zip(rows, raw, strict=True):
+            for (account, *before), record in zip(rows, raw, strict=True):
                 number += 1
-                _, _, balance, credit, debit = self.accounts[account]
                 if account in self.changed:
-                    before = layout.decode(record)
-                    now = {"BALANCE": balance, "CYCLE-CREDIT": credit, "CYCLE-DEBIT": debit}
-                    new = layout.encode({**before, **now}, base=record)
-                    record = _only_changed(layout, before, now, record, new)  # noqa: PLW2901
+                    new = bytearray(record)
+                    for field, old, now in zip(_AMOUNTS.values(), before, self.accounts[account][2:], strict=True):
+                        if old != now:
+                            new[field] = _signed_digits(now, field.stop - field.start)
+                    record = bytes(new)  # noqa: PLW2901
                 found.append((crc32(record[_ACCOUNT]) % self.regions, number + _MASTER_SEQ, record))
             yield self._events("ACCTOUT", found, 11)
 
     def _events(self, queue: str, rows: list[tuple[int, int, bytes]], key: int) -> pa.Table:
-        names = pa.array([SpreadPosting().region_name(row[0], self.regions) for row in rows], pa.string())
+        names = pa.array([self.names[row[0]] for row in rows], pa.string())
         seq = np.array([row[1] for row in rows], np.int64)
         data = pa.array([row[2] for row in rows], pa.binary())
         keys = pa.array([row[2][:key] for row in rows], pa.binary())
         return event_table(names, seq, "EXPECT", queue, data, keys)
 
 
-def _only_changed(layout: Any, before: Mapping[str, Any], now: Mapping[str, Any], old: bytes, new: bytes) -> bytes:
-    """The new record, in which each field with an unchanged value has its original bytes."""
-    result = bytearray(old)
-    for name, value in now.items():
-        if before[name] != value:
-            item = layout.field(name)
-            result[item.offset : item.offset + item.size] = new[item.offset : item.offset + item.size]
-    return bytes(result)
+def _signed_digits(amount: Decimal, digits: int) -> bytes:
+    """An amount as PIC S9 USAGE DISPLAY: the last digit has the sign in its zone."""
+    text = f"{abs(int(amount.scaleb(2))):0{digits}d}"
+    if len(text) > digits:
+        raise DatasetError(f"{amount} does not fit a field of {digits} digits")
+    return (text[:-1] + ("}JKLMNOPQR" if amount < 0 else "{ABCDEFGHI")[int(text[-1])]).encode(PAGE)
 
 
 def _decoded(decoder: RecordDecoder, data: bytes, length: int) -> pa.RecordBatch:
