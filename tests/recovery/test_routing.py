@@ -461,7 +461,16 @@ def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: 
     routed["AORREG"].writeq_td(name, b"one")
     routed.two.run()
     assert routed.seen == []
-    assert "Its task waits for terminal" in str(routed["AORREG"].explain(name))
+    explained = str(routed["AORREG"].explain(name))
+    away = way in ("cut", "out of service there")
+    expected = "of its trigger (TRIG) waits for terminal R001 of system TOR" if away else "Its task waits for terminal"
+    assert expected in explained
+    told = [(each.id, each.resource) for each in routed["AORREG"].notices.lasting]
+    assert told == (
+        [("TDQ0054", "TDQUEUE(TRGQ)")] if away
+        else [("TDQ0023", "TERMINAL(R001)")] if way == "out of service here"
+        else []
+    )  # fmt: skip
     if way == "cut":
         routed.link().restore()
     elif way == "terminal out of service":
@@ -474,6 +483,7 @@ def test_a_trigger_waits_for_the_link_and_for_the_terminal(routed: Routed, way: 
         routed["AORREG"].install([define_connection(name="TOR", netname="TORREG")])
     routed.two.run()
     assert routed.seen == [(terminal, "QD", b"one")]
+    assert routed["AORREG"].notices.lasting == ()
 
 
 @pytest.mark.rule("ROUTE-ATI-TRANSACTION", "ROUTE-ATI-TERMINAL")
@@ -491,7 +501,9 @@ def test_a_trigger_that_the_other_region_refuses_is_a_message_and_the_cycle_stay
     routed["AORREG"].writeq_td(name, b"two")
     routed.two.run()
     assert routed.messages("AORREG") == [rule(row).message]
-    assert "has ended" in str(routed["AORREG"].explain(name))
+    told = [(each.id, each.resource) for each in routed["AORREG"].notices.lasting]
+    assert told == [(rule(row).message, f"TDQUEUE({name})")]
+    assert "No task of " in str(routed["AORREG"].explain(name))
 
 
 @pytest.mark.rule("ROUTE-ATI-START")

@@ -366,11 +366,13 @@ def test_without(tdq_region):
         ("TERM, define_terminal(name='PAYQ', inservice='NO')", "A", ["TDQ0002 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for terminal PAYQ, which is out"]),
         ("SYST", "A", ["TDQ0003 TDQUEUE(PAYQ): The task of its trigger (PAYP) waits for connection CON1, which is not defined"]),
         ("SYST, define_connection(name='CON1', netname='FAR', inservice='NO')", "A", ["TDQ0004 TDQUEUE(PAYQ)", "which is out of service"]),
+        ("SYST, define_connection(name='CON1', netname='FAR')", "A", ["TDQ0053 TDQUEUE(PAYQ)", "whose connection is released"]),
+        ("TERM, define_terminal(name='PAYQ', remotesystem='FAR')", "A", ["TDQ0054 TDQUEUE(PAYQ)", "terminal PAYQ of system FAR, whose connection"]),
         ("QUEUE, define_transaction(name='PAYP', remotesystem='FAR')", "A", ["DFHTD0340 TDQUEUE(PAYQ): Its trigger starts no task: TRANSACTION PAYP is remote"]),
     ],
     ids=[
         "abend", "no program", "no transaction", "disabled", "no terminal", "terminal out of service", "no connection",
-        "connection out of service", "remote",
+        "connection out of service", "connection released", "terminal of a released system", "remote",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("expected", [False, True])
@@ -379,7 +381,7 @@ def test_what_goes_wrong_in_a_triggered_task_fails_the_test_that_caused_it(
 ) -> None:
     pytester.path.joinpath("payments.yaml").write_text(PAYMENTS)
     pytester.path.joinpath("payflow.py").write_text(PAYFLOW)
-    codes = '"ASRA", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004"'
+    codes = '"ASRA", "DFHAC2016", "DFHTD0183", "DFHTD0340", "DFHAC2008", "TDQ0001", "TDQ0002", "TDQ0003", "TDQ0004", "TDQ0053", "TDQ0054"'
     mark = f"@pytest.mark.tdq_expect({codes})" if expected else ""
     body = f"""
 import pytest

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import Abend, Condition, Region, SecurityPolicy, Task
+from tdqsim.cics import Abend, Condition, Region, SecurityPolicy, Sysplex, Task
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp
@@ -28,6 +28,16 @@ def counting(program: Callable[[Task], Any] | None = None) -> tuple[list[int], C
         return program(task) if program is not None else None
 
     return starts, run
+
+
+def linked(make_region: Make, *definitions: Any) -> Region:
+    """A region with an acquired connection T001."""
+    sysplex = Sysplex()
+    region = make_region(*definitions, define_connection(name="T001"), applid="HERE", dispatcher=sysplex.dispatcher)
+    other = make_region(define_connection(name="HERE"), applid="T001", sysid="T001", dispatcher=sysplex.dispatcher)
+    sysplex.add(region)
+    sysplex.add(other)
+    return region
 
 
 @pytest.mark.rule("ATI-LEVEL", "ATI-QD")
@@ -175,8 +185,7 @@ ENDINGS = {
 def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str, abends: bool) -> None:
     """A task that reads one record of three and ends without QZERO."""
     attributes = {"facilityid": "T001"} if facility != "FILE" else {}
-    connection = define_connection(name="T001")
-    region = make_region(*trigger(recovstatus=recovstatus, atifacility=facility, **attributes), connection)
+    region = linked(make_region, *trigger(recovstatus=recovstatus, atifacility=facility, **attributes))
     starts, program = counting(endings(abends))
     begun: list[str] = []
 
@@ -207,6 +216,43 @@ def test_the_table_of_endings(make_region: Make, recovstatus: str, facility: str
         assert queue.latch is False
         fill(region, "TRGQ", b"5", b"6", b"7")
         assert starts == [3, 3]
+
+
+@pytest.mark.rule("ATI-SYSTEM-WAITS")
+def test_a_trigger_with_atifacility_system_waits_until_its_connection_is_acquired(make_region: Make) -> None:
+    sysplex = Sysplex()
+    region = make_region(
+        *trigger(atifacility="SYSTEM", facilityid="T001", triggerlevel=1), applid="HERE", dispatcher=sysplex.dispatcher
+    )
+    sysplex.add(region)
+    seen: list[bytes] = []
+    region.register("PAYP", drain("TRGQ", seen))
+    fill(region, "TRGQ", b"1")
+    told = [("TDQ0003", "waits for connection T001, which is not defined")]
+    for change in ("installed", "out of service", "in service"):
+        region.install([define_connection(name="T001", inservice="NO" if change == "out of service" else "YES")])
+        region.run()
+        assert seen == [], change
+    assert [(each.id, each.reason.partition("(PAYP) ")[2].partition(" (ATI")[0]) for each in region.notices] == told
+    notice = region.explain("TRGQ").statements
+    released = "The task of its trigger (PAYP) waits for a session with system T001, whose connection is released"
+    assert any(line.startswith(released) for line in notice), notice
+    other = make_region(define_connection(name="HERE"), applid="T001", sysid="T001", dispatcher=sysplex.dispatcher)
+    sysplex.add(other)
+    sysplex.run()
+    assert seen == [b"1"]
+    assert region.notices.lasting == ()
+    link = sysplex.link(region, other)
+    link.cut()
+    fill(region, "TRGQ", b"2")
+    assert seen == [b"1"]
+    (notice,) = region.notices.lasting
+    assert (notice.id, notice.resource) == (rule("ATI-SYSTEM-WAITS").message, "TDQUEUE(TRGQ)")
+    assert notice.reason.startswith(released)
+    link.restore()
+    sysplex.run()
+    assert seen == [b"1", b"2"]
+    assert region.notices.lasting == ()
 
 
 @pytest.mark.rule("ATI-RESTART-BOUND")
@@ -510,7 +556,7 @@ def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
 @pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM"])
 def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Make, facility: str) -> None:
     queue = trigger(triggerlevel=1, atifacility=facility, facilityid="T001")
-    region = make_region(*queue, define_connection(name="T001"))
+    region = linked(make_region, *queue)
     starts, program = counting(lambda task: task.delay(seconds=10))
     region.register("PAYP", program)
     region.writeq_td("TRGQ", b"1")

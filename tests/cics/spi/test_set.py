@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim.cics import Access, AccessList, Condition, Region
+from tdqsim.cics import Access, AccessList, Condition, Region, Sysplex
 from tdqsim.cics.look.installed import installed
 from tdqsim.cics.text import ceci
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
@@ -96,7 +96,9 @@ def test_a_session_is_a_terminal_to_set():
     ran = []
     system = define_tdqueue(name="SESS", type="INTRA", transid="PAYP", atifacility="SYSTEM", facilityid="CONN")
     others = [define_transaction(name="PAYP"), define_connection(name="CONN"), define_terminal(name="T001")]
-    with Region([system, *others], supplied_queues=False) as reg:
+    with Sysplex() as sysplex:
+        reg = sysplex.region([system, *others], supplied_queues=False)
+        sysplex.region([define_connection(name="HERE", netname="TDQREGN")], applid="CONN", sysid="CONN")
 
         @reg.transaction("PAYP")
         def program(task):

@@ -36,9 +36,10 @@ from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
-    from tdqsim.core.notices import Wording
+    from tdqsim.core.notices import Notice, Wording
 
 _NORMAL: Final = Resp.NORMAL.name
+_REFUSED_THERE: Final = ("routed_no_transaction", "routed_no_terminal")
 _SHOWN_EVENTS: Final = 5
 _ENDS: Final = {OVER: "its end ends the cycle", AGAIN: "it is started again until somebody reads the queue to QZERO"}
 
@@ -318,6 +319,11 @@ def _obstacle(region: RegionData, queue: IntraTdQueue) -> Wording | None:
     return None if obstacle is not None and region.looks_from_outside and obstacle.id == "DFHAC2016" else obstacle
 
 
+def _is_dropped(notice: Notice, queue: IntraTdQueue) -> bool:
+    """Whether a notice says that another region has refused the task of the queue's cycle."""
+    return notice.resource == f"TDQUEUE({queue.name})" and notice.event in _REFUSED_THERE
+
+
 def _uncommitted_writes(now: QueueState) -> Iterator[str]:
     for unit in now.uncommitted:
         if unit.written:
@@ -343,8 +349,7 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
     if queue.atifacility != "FILE":
         facility = region.terminal_control.get(queue.atifacility, queue.facilityid)
     obstacle = _obstacle(region, queue)
-    if facility is not None and not facility.inservice and not facility.owner:
-        assert obstacle is not None, queue
+    if facility is not None and obstacle is not None and region.ati.why_it_waits(facility) is not None:
         yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
         return
     if facility is not None and any(getattr(request, "queue", None) is queue for request in facility.requests):
@@ -361,6 +366,8 @@ def _cycle(region: RegionData, queue: IntraTdQueue) -> Iterator[str]:
     elif region.looks_from_outside:
         yield f"Whether {queue.transid} has a program, and its task waits, runs or has ended, only the region knows."
         return
+    elif dropped := next((each for each in region.notices.lasting if _is_dropped(each, queue)), None):
+        yield f"{dropped.reason} {dropped.cure} ({dropped.id})"
     else:
         yield "Its task has ended without reading the queue to QZERO."
     yield "The cycle is over when somebody reads the queue to QZERO, deletes it, or SETs its trigger."

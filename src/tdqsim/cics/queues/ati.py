@@ -37,10 +37,11 @@ written once. Sources: Automatic transaction initiation; DFHTD0183, DFHTD0340 (I
 While the unit of work of a triggered task is shunted, its queue's cycle is *held*: the events of the table take effect
 when the unit of work is decided, and no second task is started before. (The manuals only hint at this: unconfirmed.)
 
-A task for a terminal waits until the terminal is in service and has no other task. If another region owns the terminal,
-the request goes there (:mod:`~tdqsim.cics.terminal.routing`). A program that never removes a
-record from its queue, because it does not read it or always backs out, would be restarted for ever. A test has no
-operator who stops it, so after ``ati_starts_without_read`` starts the cycle stays on and no more tasks are started.
+A task for a terminal waits until the terminal is in service and has no other task, and one for a connection until that
+is in service and acquired. If another region owns the terminal, the request goes there
+(:mod:`~tdqsim.cics.terminal.routing`) while its connection is acquired. A program that never removes a record from its
+queue, because it does not read it or always backs out, would be restarted for ever. A test has no operator who stops
+it, so after ``ati_starts_without_read`` starts the cycle stays on and no more tasks are started.
 """
 
 from __future__ import annotations
@@ -170,20 +171,29 @@ class Ati:
             return notice_words(why_not[2], {"queue": queue.name, "transid": queue.transid})
         if queue.atifacility != "FILE":
             facility = region.terminal_control.get(queue.atifacility, queue.facilityid)
-            if (event := self._why_it_waits(facility)) is not None:
+            if (event := self.why_it_waits(facility)) is not None:
                 return notice_words(event, _waiting(queue, facility))
         event = why_not_attachable(region, queue.transid)
         inserts = start_inserts(region, queue.transid, _title(queue))
         return notice_words(event, inserts) if event else None
 
-    def _why_it_waits(self, facility: Facility) -> str | None:
-        """The event of the notice for a facility that starts nothing; None if it is in service, or far away."""
-        if facility.inservice or facility.owner:
+    def why_it_waits(self, facility: Facility) -> str | None:
+        """The event of the notice for a facility that starts nothing; None if it can, or its owner is asked for it."""
+        region, name = self._region, facility.owner or facility.name
+        if facility.kind == "TERMINAL" and not facility.owner:
+            if facility.inservice:
+                return None
+            return "trigger_terminal_away" if name in region.terminals else "trigger_no_terminal"
+        connection, link = region.connections.get(name), region.links.get(name)
+        acquired = (link is not None and link.acquired) or region.looks_from_outside  # from where no link is seen
+        if acquired and (connection is None or connection.inservice == "YES"):
             return None
-        if facility.kind == "TERMINAL":
-            defined = facility.name in self._region.terminals
-            return "trigger_terminal_away" if defined else "trigger_no_terminal"
-        return "trigger_connection_away" if facility.name in self._region.connections else "trigger_no_connection"
+        if facility.owner:
+            return "trigger_owner_away"
+        if connection is None and link is None:
+            return "trigger_no_connection"
+        is_away = connection is not None and connection.inservice != "YES"
+        return "trigger_connection_away" if is_away else "trigger_connection_released"
 
     def schedule(self, queue: IntraTdQueue) -> None:
         """Schedule the task of the queue's cycle."""
@@ -200,7 +210,7 @@ class Ati:
     def _wait_for_facility(self, queue: IntraTdQueue, latch: Latch) -> None:
         facility = self._region.terminal_control.get(latch.facility, queue.facilityid)
         facility.requests.append(latch)
-        if (event := self._why_it_waits(facility)) is not None:
+        if (event := self.why_it_waits(facility)) is not None:
             self._region.notices.say(event, **_waiting(queue, facility))
         self.serve(facility)
 
@@ -211,7 +221,7 @@ class Ati:
             return
         request = None
         try:
-            while facility.inservice and facility.task is None and facility.requests:
+            while facility.requests and facility.task is None and self.why_it_waits(facility) is None:
                 request = facility.requests.popleft()
                 self.begin_request(request, facility)
                 request = None
@@ -437,4 +447,5 @@ def _title(queue: IntraTdQueue) -> str:
 
 def _waiting(queue: IntraTdQueue, facility: Facility) -> dict[str, Any]:
     """The inserts of the notices about a task that waits for its facility."""
-    return {"queue": queue.name, "transid": queue.transid, "facility": facility.name}
+    values = {"queue": queue.name, "transid": queue.transid, "facility": facility.name}
+    return values | {"system": facility.owner} if facility.owner else values

@@ -303,8 +303,7 @@ class Routing:
     def ship_requests(self, facility: Facility) -> None:
         """Ask the region that owns a terminal for the tasks that wait for it; a task of its own does so."""
         region, system = self._region, facility.owner
-        link = region.links.get(system)
-        if not facility.requests or system in self._asking or link is None or not link.acquired:
+        if not facility.requests or system in self._asking or region.ati.why_it_waits(facility) is not None:
             return
         self._asking.add(system)
         try:
@@ -315,8 +314,9 @@ class Routing:
             raise
 
     def link_acquired(self, system: str) -> None:
-        """The link to another region is there again, or its connection is in service: ask again, and send STARTs."""
+        """The link to another region is there again, or its connection is in service: ask again, send, start."""
         self._region.starts.local.send(system)
+        self._region.ati.serve(self._region.terminal_control.get("SYSTEM", system))
         for facility in tuple(self._region.facilities.values()):
             if facility.owner == system:
                 self.ship_requests(facility)
@@ -341,10 +341,15 @@ class Routing:
                 region.notices.say("requests_not_shipped", system=system, terminal=facility.name, reason=str(condition))
                 return
             region.messages.write(invalid, transid=transid, termid=facility.name, sysid=system)
+            event = "routed_no_transaction" if condition.resp is Resp.TRANSIDERR else "routed_no_terminal"
             for request in [each for each in facility.requests if _transid_of(each) == transid]:
                 facility.requests.remove(request)
+                about = f"TDQUEUE({request.queue.name})" if isinstance(request, Latch) else f"TRANSACTION({transid})"
+                region.notices.say(event, resource=about, transid=transid, facility=facility.name, system=system)
                 if isinstance(request, FacilityRequest):
                     request.drop()
+        else:
+            region.notices.over(f"TERMINAL({facility.name})", "TDQ0023")
 
 
 def _until_done(strand: Strand) -> Any:
