@@ -55,6 +55,19 @@ def test_a_queue_is_found_by_typing_its_name_and_leads_to_its_page(browser, serv
     page.get_by_role("heading", level=1, name="Queue TWOQ").wait_for()
 
 
+def test_the_overview_has_the_most_records_that_a_queue_held_however_shortly(browser, server):
+    server.region.deleteq_td("PHYQ")
+    server.region.perform_statistics(resetnow=True)
+    server.region.writeq_td_all("PHYQ", ["one", "two", "three"])
+    server.region.deleteq_td("PHYQ")
+    page = browser.open("", "Overview")
+    heads = page.get_by_role("table", name="Queues that move").get_by_role("columnheader").all_inner_texts()
+    row = page.get_by_role("table", name="Queues that move").get_by_role("row").filter(has_text="PHYQ").first
+    row.wait_for()
+    cells = row.get_by_role("cell").all_inner_texts()
+    assert (cells[heads.index("Depth")], cells[heads.index("Most records")]) == ("0", "3")
+
+
 def test_the_overview_has_what_moves_and_who_changed_what(browser, server):
     server.region.writeq_td("PAYQ", "one")
     server.region.set_tdqueue("TRGQ", triggerlevel=5)

@@ -97,6 +97,7 @@ class Bars:
                     "nameTextStyle": _TEXT,
                     "splitLine": {"lineStyle": {"color": _GREY, "opacity": 0.25}},
                     **axis,
+                    "axisLabel": {"color": _GREY, "formatter": "{value} s"},
                 },
                 "yAxis": {"type": "category", "inverse": True, "data": [], **axis},
                 "series": [

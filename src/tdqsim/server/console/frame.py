@@ -300,7 +300,7 @@ def _bar(visit: Visit, here: str) -> None:
         Block("a", "tdq-brand", "tdqsim", href=visit.href(""))
         with Block("nav", "tdq-nav", aria_label="Main"):
             _link("Overview", visit.href(""), current=here == "overview")
-            _link("Flows", visit.href("flows"), current=here == "flows")
+            _link("All flows", visit.href("flows"), current=here == "flows")
             _link("Clock", visit.href("clock"), current=here == "clock")
             _link("IBM i", visit.href("systems"), current=here == "systems")
         with Block("div", "tdq-who"):

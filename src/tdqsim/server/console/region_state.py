@@ -28,6 +28,7 @@ class QueueRow:
         enabled: ENABLESTATUS; empty for an alias.
         open: OPENSTATUS of a data set; empty for others.
         depth: NUMITEMS; -1 for an INDIRECT or REMOTE queue, which has no records.
+        most: the highest NUMITEMS since statistics were last reset, as on the page Statistics.
         trigger, level: the transaction that it starts, and the trigger level; empty and 0 for none.
         cycle: whether a trigger cycle is active.
         locks: the holders of its ends and the numbers of waiting tasks, as text; empty without locks.
@@ -41,6 +42,7 @@ class QueueRow:
     enabled: str = ""
     open: str = ""
     depth: int = -1
+    most: int = 0
     trigger: str = ""
     level: int = 0
     cycle: bool = False
@@ -170,6 +172,7 @@ def _intra(state: QueueState, *, supplied: bool) -> QueueRow:
         recovery=state.recovstatus,
         enabled=state.enablestatus,
         depth=state.numitems,
+        most=state.peak_items,
         trigger=state.transid if state.triggerlevel else "",
         level=state.level,
         cycle=state.cycle,

@@ -25,7 +25,7 @@ from tdqsim.state import Dump, Wait
 
 _REGIONS: Final = (
     column("name", "Region"),
-    column("start", "Start"),
+    column("start", "Start type"),
     column("rate", "Commands/s", num=True),
     column("queues", "Queues", num=True),
     column("records", "Records", num=True),
@@ -43,7 +43,7 @@ _WRONG: Final = (
 )  # fmt: skip
 _MOVING: Final = (
     column("region", "Region"), column("queue", "Queue"), column("depth", "Depth", num=True),
-    column("line", "Last 5 minutes"), column("most", "Deepest", num=True), column("trigger", "Starts"),
+    column("line", "Last 5 minutes"), column("most", "Most records", num=True), column("trigger", "Starts"),
 )  # fmt: skip
 _WAITS: Final = (
     column("region", "Region"), column("who", "Who waits"), column("what", "For"), column("holder", "Held by"),
@@ -151,7 +151,7 @@ class _Overview:
             rows.append({"id": f"{applid} {code} {transid}", "cells": [applid, kind, day_and_time(dump.time_ns), text]})
         self.wrong.show(rows)
         kept = sum(len(dumps) for _, dumps in alike)
-        words = f"Now: {now:,}. Abends of which a dump is kept: {kept:,}." if rows else "No incident, no abend."
+        words = _verdict(now, kept)
         self.verdict.say(words, "tdq-verdict bad" if now else "tdq-verdict warn" if rows else "tdq-verdict ok")
 
     def _incident(self, place: str, name: str, incident: Incident) -> Row:
@@ -166,10 +166,14 @@ class _Overview:
         queue = moving.view.queues[moving.queue]
         href = self.visit.href("regions", applid, "queues", queue.name)
         now = moving.view.snapshot.time_ns
-        line: Cell = {"spark": spark(moving.samples, now), "title": f"depth of {queue.name}", "text": ""}
+        line: Cell = {
+            "spark": spark(moving.samples, now),
+            "title": f"depth of {queue.name}, one value a second",
+            "text": "",
+        }
         cells: list[Cell] = [
             applid, {"text": queue.name, "href": href}, {"text": f"{queue.depth:,}", "href": href}, line,
-            {"text": f"{max(depth for _, depth in moving.samples):,}", "href": href},
+            {"text": f"{queue.most:,}", "href": href},
             f"{queue.trigger} at {queue.level}" if queue.trigger else "",
         ]  # fmt: skip
         return {"id": f"{applid} {queue.name}", "cells": cells}
@@ -196,6 +200,15 @@ class _Overview:
             region: Cell = {"text": applid, "href": href}
             cells: list[Cell] = [day_and_time(change.time_ns), region, change.userid, command, change.details]
             yield {"id": f"{applid} {change.time_ns} {at}", "cells": cells}
+
+
+def _verdict(now: int, dumps: int) -> str:
+    """How many incidents there are now, and of how many abends there are dumps, in words."""
+    if not now and not dumps:
+        return "No incident, no abend."
+    present = f"{now:,} {'incident' if now == 1 else 'incidents'} now" if now else "No incident now"
+    kept = f"; {dumps:,} {'abend' if dumps == 1 else 'abends'} with a dump" if dumps else ""
+    return f"{present}{kept}."
 
 
 def _page_of(wait: Wait) -> tuple[str, ...]:
