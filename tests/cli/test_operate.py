@@ -371,15 +371,46 @@ def test_a_trigger_that_found_no_program_is_told(tdq: Tdq, broken: Path, queue: 
     assert "tdqsim:" not in ended.err
 
 
-def test_a_handler_that_was_not_imported_is_told(tdq: Tdq, tmp_path: Path) -> None:
-    (tmp_path / "pay.yaml").write_text(
+@pytest.fixture
+def triggering(tmp_path: Path) -> Path:
+    """A definition file in a directory of its own, which names a handler beside it."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    (folder / "pay.yaml").write_text(
         "groups:\n- group: G\n  tdqueue:\n"
         "  - {name: PAYQ, type: INTRA, transid: PAYP, triggerlevel: 1, atifacility: FILE}\n"
+        "  - {name: DONE, type: INTRA}\n"
         "  transaction:\n  - {name: PAYP, handler: 'payflow:post'}\n"
     )
-    ended = tdq("write", "PAYQ", "A", "-d", "pay.yaml", "-s", "s1")
-    assert ended.code == 1
-    assert "No task of PAYP is attached: it has no program; its handler payflow:post was not imported" in ended.err
+    return folder
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["write", "PAYQ", "A"], ["ceci", "WRITEQ TD QUEUE(PAYQ) FROM('A')"]],
+    ids=lambda words: words[0],
+)
+def test_handlers_that_a_definition_file_names_are_loaded_from_beside_it(
+    tdq: Tdq, triggering: Path, command: list[str]
+) -> None:
+    (triggering / "payflow.py").write_text(
+        "def post(task):\n    for record in task.readq_td_all('PAYQ'):\n        task.writeq_td('DONE', record)\n"
+    )
+    file = str(triggering / "pay.yaml")
+    assert tdq(*command, "-d", file, "-s", "s1").code == 0
+    assert tdq("peek", "DONE", "-s", "s1").out == "A\n"
+
+
+def test_a_handler_of_a_definition_file_that_is_not_there_is_told(tdq: Tdq, triggering: Path) -> None:
+    ended = tdq("write", "PAYQ", "A", "-d", str(triggering / "pay.yaml"), "-s", "s1")
+    assert ended.code == 2
+    assert "TRANSACTION(PAYP) handler = 'payflow:post': module payflow cannot be imported" in ended.err
+
+
+def test_ceci_says_how_to_see_the_name_of_a_browse(tdq: Tdq, pay: Path) -> None:
+    ended = tdq("ceci", pay, "INQUIRE TDQUEUE(Q) NEXT", "-s", "s1")
+    assert ended.code == 2
+    assert "TDQUEUE must name a host variable that receives: write TDQUEUE(&T), and CECI shows" in ended.err
 
 
 @pytest.mark.parametrize("handlers", ["", "handlers: [flow]\n"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import wraps
 from inspect import Parameter, Signature, signature
@@ -175,10 +175,10 @@ class Place:
     store: Path | None = None
     dd: list[str] = field(default_factory=list)
     server: str = ""
-    named: bool = field(default=False, init=False)  # whether the directory was given, and is not just the current one
+    named: bool = field(default=False, init=False)  # whether it was given, and is not just the current directory
 
     def __post_init__(self) -> None:
-        self.named = self.directory is not None
+        self.named = self.directory is not None or bool(self.definitions)
         if self.directory is None and not self.definitions and Path(_REGION_FILE).is_file():
             self.directory = Path()
         if self.directory is not None:
@@ -274,6 +274,17 @@ class Place:
         cards = [DDCard.parse(text) for text in self.dd]
         return {card.name: card for card in cards}
 
+    @contextmanager
+    def modules(self) -> Iterator[None]:
+        """A context in which the modules with handlers are found: beside region.yaml, and beside the files given."""
+        from tdqsim.job import importable  # noqa: PLC0415  (not needed by commands that run no programs)
+
+        folders = [*([] if self.directory is None else [self.directory]), *(each.parent for each in self.definitions)]
+        with ExitStack() as stack:
+            for folder in dict.fromkeys(each.resolve() for each in folders):
+                stack.enter_context(importable(folder))
+            yield
+
     def load_definitions(self) -> Definitions:
         """The definitions of the region directory, then those of the files given."""
         return self._definitions(self.region_file())
@@ -299,7 +310,7 @@ class Place:
         if self.store is None:
             self.check_cards(arguments["definitions"])
         if self.directory is None:
-            return Region(**arguments)
+            return Region(**{"handlers": None, **arguments})
         return Region(**from_region_file(file, arguments))
 
     def check_cards(self, definitions: Definitions) -> None:
@@ -337,9 +348,9 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
 
     Args:
         place: the place of the command.
-        programs: whether to load the handlers of the region directory, because they determine whether a transaction
-            can start. This runs the user's code, so it is done only for a directory that the user has named, never for
-            the current directory.
+        programs: whether to load the handlers, because they determine whether a transaction can start. This runs the
+            user's code, so it is done only for a directory or definition files that the user has named, never for the
+            current directory.
         anywhere: whether an empty region will do if nothing selects one.
 
     Raises:
@@ -355,7 +366,7 @@ def looking_here(place: Place, *, programs: bool = False, anywhere: bool = False
         arguments |= NO_PROGRAMS
     if place.store is not None:
         arguments["definitions"] = ()  # the definitions come from the store, as for a warm start
-    with _own_modules(place) if programs else _no_plugins(), place.open(**arguments) as region:
+    with place.modules() if programs else _no_plugins(), place.open(**arguments) as region:
         _say_how_old(place, region)
         yield region
 
@@ -375,12 +386,6 @@ def _no_plugins() -> Iterator[None]:
             os.environ.pop(_PLUGINS, None)
         else:
             os.environ[_PLUGINS] = before
-
-
-def _own_modules(place: Place) -> AbstractContextManager[None]:
-    from tdqsim.job import importable  # noqa: PLC0415  (not needed by commands that run no programs)
-
-    return importable(place.directory)
 
 
 def options_of(region: Region | RemoteRegion) -> RegionOptions | RemoteRegion:
@@ -446,7 +451,7 @@ def using(place: Place, *, start: bool = False) -> Iterator[Region | RemoteRegio
     arguments: dict[str, Any] = {"start": "AUTO", "tdintra": "NOEMPTY"}
     if not start:
         arguments |= {**NO_PROGRAMS, "open_data_sets": False}
-    with _own_modules(place) if start else nullcontext(), place.open(**arguments) as region:
+    with place.modules() if start else nullcontext(), place.open(**arguments) as region:
         yield region
 
 

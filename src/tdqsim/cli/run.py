@@ -17,7 +17,7 @@ from tdqsim.cli.progress import Bar
 from tdqsim.cli.report import Report
 from tdqsim.datasets.workdir import output_directory
 from tdqsim.errors import TdqError
-from tdqsim.job import JobRequest, importable, named_class
+from tdqsim.job import JobRequest, named_class
 from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
@@ -144,14 +144,14 @@ class _Watch:
 
 
 def _carry_out(request: _Request, bar: Bar) -> Report:
-    with output_directory(request.out, request.name) as output, importable(request.place.directory):
+    with output_directory(request.out, request.name) as output, request.place.modules():
         job = _job(request, output, bar)
         cards = _cards(request, output)
         if job is not None:
             cards |= {name: path for name, path in job.prepare().items() if name not in cards}
         arguments = {
             "definitions": request.definitions,
-            "handlers": request.handlers or (None if request.place.directory else ()),
+            "handlers": request.handlers or None,
             "seed": request.seed,
             "dd": cards,
         }

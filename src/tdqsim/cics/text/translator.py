@@ -280,7 +280,9 @@ class _Resolver:
         if received is not None:
             if option.argument is not None and not isinstance(option.argument, (Reference, AddressOf)):
                 if sent is None:
-                    raise self.source.error(f"{word} must name a host variable that receives", option.argument_offset)
+                    cure = f": write {word}(&{word[0]}), and CECI shows what it received" if self.bare else ""
+                    message = f"{word} must name a host variable that receives{cure}"
+                    raise self.source.error(message, option.argument_offset)
             else:
                 self.receives.append((received, option))
         if sent is not None and option.argument is not None:
