@@ -357,6 +357,18 @@ def test_after_a_failure_only_requests_with_recoverable_data_are_there(runs: Run
     region.close()
 
 
+@pytest.mark.rule("IC-RESTART-EMERGENCY")
+def test_recoverable_requests_of_the_run_after_a_restart_do_not_replace_those_of_before(runs: Runs) -> None:
+    for reqid in ("RECA", "RECB", "RECC"):
+        region = runs.begin()
+        ask(region, f"AFTER MINUTES(1) FROM(D) REQID('{reqid}')", reqid.encode())
+        region.close(clean=False)
+    region = runs.begin()
+    later(region, 60)
+    assert sorted(data for _, data, _ in runs.seen) == [[b"RECA"], [b"RECB"], [b"RECC"]]
+    region.close()
+
+
 @pytest.mark.rule("IC-START-BACKED-OUT", "IC-START-IN-FLIGHT")
 @pytest.mark.parametrize("commit", [True, False])
 @pytest.mark.parametrize("termid", ["", "T001"])
@@ -414,11 +426,13 @@ def test_a_recoverable_request_whose_issuer_was_in_flight_at_a_failure_is_gone(r
     region.close()
 
 
-def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs) -> None:
+@pytest.mark.parametrize("commit_after_it", [False, True])
+def test_a_cancelled_recoverable_request_does_not_come_back(runs: Runs, commit_after_it: bool) -> None:
     region = runs.begin()
     ask(region, "AFTER MINUTES(1) FROM(D) REQID('RECGONE')", b"x")
     region.execute("CANCEL REQID('RECGONE')", {})
-    region.writeq_td("LOGQ", b"a commit after it")
+    if commit_after_it:
+        region.writeq_td("LOGQ", b"x")
     region.close(clean=False)
     runs.clock.advance(3600)
     region = runs.begin()

@@ -265,9 +265,13 @@ class Starts:
             self.requests[request.reqid] = request  # last: an interrupted timer alone has no effect
 
     def cancel(self, request: StartRequest) -> None:
-        """Cancel a request."""
+        """Cancel a request; it does not come back, whatever happens next.
+
+        Raises:
+            StoreError: it could not be removed from the store; it is not cancelled.
+        """
         if request.key:
-            self._region.hardening.note(request.key, None)
+            self._region.hardening.commit(meta={request.key: None})
             request.key = b""
         del self.requests[request.reqid]
         if request.timer is not None:
