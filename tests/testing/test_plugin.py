@@ -223,7 +223,8 @@ import sys
 def test_it():
     loaded = sorted(name for name in sys.modules if name.startswith("tdqsim"))
     plugins = ["cobol", "cobol.pytest_plugin", "testing", "testing._frames_plugin", "testing._parts", "testing.plugin"]
-    assert loaded == sorted(["tdqsim", "tdqsim.errors", "tdqsim.late", *(f"tdqsim.{name}" for name in plugins)])
+    base = ["core", "core.own_frames", "errors", "late"]
+    assert loaded == sorted(["tdqsim", *(f"tdqsim.{name}" for name in [*base, *plugins])])
     assert "lmdb" not in sys.modules
 """
     text = run_apart(tmp_path, body)
