@@ -109,6 +109,12 @@ CHAPTERS: Final = {
         ),
         Chapter(
             "CICS",
+            "exits",
+            "Limits, statistics and exits",
+            "Limit tasks, collect statistics, and call functions of yours at the exits of transient data.",
+        ),
+        Chapter(
+            "CICS",
             "three-regions",
             "The three regions example",
             "Follow a unit of work over three regions, in one process and in three.",
