@@ -165,7 +165,7 @@ class TsMachine(RuleBasedStateMachine):
     @rule(task=tasks, commit=st.booleans(), ends=st.booleans())
     def end(self, task: int, commit: bool, ends: bool) -> None:
         if ends:
-            self.tasks[task].end(normal=commit)
+            self.tasks[task].__exit__(None, None, None) if commit else self.tasks[task].end(normal=False)
             self.tasks[task] = self.region.task()
         elif commit:
             self.tasks[task].syncpoint()
