@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tdqsim.cics import Condition, Region
+from tdqsim.cics import Condition, Region, Sysplex
 from tdqsim.definitions import define_connection, define_tdqueue, define_terminal, define_transaction
 from tdqsim.errors import StoreDamaged, TdqError
 from tdqsim.facts import Cvda
@@ -214,12 +214,15 @@ def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, r
     store = tmp_path / "store"
     attributes = {"facilityid": "T001"} if facility != "FILE" else {}
     queue = trigger(atifacility=facility, recovstatus=recovstatus, **attributes)
-    first = make_region(*queue, define_connection(name="T001"), store=store)
+    sysplex = Sysplex()  # in which connection T001 is acquired
+    sysplex.region([define_connection(name="HERE")], applid="T001", sysid="T001")
+    names = {"store": store, "applid": "HERE", "dispatcher": sysplex.dispatcher}
+    first = sysplex.add(make_region(*queue, define_connection(name="T001"), **names))
     first.register("PAYP", lambda task: task.delay(hours=1))
     fill(first, "TRGQ", b"1", b"2", b"3")
     assert first.tdqueues["TRGQ"].latch  # type: ignore[attr-defined]
     first.close(clean=clean)
-    second = make_region(store=store)
+    second = sysplex.add(make_region(**names))
     seen: list[bytes] = []
     second.register("PAYP", drain("TRGQ", seen))  # after the start: nothing has run yet
     second.run()
@@ -232,6 +235,7 @@ def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, r
         assert seen == []
         second.writeq_td("TRGQ", b"4")
         assert seen == [b"1", b"2", b"3", b"4"]
+    sysplex.close()
 
 
 # -- indoubt ----------------------------------------------------------------------------------------------------------------
