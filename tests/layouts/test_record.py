@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from tdqsim.errors import ConversionError, LayoutError
 from tdqsim.layouts import load_layout_yaml, parse_copybook, parse_layout_yaml
+from tests.rules import expect_rule
 
 ODO = """01 R. 05 N PIC 9. 05 T OCCURS 0 TO 3 TIMES DEPENDING ON N. 10 A PIC X. 10 B PIC 9(2). 05 Z PIC X(2)."""
 
@@ -37,8 +39,25 @@ def test_a_table_can_always_take_its_maximum():
     assert len(layout.encode(values)) == 12
 
 
-def test_a_count_over_the_maximum_is_the_maximum():
-    assert len(parse_copybook(ODO).record().decode(ebcdic("9x01y02z03zz"))["T"]) == 3
+@pytest.mark.rule("LAY-ODO-RANGE")
+@pytest.mark.parametrize(("record", "text"), [
+    ("9x01y02z03zz", "field N X'F9': T has 1 to 3 occurrences, not 9 at offset 0"),
+    ("0x01y02z03zz", "field N X'F0': T has 1 to 3 occurrences, not 0 at offset 0"),
+])  # fmt: skip
+def test_a_number_of_occurrences_that_the_table_does_not_allow_is_an_error(record, text):
+    layout = parse_copybook(ODO.replace("0 TO 3", "1 TO 3")).record()
+    expect_rule("LAY-ODO-RANGE", layout.decode, ebcdic(record))
+    with pytest.raises(ConversionError, match=f"^{re.escape(text)}$"):
+        layout.decode(ebcdic(record))
+    assert len(layout.decode(ebcdic(record), corrupt="null")["T"]) == 3
+
+
+def test_a_wrong_number_of_occurrences_is_named_where_the_counter_is():
+    layout = parse_copybook(
+        "01 R. 05 M PIC 9. 05 S PIC X OCCURS 0 TO 2 DEPENDING ON M. 05 N PIC 9. 05 T PIC 9 OCCURS 0 TO 3 DEPENDING ON N."
+    ).record()
+    with pytest.raises(ConversionError, match=r"^field N X'F4': T has 0 to 3 occurrences, not 4 at offset 2$"):
+        layout.decode(ebcdic("1a4123"))
 
 
 def test_tables_in_tables():
@@ -123,7 +142,7 @@ def test_the_segment_field_may_stand_behind_a_table_that_moves_it():
 
 def test_a_count_that_is_no_number_is_the_maximum():
     layout = parse_copybook("01 R. 05 N PIC X(2). 05 T PIC X OCCURS 0 TO 3 DEPENDING ON N.").record()
-    for count, expected in (("ab", 3), ("-1", 3), ("4 ", 3), (" 2", 2), ("1 ", 1), ("  ", 3)):
+    for count, expected in (("ab", 3), ("-1", 3), (" 2", 2), ("1 ", 1), ("  ", 3)):
         assert len(layout.decode(ebcdic(count + "xyz"))["T"]) == expected
     assert len(layout.with_rules(code_page="latin-1").decode("²²xyz".encode("latin-1"))["T"]) == 3
 

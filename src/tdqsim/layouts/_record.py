@@ -60,7 +60,9 @@ class Decoder:
         absent: paths of fields that the record does not have; their value is None.
         fillers: include FILLERs.
         corrupt: the fields whose bytes are not a value of their type.
+        outside: the fields that hold a number of occurrences which their table does not allow.
         counts: the values of the DEPENDING ON fields so far.
+        starts: where these fields begin in the record.
         moving: tables of variable length take only the space of their occurrences.
         met: if set to a list, receives each elementary field with its name, offset and value.
     """
@@ -73,8 +75,10 @@ class Decoder:
         self.record = record
         self.fillers = fillers
         self.corrupt: list[CorruptField] = []
+        self.outside: list[CorruptField] = []
         self.counters = layout.counters
         self.counts: dict[tuple[str, ...], Any] = {}
+        self.starts: dict[tuple[str, ...], int] = {}
         self.moving = layout.variable_size_occurs == "shift_record"
         self.met: list[tuple[Field, str, int, Any]] | None = None
 
@@ -133,7 +137,7 @@ class Decoder:
             data = self.record[start : start + item.length]
             self.corrupt.append(CorruptField(shown(item.path, indexes), start, data.hex().upper(), str(error)))
         if item.path in self.counters:
-            self.counts[item.path] = leaf
+            self.counts[item.path], self.starts[item.path] = leaf, start
         if self.met is not None:
             self.met.append((item, shown(item.path, indexes), start, leaf))
         return leaf, shift
@@ -143,7 +147,14 @@ class Decoder:
         assert item.occurs is not None
         if item.depending_on is None:
             return item.occurs.maximum
-        return item.occurs.count(self.counts.get(item.depending_on))
+        value = self.counts.get(item.depending_on)
+        if item.occurs.is_outside(value):
+            counter, start = self.layout.field(".".join(item.depending_on)), self.starts[item.depending_on]
+            data = self.record[start : start + counter.length].hex().upper()
+            said, occurs = str(value).strip(), item.occurs
+            allowed = f"{item.name} has {occurs.minimum} to {occurs.maximum} occurrences, not {said}"
+            self.outside.append(CorruptField(shown(counter.path, ()), start, data, allowed))
+        return item.occurs.count(value)
 
 
 def one_value(layout: Layout, record: bytes, item: Field) -> Any:

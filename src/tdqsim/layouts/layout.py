@@ -254,7 +254,8 @@ class Layout:
         Args:
             record: the bytes, without descriptor word. The record may be shorter or longer than the layout.
             corrupt: the action for bytes that are not a value of their field's type: ``raise`` an error, or ``null``,
-                which gives None.
+                which gives None. A DEPENDING ON number that its table does not allow is an error too, because the
+                fields after the table may be at other places; with ``null``, the table has its maximum.
             fillers: include FILLERs.
             segment: the redefinition that the record has: others that share its bytes are None and are not decoded. By
                 default, it is determined as specified by :meth:`with_segments`; without that, all are decoded.
@@ -263,9 +264,10 @@ class Layout:
             ConversionError: a field is corrupt and ``corrupt`` is ``raise``; the message names field, offset and bytes.
             LookupError: there is no such redefinition.
         """
-        values, bad = self.decode_with_corrupt(record, fillers=fillers, segment=segment)
-        if bad and corrupt == "raise":
-            first = bad[0]
+        decoder = self._decoder(record, fillers=fillers, segment=segment)
+        values = decoder.run()
+        if corrupt == "raise" and (bad := [*decoder.corrupt, *decoder.outside]):
+            first = min(bad, key=lambda each: each.offset)
             raise ConversionError(f"field {first.field} X'{first.hex}': {first.reason}", offset=first.offset)
         return values
 
@@ -273,14 +275,17 @@ class Layout:
         self, record: bytes, *, fillers: bool = False, segment: str | None = None
     ) -> tuple[dict[str, Any], tuple[CorruptField, ...]]:
         """Return the values of a record, with None for corrupt fields, and the corrupt fields; see :meth:`decode`."""
-        record = bytes(record)
-        decoder = Decoder(self, record, fillers=fillers, absent=absent_fields(self, record, segment))
+        decoder = self._decoder(record, fillers=fillers, segment=segment)
         return decoder.run(), tuple(decoder.corrupt)
+
+    def _decoder(self, record: bytes, *, fillers: bool, segment: str | None) -> Decoder:
+        record = bytes(record)
+        return Decoder(self, record, fillers=fillers, absent=absent_fields(self, record, segment))
 
     def found_in(self, record: bytes, *, segment: str | None = None) -> list[FieldFound]:
         """Return all elementary fields of a record, including FILLERs, with the redefinitions that decode() decodes."""
         record = bytes(record)
-        decoder = Decoder(self, record, fillers=True, absent=absent_fields(self, record, segment))
+        decoder = self._decoder(record, fillers=True, segment=segment)
         decoder.met = []
         decoder.run()
         wrong = {(bad.field, bad.offset): bad.reason for bad in decoder.corrupt}
