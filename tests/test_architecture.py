@@ -34,12 +34,12 @@ BELOW = {
     "languages": MIDDLE | {"cics"},
     "hosting": MIDDLE | {"cics", "ibmi"},
     "report": MIDDLE | {"cics", "ibmi"},
-    "testing": CORE | {"client"},
-    "pipeline": CORE,
-    "cobol": CORE | {"pipeline"},
-    "server": CORE | {"pipeline", "cobol", "client", "tracing"},
-    "probe": CORE | {"pipeline", "cobol", "server"},
-    "cli": CORE | {"pipeline", "probe", "cobol", "server", "client"},
+    "testing": CORE,
+    "cli": CORE,
+    "pipeline": CORE | {"cli"},
+    "cobol": CORE | {"cli", "pipeline"},
+    "server": CORE | {"cli", "pipeline", "cobol", "client", "tracing"},
+    "probe": CORE | {"cli", "pipeline", "cobol", "server"},
     "client": set(),
     "tracing": CORE,
 }
@@ -176,8 +176,8 @@ MODULES = {module_of(path): path for path in PATHS}
 
 
 def command_line_libraries(path: Path) -> set[str]:
-    """Libraries of the command line that a module elsewhere uses."""
-    if room_of(path) == "cli":
+    """Libraries of the command line that a module elsewhere uses; extensions have their commands in ``tdq``."""
+    if room_of(path) == "cli" or "tdq" in module_of(path).split("."):
         return set()
     used = {name.split(".")[0] for name in imports_of(path)} & COMMAND_LINE_ONLY
     if room_of(path) == "pipeline":

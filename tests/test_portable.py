@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.definitions import Definitions, define_tdqueue
-from tdqsim.testing import served
+from tdqsim.server import served_process as served
 
 HIDDEN = """\
 import asyncio, importlib, io, os, pathlib, pkgutil, shutil, signal, socket, subprocess, sys, threading, warnings

@@ -19,7 +19,7 @@ from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion, Rem
 from tdqsim.definitions import Definitions, define_tdqueue
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job
-from tdqsim.testing.served import region_directory, serving
+from tdqsim.server.served_process import region_directory, serving
 from tests.generators.client_methods import client_source
 
 QUEUES = [

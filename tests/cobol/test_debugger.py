@@ -392,7 +392,7 @@ def test_a_debugger_on_standard_streams_gets_the_output_as_events(sub):
 def test_a_port_that_cannot_be_is_refused(sub):
     from typer.testing import CliRunner
 
-    from tdqsim.cli.cobol import app
+    from tdqsim.cobol.tdq import app
 
     done = CliRunner().invoke(app, ["run", str(sub), "--debug", "70000"])
     assert "--debug 70000: must be a port from 0 to 65535, or stdio" in str(done.exception)

@@ -8,10 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from tdqsim import Region
-from tdqsim.cli.cobol import app
 from tdqsim.cobol import CobolPrograms, CobolWarning, Conversion
 from tdqsim.cobol.portability import differences
 from tdqsim.cobol.survey import survey
+from tdqsim.cobol.tdq import app
 from tdqsim.layouts import parse_copybook
 
 RECORD = "01 R. 05 NAME PIC X(3). 05 AMOUNT PIC S9(3). 05 COUNT-OF PIC S9(4) COMP. 05 PARTS PIC X OCCURS 2."

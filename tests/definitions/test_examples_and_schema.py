@@ -11,7 +11,8 @@ import yaml
 from tdqsim.cli import main
 from tdqsim.definitions import json_schema, load_definitions, pipeline_json_schema, region_json_schema
 from tdqsim.errors import DefinitionError, TdqError
-from tdqsim.server.schema import serve_json_schema, system_json_schema
+from tdqsim.ibmi.systemfile import system_json_schema
+from tdqsim.server.schema import serve_json_schema
 from tdqsim.server.servefile import load_serve_file
 
 FILES = sorted((Path(__file__).resolve().parents[2] / "definitions").glob("*.yaml"))

@@ -252,7 +252,7 @@ def test_progress_is_shown_on_a_terminal(java: Java, monkeypatch: pytest.MonkeyP
 def test_defaults_come_from_the_table() -> None:
     import typer
 
-    from tdqsim.cli.pipeline import app
+    from tdqsim.pipeline.tdq.pipeline import app
 
     group: Any = typer.main.get_command(app)
     defaults = {

@@ -27,7 +27,7 @@ def pay_region(tmp_path):
 
 @pytest.mark.parametrize("command", [["bash", "pay.sh"], ["node", "pay.mjs"], ["java", "Pay.java"]], ids=lambda c: c[0])
 def test_an_example_writes_and_reads(command, pay_region, tmp_path):
-    from tdqsim.testing.served import serving
+    from tdqsim.server.served_process import serving
 
     if shutil.which(command[0]) is None or (command[0] == "bash" and shutil.which("curl") is None):
         pytest.skip(f"there is no {command[0]} here, or no curl")
@@ -63,7 +63,7 @@ def test_the_fixture_serves_the_markers_definitions(tdq_server):
 
 def test_a_server_that_cannot_start_says_why(tmp_path):
     from tdqsim.errors import TdqError
-    from tdqsim.testing.served import serving
+    from tdqsim.server.served_process import serving
 
     with (
         pytest.raises(TdqError, match="nowhere: is not a directory to serve"),
@@ -73,7 +73,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path):
 
 
 def test_a_server_leaves_nothing_behind(pay_region, tmp_path):
-    from tdqsim.testing.served import serving
+    from tdqsim.server.served_process import serving
 
     with serving([pay_region], tmp_path) as server:
         assert (tmp_path / "ready.json").exists()
@@ -83,10 +83,8 @@ def test_a_server_leaves_nothing_behind(pay_region, tmp_path):
 
 
 def test_the_fixture_loads_nothing_of_the_server():
-    code = (
-        "import sys, tdqsim.testing.served; print([m for m in sys.modules if 'tdqsim.server' in m or m == 'fastapi'])"
-    )
+    code = "import sys, tdqsim.server.served_process; print([m for m in sys.modules if 'tdqsim.server' in m or m == 'fastapi'])"
     import sys
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    assert done.stdout.strip() == "['tdqsim.server', 'tdqsim.server.served_process']"

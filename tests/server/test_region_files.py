@@ -18,7 +18,7 @@ from tdqsim.definitions import Definitions, define_tdqueue, define_transaction
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
-from tdqsim.testing.served import region_directory
+from tdqsim.server.served_process import region_directory
 
 COPYBOOK = """\
        01  PAYMENT.

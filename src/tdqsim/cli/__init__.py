@@ -2,16 +2,48 @@
 
 The module of a command is imported when the command is called, so that short commands start fast. Help and completion
 list the commands from the table below and import none of their modules. Each of these modules has its commands in a
-typer application named ``app``.
+typer application named ``app``. Packages that stand on the core bring more commands (:mod:`tdqsim.cli.extensions`), and
+write them with the public names of this package.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-__all__ = ["COMMANDS", "main"]
+from tdqsim.cli.extensions import extensions
+from tdqsim.late import load_late
+
+if TYPE_CHECKING:
+    from tdqsim.cli.completing import offering
+    from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
+    from tdqsim.cli.examples import example, examples_folder
+    from tdqsim.cli.output import emit, emit_json, emit_table
+    from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, store_path
+    from tdqsim.cli.progress import Bar
+
+__all__ = [
+    "COMMANDS",
+    "Bar",
+    "CommandFailed",
+    "DdOption",
+    "DefinitionsOption",
+    "Exit",
+    "InputError",
+    "Place",
+    "RegionOption",
+    "StoreOption",
+    "emit",
+    "emit_json",
+    "emit_table",
+    "example",
+    "examples_folder",
+    "main",
+    "offering",
+    "store_path",
+    "warn",
+]
 
 _GARBAGE: Final = 100_000  # new objects between two runs of the garbage collector; Python's default is 700
 _LASTING: Final = frozenset({"serve", "run", "ceci", "cemt", "pipeline"})
@@ -68,19 +100,26 @@ COMMANDS: Final = {
     "import": _here("define", "Convert CSD, DCT and CL text to definition files.", FILES),
     "export": _here("define", "Convert definition files to CSD, DCT and CL text.", FILES),
     "layout": _here("define", "Show a copybook as a table of offsets, and decode a record by it.", FILES),
-    "dataset": _here("dataset", "Find out what a file is: format, code page, segments, options.", FILES),
     "store": _here("storage", "Check, salvage, compact and back up stores.", FILES),
     "schema": _here("define", "Print a JSON schema, for editors that complete and check files."),
     "dtaq": _here("dtaq", "IBM i data queues: create, send, receive, describe.", OTHER),
     "topology": _here("topology", "Draw where queues lead: triggers, data sets, links.", OTHER),
-    "cobol": _here("cobol", "COBOL CICS programs: check, compile, run, test.", OTHER),
-    "serve": _here("serve", "Serve regions to browsers and to clients in any language.", OTHER),
-    "users": _here("users", "Manage the users of a server.", OTHER),
-    "pipeline": _here("pipeline", "Process large data sets and captures, on Spark or here.", OTHER),
-    "probe": _here("probe", "Programs that try open rules on a real machine, and their comparison."),
     "mutate": _here("mutate", "Make small mistakes in handlers, and list those that no test notices."),
+    **{name: TdqCommand(each.place, each.about, each.group) for name, each in extensions("command").items()},
 }
 """Every command, in the order in which help lists them."""
+
+__getattr__, __dir__ = load_late(
+    __name__,
+    {
+        ".completing": ("offering",),
+        ".errors": ("CommandFailed", "Exit", "InputError", "warn"),
+        ".examples": ("example", "examples_folder"),
+        ".output": ("emit", "emit_json", "emit_table"),
+        ".place": ("DdOption", "DefinitionsOption", "Place", "RegionOption", "StoreOption", "store_path"),
+        ".progress": ("Bar",),
+    },
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

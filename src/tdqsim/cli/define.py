@@ -8,14 +8,17 @@ from contextlib import nullcontext
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from tdqsim import datasets, definitions
 from tdqsim.cli import on_demand
+from tdqsim.cli.completing import offering
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
+from tdqsim.cli.extensions import extension, extensions
 from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.core.spelling import did_you_mean
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import DefinitionError, Problem
 
@@ -156,29 +159,31 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-class _Schema(StrEnum):
-    DEFINITIONS = "definitions"
-    REGION = "region"
-    PIPELINE = "pipeline"
-    SERVE = "serve"
-    SYSTEM = "system"
-    CASES = "cases"
+_OWN_SCHEMAS: Final = ("definitions", "region", "pipeline", "system")
+_KINDS: Final = (*_OWN_SCHEMAS, *extensions("schema"))
+"""The kinds of files that have a schema; extensions bring some."""
 
 
 @app.command("schema")
 def schema(
-    which: Annotated[_Schema, typer.Argument(help="The kind of file.")] = _Schema.DEFINITIONS,
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="|".join(_KINDS), help="The kind of file.", autocompletion=offering([(name, "") for name in _KINDS])
+        ),
+    ] = "definitions",
 ) -> None:
     """Print the JSON schema of definition files, or of another kind of file, for editors that complete and check."""
-    made = {
-        _Schema.DEFINITIONS: definitions.json_schema,
-        _Schema.REGION: definitions.region_json_schema,
-        _Schema.PIPELINE: definitions.pipeline_json_schema,
-        _Schema.SERVE: on_demand.schema.serve_json_schema,
-        _Schema.SYSTEM: on_demand.schema.system_json_schema,
-        _Schema.CASES: on_demand.case_file.case_json_schema,
+    if which not in _KINDS:
+        raise InputError(f"there is no schema {which}{did_you_mean(which, _KINDS)}; there are {', '.join(_KINDS)}")
+    own = {
+        "definitions": definitions.json_schema,
+        "region": definitions.region_json_schema,
+        "pipeline": definitions.pipeline_json_schema,
+        "system": on_demand.systemfile.system_json_schema,
     }
-    emit_json(made[which]())
+    make = own[which] if which in own else extension("schema", which)
+    emit_json(make())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------

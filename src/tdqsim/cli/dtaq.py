@@ -23,19 +23,17 @@ from tdqsim import definitions
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_data_queues
 from tdqsim.cli.errors import InputError
+from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table, record_value, shown_record
 from tdqsim.cli.place import store_path
+from tdqsim.core.control import find
 from tdqsim.core.hexadecimal import hex_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tdqsim.cli.local_system import LocalJob
-    from tdqsim.cli.remote_system import ServedJob
-    from tdqsim.client import RemoteEntry
+    from tdqsim.cli.served import AnyJob, ServedEntry
     from tdqsim.ibmi import DataQueueEntry, KeyOrder
-
-    AnyJob = LocalJob | ServedJob
 
 dtaq_app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="IBM i data queues: libraries, data queues, entries."
@@ -95,11 +93,12 @@ class _At:
         Raises:
             InputError: no option selects a system.
         """
-        places = [place for place in (self.store, self.directory) if place is not None][:1]
-        with on_demand.remote_system.served_job(places, self.server, self.user, ccsid) as served:
-            if served is not None:
-                yield served
-                return
+        place = self.store if self.store is not None else self.directory
+        if self.server or (place is not None and find(place) is not None):
+            with extension("server", "job")(self.server, place, self.user, ccsid) as served:
+                if served is not None:
+                    yield served
+                    return
         if self.store is None:
             served_too = "" if self.directory is None else f"; no server has {self.directory}"
             raise InputError(f"this command needs a store: give --store DIR{served_too}")
@@ -254,7 +253,7 @@ def receive(
 ) -> None:
     """Receive entries, removing them (QRCVDTAQ without a wait); an empty queue is not an error."""
     with at.job(ccsid) as job:
-        entries: list[DataQueueEntry | RemoteEntry] = []
+        entries: list[DataQueueEntry | ServedEntry] = []
         wanted = _key(job, key, as_hex=as_hex)
         while len(entries) < count:
             entry = job.qrcvdtaq(*_split(queue), 0, cast("KeyOrder", order.upper()), wanted)
@@ -301,13 +300,13 @@ def peek(
         )
 
 
-def _cells(job: AnyJob, row: RemoteEntry, *, as_hex: bool) -> tuple[object, ...]:
+def _cells(job: AnyJob, row: ServedEntry, *, as_hex: bool) -> tuple[object, ...]:
     key = None if row.key is None else shown_record(row.key, job.page, as_hex=as_hex)
     shown = shown_record(row.data, job.page, as_hex=as_hex)
     return row.position, row.enqueued.replace("T", " "), key, row.sender, len(row.data), shown
 
 
-def _row(job: AnyJob, row: RemoteEntry) -> dict[str, object]:
+def _row(job: AnyJob, row: ServedEntry) -> dict[str, object]:
     return {"position": row.position, "enqueued": row.enqueued, **_shown(job, row.data, row.key, row.sender)}
 
 

@@ -15,7 +15,7 @@ _PACKAGE: Final = Path(__file__).resolve().parents[1]
 
 
 @cache
-def folder() -> Path:
+def examples_folder() -> Path:
     """The folder of the examples."""
     inside = _PACKAGE / "examples"
     return inside if inside.is_dir() else _PACKAGE.parents[1] / "examples"
@@ -23,12 +23,12 @@ def folder() -> Path:
 
 def examples() -> list[str]:
     """The names of the examples that are region directories."""
-    return sorted(path.parent.name for path in folder().glob(f"*/{_REGION_FILE}"))
+    return sorted(path.parent.name for path in examples_folder().glob(f"*/{_REGION_FILE}"))
 
 
 def copyable() -> dict[str, Path]:
     """Every example by its name, region directories first: directories, and programs of one file without ``.py``."""
-    paths = sorted(folder().iterdir(), key=lambda path: (not (path / _REGION_FILE).is_file(), path.name))
+    paths = sorted(examples_folder().iterdir(), key=lambda path: (not (path / _REGION_FILE).is_file(), path.name))
     examples_by_name = {path.stem: path for path in paths if path.suffix == ".py" or path.is_dir()}
     return {
         name: path
@@ -42,4 +42,4 @@ def example(path: Path) -> Path | None:
     name = path.name
     if path.exists() or path not in (Path(name), Path("examples") / name) or name not in examples():
         return None
-    return folder() / name
+    return examples_folder() / name

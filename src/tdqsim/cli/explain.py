@@ -18,6 +18,7 @@ from tdqsim import testing
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.errors import Exit, InputError, warn
+from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table, on_terminal, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, looking, options_of, unknown_outside
 from tdqsim.cli.queues import Json, Page
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.look.explain import Explanation
     from tdqsim.cics.model.dump import Dump
-    from tdqsim.client import RemoteRegion
+    from tdqsim.cli.served import ServedRegion
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -191,7 +192,7 @@ def _show_incidents(place: Place, *, as_json: bool) -> None:
             refused: list[Any] = list(region.refused_commands())
     if region is None:
         present, dumps = [], _kept_dumps(place, "incidents")
-        groups = on_demand.refusals.read_refused(_store_of(place, "incidents"))
+        groups = extension("kept", "refused")(_store_of(place, "incidents"))
         refused = [{**each.as_dict(), "what": each.what, "todo": each.todo} for each in groups]
     if as_json:
         names = ("task", "transid", "code", "time_ns", "reason")
@@ -243,9 +244,10 @@ def _kept_dumps(place: Place, what: str) -> list[Dump]:
     """The dumps that a server has kept in the store."""
     store = _store_of(place, what)
     try:
-        return on_demand.kept_dumps.read_dumps(store)
+        kept: list[Dump] = extension("kept", "dumps")(store)
     except OSError as error:
         raise InputError(f"{store}: the dumps cannot be read: {error.strerror}") from error
+    return kept
 
 
 def _chosen(task: int, dumps: list[Dump]) -> Dump:
@@ -257,7 +259,7 @@ def _chosen(task: int, dumps: list[Dump]) -> Dump:
     return found
 
 
-def _explained(region: Region | RemoteRegion, name: str, size: int) -> Explanation:
+def _explained(region: Region | ServedRegion, name: str, size: int) -> Explanation:
     """The explanation of a queue, of a region in this process or in a server."""
     if isinstance(region, on_demand.cics.Region):
         return region.explain(name, size=size)

@@ -1,14 +1,13 @@
-"""An IBM i system in a store, for ``tdq dtaq``; :mod:`tdqsim.cli.remote_system` is its equivalent for a server."""
+"""An IBM i system in a store, for ``tdq dtaq``; a server's is :class:`~tdqsim.cli.served.AnyJob` too."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tdqsim.cli.errors import InputError
-from tdqsim.client import RemoteEntry
 from tdqsim.errors import DefinitionError, Problem
 from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, ParameterError, SeedEntry, System, dump_entries, seed_entries
 from tdqsim.ibmi.systemfile import load_system_file
@@ -17,8 +16,18 @@ if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
 
 
+class ShownEntry(NamedTuple):
+    """An entry that is shown; see :class:`~tdqsim.cli.served.ServedEntry`."""
+
+    data: bytes
+    key: bytes | None
+    sender: str | None
+    position: int
+    enqueued: str
+
+
 class LocalJob:
-    """A job in a system that this process has opened; it has the methods of ``ServedJob``."""
+    """A job in a system that this process has opened; see :class:`~tdqsim.cli.served.AnyJob`."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -61,13 +70,13 @@ class LocalJob:
 
     def entries(
         self, name: str, library: str, key: bytes | None = None, order: str = "EQ", limit: int | None = None
-    ) -> Iterator[RemoteEntry]:
+    ) -> Iterator[ShownEntry]:
         """Entries in the queue's order."""
         selection = ("ALL", None, None) if key is None else ("KEY", key, order)
         for row in self._job.qsys2.data_queue_entries(name, library, *selection, limit=limit):
-            yield RemoteEntry(
+            yield ShownEntry(
                 row.message_data_binary, row.key_data, row.sender_job_name, row.ordinal_position,
-                row.message_enqueue_timestamp.isoformat(), row.sender_current_user,
+                row.message_enqueue_timestamp.isoformat(),
             )  # fmt: skip
 
     def seed_entries(self, name: str, library: str, entries: Iterable[SeedEntry]) -> int:

@@ -1,8 +1,8 @@
 """Modules that commands use and that take long to import: each is imported when a command first uses it.
 
 ``tdq --help`` and completion import the modules of commands but run none of them. These modules therefore write
-``on_demand.compiler.expand(...)`` for slow modules (regions, COBOL, Spark, the server), and import everything else as
-usual. The names of the packages ``tdqsim``, ``cobol``, ``client``, ``datasets``, ``definitions`` and
+``on_demand.ceci.session(...)`` for slow modules (regions, pages), and import everything else as
+usual. The names of the packages ``tdqsim``, ``datasets``, ``definitions`` and
 ``testing`` are loaded at their first use too: such a package can be imported at the top of any module.
 """
 
@@ -35,41 +35,17 @@ if TYPE_CHECKING:
     from tdqsim.cli import local_system as local_system
     from tdqsim.cli import place as place
     from tdqsim.cli import region_check as region_check
-    from tdqsim.cli import remote as remote
-    from tdqsim.cli import remote_system as remote_system
     from tdqsim.cli import run_page as run_page
-    from tdqsim.cobol import calls as calls
-    from tdqsim.cobol import case_file as case_file
-    from tdqsim.cobol import case_process as case_process
-    from tdqsim.cobol import case_report as case_report
-    from tdqsim.cobol import code_pages as code_pages
-    from tdqsim.cobol import compiler as compiler
-    from tdqsim.cobol import debug_adapter as debug_adapter
-    from tdqsim.cobol import margins as margins
-    from tdqsim.cobol import new_region as new_region
-    from tdqsim.cobol import portability as portability
-    from tdqsim.cobol import survey as survey
-    from tdqsim.cobol import toolchain as toolchain
-    from tdqsim.cobol import translate as translate
     from tdqsim.core.store import check as check
     from tdqsim.definitions import bms as bms
     from tdqsim.definitions import group as group
     from tdqsim.ibmi import systemfile as systemfile
     from tdqsim.layouts import copybook as copybook
-    from tdqsim.pipeline import data_sets as data_sets
-    from tdqsim.pipeline import opening as opening
-    from tdqsim.pipeline import probe as probe
-    from tdqsim.pipeline import publishing as publishing
-    from tdqsim.pipeline import queues as queues
-    from tdqsim.pipeline import session as session
     from tdqsim.report import flows as flows
     from tdqsim.report import history_sections as history_sections
     from tdqsim.report import layout_of_queue as layout_of_queue
     from tdqsim.report import page as page
     from tdqsim.report import topology as topology
-    from tdqsim.server import kept_dumps as kept_dumps
-    from tdqsim.server import refusals as refusals
-    from tdqsim.server import schema as schema
     from tdqsim.testing import coverage as coverage
     from tdqsim.testing import events as events
     from tdqsim.testing import following as following
@@ -83,19 +59,12 @@ _MODULES: Final = (
     "tdqsim.cics.region_arguments",
     "tdqsim.cics.text.ceci", "tdqsim.cics.text.cemt", "tdqsim.cics.text.cemt_request",
     "tdqsim.cics.text.exec_text",
-    "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check", "tdqsim.cli.remote",
-    "tdqsim.cli.remote_system", "tdqsim.cli.run_page",
-    "tdqsim.cobol.calls", "tdqsim.cobol.case_file", "tdqsim.cobol.case_process", "tdqsim.cobol.case_report",
-    "tdqsim.cobol.code_pages", "tdqsim.cobol.compiler", "tdqsim.cobol.debug_adapter",
-    "tdqsim.cobol.margins", "tdqsim.cobol.new_region", "tdqsim.cobol.portability",
-    "tdqsim.cobol.survey", "tdqsim.cobol.toolchain", "tdqsim.cobol.translate",
+    "tdqsim.cli.local_system", "tdqsim.cli.place", "tdqsim.cli.region_check",
+    "tdqsim.cli.run_page",
     "tdqsim.core.store.check", "tdqsim.definitions.bms", "tdqsim.definitions.group", "tdqsim.layouts.copybook",
-    "tdqsim.pipeline.data_sets", "tdqsim.pipeline.opening", "tdqsim.pipeline.probe", "tdqsim.pipeline.publishing",
-    "tdqsim.pipeline.queues",
-    "tdqsim.pipeline.session",
     "tdqsim.report.flows", "tdqsim.report.history_sections", "tdqsim.report.page", "tdqsim.report.layout_of_queue",
     "tdqsim.report.topology",
-    "tdqsim.server.kept_dumps", "tdqsim.server.refusals", "tdqsim.server.schema", "tdqsim.ibmi.systemfile",
+    "tdqsim.ibmi.systemfile",
     "tdqsim.testing.coverage", "tdqsim.testing.events",
     "tdqsim.testing.following", "tdqsim.testing.history",
     "tdqsim.testing.mutation",

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 import typer
 
-from tdqsim import client, datasets
+from tdqsim import datasets
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_places
 from tdqsim.cli.errors import Exit, InputError, aside, warn
@@ -22,7 +22,7 @@ from tdqsim.errors import TdqError
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.client import RemoteRegion
+    from tdqsim.cli.served import ServedRegion
     from tdqsim.datasets.jobs import SubmittedJob
 
 app = typer.Typer(rich_markup_mode=None)
@@ -81,7 +81,7 @@ def cemt(
     if not only_looks:
         place.require_target()
 
-    def act(region: Region | RemoteRegion, request: str) -> bool:
+    def act(region: Region | ServedRegion, request: str) -> bool:
         if not isinstance(region, on_demand.cics.Region):
             if panel:
                 raise InputError("--panel: a server shows lines only; --json has every attribute")
@@ -141,10 +141,10 @@ def ceci(
     ):
 
         def act(request: str) -> bool:
-            if isinstance(session, client.RemoteUnitOfWork):
+            if not isinstance(session, on_demand.ceci.CeciSession):
                 answer = session.ceci(request)
                 _emit_screen({**answer}, as_json=as_json)
-                return answer["response"] == "NORMAL"
+                return bool(answer["response"] == "NORMAL")
             try:
                 result = session.execute(request)
             except on_demand.exec_text.TranslationError as error:
@@ -251,7 +251,7 @@ def _row_values(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, 
     }
 
 
-def _jobs_there(served: RemoteRegion) -> list[tuple[dict[str, Any], list[str]]]:
+def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
     """The jobs in a server, with their cards; the cards of a long job need a separate request."""
     listed = []
     zone = ZoneInfo(served.about()["time_zone"])
@@ -318,6 +318,6 @@ def _printed_here(region: Region, letter: str, number: int) -> _Printed:
     ], texts
 
 
-def _printed_there(served: RemoteRegion, letter: str, number: int) -> _Printed:
+def _printed_there(served: ServedRegion, letter: str, number: int) -> _Printed:
     chosen = [each for each in served.sysout(letter.upper()) if number in (0, each["number"])]
     return [{**each} for each in chosen], {each["number"]: list(served.printed(each["number"])) for each in chosen}

@@ -23,12 +23,13 @@ import typer
 from tdqsim.cli.completing import offered_directories
 from tdqsim.cli.errors import InputError, aside, warn
 from tdqsim.cli.examples import example
+from tdqsim.cli.extensions import extension
 from tdqsim.core.control import find
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.region_arguments import RegionOptions
-    from tdqsim.client import RemoteRegion
+    from tdqsim.cli.served import ServedRegion
     from tdqsim.definitions import Definitions
     from tdqsim.definitions.regionfile import RegionFile
 
@@ -220,24 +221,16 @@ class Place:
             self.require_store()
 
     @contextmanager
-    def served(self) -> Iterator[RemoteRegion | None]:
+    def served(self) -> Iterator[ServedRegion | None]:
         """The region in the server that has it, with the methods that commands use; None if no server has it.
 
         The server is found by the store if one is given, otherwise by the directory.
         """
-        if self.server:
-            from tdqsim.cli.remote import elsewhere  # noqa: PLC0415  (most commands use no server)
-
-            with elsewhere(self.server) as region:
-                yield region
-            return
         place = self.store if self.store is not None else self.directory
-        if place is None or find(place) is None:
+        if not self.server and (place is None or find(place) is None):
             yield None
             return
-        from tdqsim.cli.remote import served_here  # noqa: PLC0415
-
-        with served_here([place]) as region:
+        with extension("server", "region")(self.server, place) as region:
             yield region
 
     def check_not_served(self, what: str) -> None:
@@ -251,10 +244,8 @@ class Place:
         Raises:
             InputError: a server has the store.
         """
-        from tdqsim.cli.remote import answering  # noqa: PLC0415  (needed only if the place is served)
-
         place = self.store if self.store is not None else self.directory
-        address = answering(place) if place is not None and find(place) is not None else None
+        address = extension("server", "answering")(place) if place is not None and find(place) is not None else None
         if address is None:
             return
         there = f"{place}: {address.kind} {address.name} is served there by process {address.pid}"
@@ -330,7 +321,7 @@ class Place:
 
 
 @contextmanager
-def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | RemoteRegion]:
+def looking(place: Place, *, programs: bool = False, anywhere: bool = False) -> Iterator[Region | ServedRegion]:
     """The region for a command that only reads: in the server that has it, otherwise by :func:`looking_here`."""
     with place.served() as served:
         if served is not None:
@@ -388,12 +379,12 @@ def _no_plugins() -> Iterator[None]:
             os.environ[_PLUGINS] = before
 
 
-def options_of(region: Region | RemoteRegion) -> RegionOptions | RemoteRegion:
+def options_of(region: Region | ServedRegion) -> RegionOptions | ServedRegion:
     """The object with the attributes ``sysid`` and ``codepage`` of a region, in this process or served."""
     return region.options if hasattr(region, "options") else region
 
 
-def unknown_outside(region: Region | RemoteRegion) -> frozenset[str]:
+def unknown_outside(region: Region | ServedRegion) -> frozenset[str]:
     """The queues whose records are only in the memory of the process that has the store.
 
     These are the non-recoverable queues of a region that is running, or that was not closed; in the latter case their
@@ -403,11 +394,9 @@ def unknown_outside(region: Region | RemoteRegion) -> frozenset[str]:
     return frozenset(info.tdqueue.rstrip() for info in infos if info.type.name == "INTRA" and info.numitems < 0)
 
 
-def say_no_store(place: Place, region: Region | RemoteRegion) -> None:
+def say_no_store(place: Place, region: Region | ServedRegion) -> None:
     """Say that a region of this command is empty, because no store was named and no server has it."""
-    from tdqsim.client import RemoteRegion  # noqa: PLC0415  (only for commands that need it)
-
-    if place.store is None and not isinstance(region, RemoteRegion):
+    if place.store is None and hasattr(region, "options"):
         aside("no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at")
 
 
@@ -434,7 +423,7 @@ def _say_how_old(place: Place, region: Region) -> None:
 
 
 @contextmanager
-def using(place: Place, *, start: bool = False) -> Iterator[Region | RemoteRegion]:
+def using(place: Place, *, start: bool = False) -> Iterator[Region | ServedRegion]:
     """The region for a command that changes something: in a server, or with exclusive use of the store.
 
     Args:

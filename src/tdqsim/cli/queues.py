@@ -31,7 +31,7 @@ from tdqsim.facts import SET_TDQUEUE_OPTIONS
 if TYPE_CHECKING:
     from tdqsim.cics import Region
     from tdqsim.cics.spi.rows import TdqueueInfo
-    from tdqsim.client import RemoteRegion, RemoteTdqueueInfo
+    from tdqsim.cli.served import ServedRegion
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -126,13 +126,13 @@ def _moment(value: Any) -> str:
     return f"{_EPOCH + timedelta(milliseconds=value):%Y-%m-%d %H:%M:%S}" if value > 0 else ""
 
 
-def _as_json(name: str, info: TdqueueInfo | RemoteTdqueueInfo, *, unknown: bool) -> dict[str, Any]:
+def _as_json(name: str, info: TdqueueInfo, *, unknown: bool) -> dict[str, Any]:
     values = {"TDQUEUE": name, **info.as_dict(plain=True)}
     return values | ({"NUMITEMS": None} if unknown and "NUMITEMS" in values else {})
 
 
 def _emit_infos(
-    infos: Mapping[str, TdqueueInfo | RemoteTdqueueInfo],
+    infos: Mapping[str, TdqueueInfo],
     options: tuple[str, ...],
     *,
     unknown: frozenset[str] = frozenset(),
@@ -177,7 +177,7 @@ def browse(
     with looking(place) as region:
         unknown = unknown_outside(region)
         folded = frozenset() if everything else supplied(region)
-        infos: list[TdqueueInfo | RemoteTdqueueInfo] = [*region.browse_tdqueue(*options)]
+        infos: list[TdqueueInfo] = [*region.browse_tdqueue(*options)]
     if as_json:
         emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
         return
@@ -235,7 +235,7 @@ def peek(
 
 
 def _peek_fields(
-    place: Place, region: Region | RemoteRegion, names: list[str], limit: int | None, *, as_json: bool
+    place: Place, region: Region | ServedRegion, names: list[str], limit: int | None, *, as_json: bool
 ) -> None:
     """Print records by the layouts of their queues; a queue without a layout is an error."""
     layouts = on_demand.layout_of_queue.queue_layouts(place.region_file())
@@ -254,7 +254,7 @@ def _peek_fields(
             emit(on_demand.layout_of_queue.in_a_line(record, layouts[name]))
 
 
-def _stands_for(region: Region | RemoteRegion, name: str) -> str:
+def _stands_for(region: Region | ServedRegion, name: str) -> str:
     """The queue that has the records: the queue itself, or the target of an alias."""
     visited = {name}
     infos = {info.tdqueue.rstrip(): info.indirectname.rstrip() for info in region.browse_tdqueue("INDIRECTNAME")}
@@ -264,12 +264,12 @@ def _stands_for(region: Region | RemoteRegion, name: str) -> str:
     return name
 
 
-def _holding(region: Region | RemoteRegion) -> list[str]:
+def _holding(region: Region | ServedRegion) -> list[str]:
     """The queues that hold records."""
     return [info.tdqueue.rstrip() for info in region.browse_tdqueue("NUMITEMS") if info.numitems > 0]
 
 
-def _records(region: Region | RemoteRegion, name: str, limit: int | None) -> list[bytes]:
+def _records(region: Region | ServedRegion, name: str, limit: int | None) -> list[bytes]:
     return region.peek(name, limit=limit)
 
 

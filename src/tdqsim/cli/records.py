@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tdqsim import client, datasets
+from tdqsim import datasets
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
 from tdqsim.cli.define import hex_bytes
@@ -19,12 +19,10 @@ from tdqsim.cli.place import Place, at_place, checked_queues, options_of, using
 from tdqsim.cli.watch import behind
 from tdqsim.core.codepage import CodePage, codepage
 from tdqsim.core.symbolic_links import stays_here
-from tdqsim.errors import ConversionError, UsageError
+from tdqsim.errors import ConversionError, TdqError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from tdqsim.cics import Condition
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -66,7 +64,7 @@ def read(
     as_json: Json = False,
 ) -> None:
     """READQ TD: read records, which removes them from the queue. Exit code 1 with QZERO if there are fewer."""
-    short: Condition | client.RemoteError | None = None
+    short: TdqError | None = None
     taken = 0
     place.require_records()
     with using(place) as region, nullcontext() if output is None else stays_here(output).open("wb") as file:
@@ -77,8 +75,8 @@ def read(
         while everything or taken < count:
             try:
                 record = region.readq_td(queue.upper())
-            except (on_demand.cics.Condition, client.RemoteError) as condition:
-                if condition.resp != on_demand.facts.Resp.QZERO:
+            except TdqError as condition:  # of a region here or in a server
+                if getattr(condition, "resp", None) != on_demand.facts.Resp.QZERO:
                     raise
                 short = condition
                 break

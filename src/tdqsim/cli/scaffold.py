@@ -12,10 +12,10 @@ from typing import Annotated, Final
 import typer
 
 from tdqsim import definitions
-from tdqsim.cli import on_demand
 from tdqsim.cli.completing import beginning
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import copyable
+from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit
 from tdqsim.core.spelling import did_you_mean
 
@@ -129,7 +129,7 @@ def new(
         elif copied is not None:
             shutil.copytree(copied, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         elif cobol:
-            made = on_demand.new_region.make_region(directory, cobol, csd)
+            made = extension("new", "cobol")(directory, cobol, csd)
             _write(directory, made.files)
             for line in made.missing:
                 emit(f"not found: {line}")

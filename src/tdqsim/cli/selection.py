@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.client import RemoteRegion
+    from tdqsim.cli.served import ServedRegion
 
 
 def is_generic(name: str) -> bool:
@@ -16,7 +16,7 @@ def is_generic(name: str) -> bool:
     return "*" in name or "+" in name
 
 
-def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[str]:
+def matching(region: Region | ServedRegion, names: Iterable[str]) -> Iterator[str]:
     """The installed queues that match the names, in browse order; a plain name is returned without a check."""
     wanted = [name.upper() for name in names]
     if not wanted:
@@ -32,7 +32,7 @@ def matching(region: Region | RemoteRegion, names: Iterable[str]) -> Iterator[st
                 yield each
 
 
-def supplied(region: Region | RemoteRegion) -> frozenset[str]:
+def supplied(region: Region | ServedRegion) -> frozenset[str]:
     """The queues of the supplied group that were never used; a list of queues leaves them out."""
     infos = region.browse_tdqueue("INSTALLAGENT", "DEFINESOURCE", "NUMITEMS")
     return frozenset(

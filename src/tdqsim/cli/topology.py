@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tdqsim import client, definitions
 from tdqsim.cli import on_demand
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.examples import example
+from tdqsim.cli.extensions import extension
 from tdqsim.cli.output import emit, emit_json, emit_table
 from tdqsim.cli.place import Place, ServerOption
 from tdqsim.core.control import find
 
 if TYPE_CHECKING:
-    from tdqsim.client import Client
-    from tdqsim.definitions import Resource
     from tdqsim.report.topology import Site
 
 app = typer.Typer(rich_markup_mode=None)
@@ -58,7 +55,7 @@ def topology(
         return
     owners = [_owner(each) for each in directories or ()]
     if server:
-        owners += _elsewhere(server)
+        owners += extension("server", "sites")(server)
     elif not owners:
         owners.append(_owner(None))
     result = on_demand.topology.topology(owners)
@@ -109,7 +106,8 @@ def _flows(histories: list[str], directories: list[Path], out: Path | None, *, a
 def _owner(directory: Path | None) -> Site:
     """The region or IBM i system of a directory."""
     where = directory or Path()
-    served = _served(example(where) or where)
+    here = example(where) or where
+    served: Site | None = extension("server", "site")(here) if find(here) is not None else None
     if served is not None:
         return served
     if (where / on_demand.systemfile.SYSTEM_FILE_NAME).is_file() and not (where / "region.yaml").is_file():
@@ -121,56 +119,3 @@ def _owner(directory: Path | None) -> Site:
             "no directory: name a region directory (with region.yaml) or a system directory (with system.yaml)"
         )
     return on_demand.run_page.owner_of(place.load_definitions(), place.region_file())
-
-
-# -- served regions --------------------------------------------------------------------------------------------------
-
-
-def _served(directory: Path) -> Site | None:
-    """The region or system of a directory in a server on this machine; None if no server has it."""
-    address = find(directory)
-    if address is None:
-        return None
-    with on_demand.remote.client_here(directory, address.kind) as served:
-        return _site(*served, address.kind) if served is not None else None
-
-
-def _elsewhere(url: str) -> list[Site]:
-    """The region or system of a server by its address; without a name, all of them.
-
-    Raises:
-        InputError: the server has none of that name.
-    """
-    with on_demand.remote.client_at(url) as (server, wanted):
-        there = {each["applid"]: "region" for each in server.regions()}
-        there |= {each["name"]: "system" for each in server.systems()}
-        if wanted and wanted not in there:
-            raise InputError(f"--server {url}: {wanted} is not served there; there are {', '.join(there) or 'none'}")
-        return [_site(server, name, kind) for name, kind in there.items() if wanted in ("", name)]
-
-
-def _site(server: Client, name: str, kind: str) -> Site:
-    if kind == "system":
-        rows = client.RemoteSystem(server, name).data_queue_info()
-        return on_demand.topology.Site(name, "", definitions.Definitions.of(_data_queue({**row}) for row in rows))
-    region = client.RemoteRegion(server, name)
-    installed = region.definitions()
-    return on_demand.topology.Site(
-        name,
-        region.about()["sysid"],
-        definitions.parse_definitions(installed["yaml"], file=name),
-        installed["data_sets"],
-    )
-
-
-def _data_queue(row: Mapping[str, object]) -> Resource:
-    """A row of DATA_QUEUE_INFO as the definition of that data queue."""
-    attributes: dict[str, Any] = {"dtaq": f"{row['data_queue_library']}/{row['data_queue_name']}"}
-    if row["data_queue_type"] == "DDM":
-        rdb = row["relational_database_name"]
-        attributes |= {"type": "*DDM", "rmtdtaq": f"{row['remote_data_queue_library']}/{row['remote_data_queue']}"}
-        attributes |= {"rmtlocname": "*RDB", "rdb": rdb} if rdb else {"rmtlocname": row["remote_location"]}
-    else:
-        attributes |= {"maxlen": row["maximum_message_length"], "seq": f"*{row['sequence']}"}
-        attributes |= {"keylen": row["key_length"]} if row["sequence"] == "KEYED" else {}
-    return definitions.define_dtaq(**attributes)

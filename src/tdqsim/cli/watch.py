@@ -14,7 +14,7 @@ from tdqsim.testing.outcome import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.client import RemoteRegion
+    from tdqsim.cli.served import ServedRegion
 
 
 class Behind:
@@ -40,7 +40,7 @@ class Behind:
 
 
 @contextmanager
-def behind(region: Region | RemoteRegion) -> Iterator[Behind]:
+def behind(region: Region | ServedRegion) -> Iterator[Behind]:
     """Watch the tasks of a region while a command runs; then run those that are ready."""
     failures = Behind()
     if not isinstance(region, on_demand.cics.Region):

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from tdqsim.core.capitals import capitals
     from tdqsim.core.clock import NS_PER_SECOND, Clock
     from tdqsim.core.codepage import CodePage, codepage
-    from tdqsim.core.control import Address, announce, control_folder, withdraw
+    from tdqsim.core.control import Address, announce, control_folder, find, withdraw
     from tdqsim.core.dispatch import Dispatcher
     from tdqsim.core.engine import CallCancelled, Engine, EngineStopped
     from tdqsim.core.hexadecimal import hex_bytes
@@ -118,6 +118,7 @@ __all__ = [
     "did_you_mean",
     "doubt",
     "encode",
+    "find",
     "from_region_file",
     "hex_bytes",
     "intra_states",
@@ -202,6 +203,7 @@ __getattr__, __dir__ = load_late(
             "Address",
             "announce",
             "control_folder",
+            "find",
             "withdraw",
         ),
         "tdqsim.core.dispatch": ("Dispatcher",),

@@ -30,7 +30,7 @@ from typing import Annotated, Any, Final
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from tdqsim.core.store import Store
-from tdqsim.definitions import Definitions, Dtaq, load_definitions
+from tdqsim.definitions import Definitions, Dtaq, described_schema, load_definitions
 from tdqsim.definitions.cl_command import check_command, escape_of, joined_lines, read_command
 from tdqsim.definitions.modelfile import line_of, read_model, read_plain
 from tdqsim.errors import DefinitionError, Problem, TdqError
@@ -195,3 +195,8 @@ def run_commands(system: System, commands: Sequence[str]) -> Iterator[TdqError |
 
 def _library(queue: Dtaq) -> str:
     return "QGPL" if queue.library == "*CURLIB" else queue.library
+
+
+def system_json_schema() -> dict[str, Any]:
+    """The schema of a ``system.yaml`` (JSON Schema 2020-12), with which editors complete and check this file."""
+    return described_schema(SystemFile, "tdqsim system file", ())

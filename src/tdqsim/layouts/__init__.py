@@ -21,7 +21,14 @@ from tdqsim.layouts.codecs import (
     fill,
     number_table,
 )
-from tdqsim.layouts.copybook import Copybook, copybook_library, load_copybook, merge_copybooks, parse_copybook
+from tdqsim.layouts.copybook import (
+    Copybook,
+    copybook_library,
+    load_copybook,
+    merge_copybooks,
+    parse_copybook,
+    read_copybook,
+)
 from tdqsim.layouts.fields import CorruptField, Field, FieldType
 from tdqsim.layouts.layout import FieldFound, Layout, LayoutRow
 from tdqsim.layouts.loading import load_layout
@@ -58,4 +65,5 @@ __all__ = [
     "parse_copybook",
     "parse_layout_yaml",
     "parse_picture",
+    "read_copybook",
 ]

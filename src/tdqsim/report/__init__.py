@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdqsim.report.parts import Mark, Part, Prose, Table
     from tdqsim.report.pictures import COLOURS, Point, Series, Stretch, bars, lines, time_line
     from tdqsim.report.refused import RefusedCommands, RefusedGroup, refused_of
+    from tdqsim.report.topology import Site
 
 __all__ = [
     "COLOURS",
@@ -39,6 +40,7 @@ __all__ = [
     "RefusedCommands",
     "RefusedGroup",
     "Series",
+    "Site",
     "Stretch",
     "Table",
     "bars",
@@ -101,5 +103,6 @@ __getattr__, __dir__ = load_late(
             "RefusedGroup",
             "refused_of",
         ),
+        "tdqsim.report.topology": ("Site",),
     },
 )

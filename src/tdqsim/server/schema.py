@@ -1,11 +1,10 @@
-"""The JSON schemas of ``serve.yaml`` and ``system.yaml``, with which editors complete and check these files."""
+"""The JSON schema of ``serve.yaml``, with which editors complete and check this file."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tdqsim.definitions import described_schema
-from tdqsim.ibmi import SystemFile
 from tdqsim.server.linkfile import LinkedRegion, LinkedSystem, ServedLinks
 from tdqsim.server.servefile import AlertHook, Faces, Log, ServedPlace, ServeFile, TlsFiles
 
@@ -25,8 +24,3 @@ def serve_json_schema() -> dict[str, Any]:
     faces["control"] = _YES | {"description": faces["control"]["description"]}
     faces["ibmi"]["anyOf"] = [_YES, *(each for each in faces["ibmi"]["anyOf"] if each.get("type") != "boolean")]
     return schema
-
-
-def system_json_schema() -> dict[str, Any]:
-    """The schema of a ``system.yaml`` (JSON Schema 2020-12)."""
-    return described_schema(SystemFile, "tdqsim system file")

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tdqsim.testing.crash import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes
     from tdqsim.testing.events import Event, JobEvent, load_history
     from tdqsim.testing.history import History
+    from tdqsim.testing.marked import MarkedDefinitions, marked_definitions
     from tdqsim.testing.outcome import Outcomes
     from tdqsim.testing.schedules import Exploration, Failure, ScheduleFailure, explore, replay
     from tdqsim.testing.seeding import load_records, seed
@@ -68,6 +69,7 @@ __all__ = [
     "JobEvent",
     "JobTarget",
     "LinkCut",
+    "MarkedDefinitions",
     "MessageFault",
     "Outcomes",
     "QueueState",
@@ -103,6 +105,7 @@ __all__ = [
     "load_records",
     "load_transcript",
     "lost_triggers",
+    "marked_definitions",
     "raises_condition",
     "remove_hook",
     "replay",
@@ -158,6 +161,7 @@ __getattr__, __dir__ = load_late(
             "Event",
             "JobEvent",
             "load_history",
+            "marked_definitions",
         ),
         "tdqsim.faults.plan": (
             "CrashPoint",
@@ -209,6 +213,7 @@ __getattr__, __dir__ = load_late(
             "JobTarget",
             "SimulatedJobTarget",
         ),
+        ".marked": ("MarkedDefinitions", "marked_definitions"),
         ".outcome": ("Outcomes",),
     },
 )

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tdqsim.testing import kit as kit
     from tdqsim.testing import runaway as runaway
     from tdqsim.testing import schedules as schedules
-    from tdqsim.testing import served as served
     from tdqsim.testing import stores as stores
     from tdqsim.testing import verified as verified
     from tdqsim.testing import verified_jobs as verified_jobs
@@ -33,7 +32,6 @@ __getattr__ = load_modules(
         "tdqsim.testing.kit",
         "tdqsim.testing.runaway",
         "tdqsim.testing.schedules",
-        "tdqsim.testing.served",
         "tdqsim.testing.stores",
         "tdqsim.testing.verified",
         "tdqsim.testing.verified_jobs",

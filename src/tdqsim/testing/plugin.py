@@ -9,7 +9,6 @@ Fixtures
     ``tdq_clock``        Python's time frozen, and the regions' clock with it
     ``tdq_explore``      :func:`tdqsim.testing.explore`, failing the test; ``tdq_crashes`` crash enumeration
     ``tdq_target``       what a test marked ``verified`` runs against; ``tdq_job_target`` the same for data queues
-    ``tdq_server``       ``tdq serve`` in a process of its own, with the marker's definitions or region directories
 
 Markers
     ``tdq_definitions(*what)``  definition files (relative to the test's file), a region directory, or resources; with
@@ -24,6 +23,9 @@ Markers
                                 abend AICA and fails the test; 0 for never. ``--tdq-runaway`` sets it for all tests
     ``tdq_seed(number)``        the seed of the order of ready tasks
     ``verified``                the body can also run against a real region
+
+Other packages add fixtures: the server ``tdq_server``, ``tdq serve`` in a process of its own, with the definitions or
+region directories of the marker.
 
 The kit is loaded when a fixture is first used. Tests share nothing but definition files that were read.
 """
@@ -48,7 +50,6 @@ if TYPE_CHECKING:
     from tdqsim.testing.crash import Crashes
     from tdqsim.testing.kit import Kit
     from tdqsim.testing.schedules import Exploration
-    from tdqsim.testing.served import ServerProcess
     from tdqsim.testing.stores import RecycledStores
     from tdqsim.testing.verified import Target
     from tdqsim.testing.verified_jobs import JobTarget
@@ -290,25 +291,3 @@ def tdq_job_target(request: pytest.FixtureRequest) -> Iterator[JobTarget]:
     with _parts.verified.target_for(name, simulated, request.node.nodeid, file, "ibmi") as target:
         target.setup()
         yield target
-
-
-@pytest.fixture
-def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
-    """A server in a separate process: ``url``, ``token``, ``client``, and ``region`` of the client.
-
-    It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
-    files and resources. It needs the extra ``tdqsim[serve]``.
-    """
-    base = Path(request.node.path).parent
-    given = [each for marker in request.node.iter_markers("tdq_definitions") for each in marker.args]
-    scratch = tmp_path_factory.mktemp("tdq_server")
-    directories = [base / each for each in given if isinstance(each, Path | str) and (base / each).is_dir()]
-    if not directories:
-        handlers = all(each.kwargs.get("handlers", True) for each in request.node.iter_markers("tdq_definitions"))
-        directories = [
-            _parts.served.region_directory(
-                _parts.kit.definitions_of(given, base), scratch / "region", handlers=handlers
-            )
-        ]
-    with _parts.served.serving(directories, scratch, modules=_parts.kit.folders_of(given, base)) as server:
-        yield server

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tdqsim.cli import on_demand
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli import emit, emit_json, emit_table
 from tdqsim.errors import ExtraMissing
+from tdqsim.pipeline import on_demand
 
 if TYPE_CHECKING:
     from tdqsim.pipeline.probe import Candidate, ProbedFile

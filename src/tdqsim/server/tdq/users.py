@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tdqsim.cli.errors import InputError
-from tdqsim.core.capitals import capitals
+from tdqsim.cli import InputError
+from tdqsim.hosting import capitals
 
 if TYPE_CHECKING:
     from tdqsim.server.users import Users

@@ -1,7 +1,7 @@
 """A server in a separate process for one test: the fixture ``tdq_server``.
 
 It is started by ``tdq serve``, as users start it, on a free port. It prints a line when it listens, so there is no
-polling; if it cannot start, the error shows its log. The test's process does not load the server's packages.
+polling; if it cannot start, the error shows its log. The test's process loads nothing else of the server.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from threading import Timer
 from typing import Final
 
 from tdqsim.client import Client, RemoteRegion
-from tdqsim.definitions import Definitions, Transaction
-from tdqsim.definitions.dump import dump_definitions
+from tdqsim.definitions import Definitions, Transaction, dump_definitions
 from tdqsim.errors import TdqError
 
 _APPLID: Final = "TDQREGN"
@@ -92,7 +91,7 @@ def serving(directories: Sequence[Path], scratch: Path, *, modules: Sequence[Pat
     paths = [*map(str, modules), *filter(None, [os.environ.get("PYTHONPATH", "")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     with log.open("w", encoding="utf-8") as errors:
-        process = subprocess.Popen(
+        process = subprocess.Popen(  # noqa: S603  (this package, with the arguments of a test)
             [*words, *map(str, directories)], stdout=subprocess.PIPE, stderr=errors, text=True, env=environment
         )
     with process:

@@ -12,13 +12,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import tdqsim
 from tdqsim import cobol, definitions
-from tdqsim.cli import on_demand
-from tdqsim.cli.errors import CommandFailed, InputError, warn
-from tdqsim.cli.output import emit_json
-from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption
+from tdqsim.cli import (
+    CommandFailed,
+    DdOption,
+    DefinitionsOption,
+    InputError,
+    Place,
+    RegionOption,
+    StoreOption,
+    emit_json,
+    warn,
+)
+from tdqsim.cobol import on_demand
 from tdqsim.cobol.file_names import PROGRAMS
-from tdqsim.testing.outcome import Outcomes
+from tdqsim.testing import Outcomes
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
@@ -205,7 +214,7 @@ def _task(region: Region, typed: str) -> str:
         return "the task waits, and nothing can end its wait"
     try:
         handle.result()
-    except on_demand.cics.Abend as abend:
+    except tdqsim.Abend as abend:
         return str(abend) if abend.dump is None else abend.dump.brief()
     return ""
 
@@ -240,7 +249,7 @@ def survey(
 @app.command()
 def maps(source: Path) -> None:
     """Print the symbolic maps of a BMS source as a COBOL copybook."""
-    typer.echo(on_demand.bms.symbolic_map(on_demand.bms.parse_bms(source.read_text("latin-1"), str(source))), nl=False)
+    typer.echo(definitions.symbolic_map(definitions.parse_bms(source.read_text("latin-1"), str(source))), nl=False)
 
 
 @app.command("test")

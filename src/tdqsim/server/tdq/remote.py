@@ -8,15 +8,15 @@ of a region that commands use.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from tdqsim.cli.errors import InputError
+from tdqsim.cli import InputError
 from tdqsim.client import Client, LostConnection, RemoteError, RemoteRegion
-from tdqsim.core.control import Address, find
+from tdqsim.hosting import Address, find
 
 
 @contextmanager
@@ -44,14 +44,22 @@ def client_here(place: Path, kind: str) -> Iterator[tuple[Client, str] | None]:
 
 
 @contextmanager
-def served_here(places: Iterable[Path]) -> Iterator[RemoteRegion | None]:
-    """The region of a directory or store in a server on this machine; None if no server has it."""
-    for place in places:
-        with client_here(place, "region") as served:
-            if served is not None:
-                yield RemoteRegion(*served)
-                return
-    yield None
+def served_region(server: str, place: Path | None) -> Iterator[RemoteRegion | None]:
+    """The region in a server by its address, or by a directory or store on this machine; None if no server has it.
+
+    Args:
+        server: the address (:func:`client_elsewhere`), which takes precedence; empty for none.
+        place: the directory or store, or None.
+    """
+    if server:
+        with client_elsewhere(server, "region") as elsewhere:
+            yield RemoteRegion(*elsewhere)
+        return
+    if place is None:
+        yield None
+        return
+    with client_here(place, "region") as here:
+        yield RemoteRegion(*here) if here is not None else None
 
 
 def answering(place: Path) -> Address | None:
@@ -118,13 +126,6 @@ def client_elsewhere(url: str, kind: str) -> Iterator[tuple[Client, str]]:
         if not wanted and len(names) != 1:
             raise InputError(f"--server {url.rstrip('/')}/NAME: which {kind}? There are {', '.join(names) or 'none'}")
         yield client, wanted or names[0]
-
-
-@contextmanager
-def elsewhere(url: str) -> Iterator[RemoteRegion]:
-    """The region of a server by its address; see :func:`client_elsewhere`."""
-    with client_elsewhere(url, "region") as served:
-        yield RemoteRegion(*served)
 
 
 def _signed_on(base: str, user: str | None, password: str | None) -> Client:

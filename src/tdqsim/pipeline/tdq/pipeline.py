@@ -11,15 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tdqsim.cli import on_demand
-from tdqsim.cli.completing import offering
-from tdqsim.cli.errors import Exit, InputError, warn
-from tdqsim.cli.examples import example
-from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.progress import Bar
-from tdqsim.datasets.workdir import output_directory
+from tdqsim.cli import Bar, Exit, InputError, emit, emit_json, emit_table, example, offering, warn
+from tdqsim.datasets import output_directory
 from tdqsim.errors import ExtraMissing
-from tdqsim.pipeline import stages
+from tdqsim.pipeline import on_demand, stages
 from tdqsim.pipeline.limits import BOUNDS
 
 if TYPE_CHECKING:
@@ -396,8 +391,10 @@ def _copybook(path: Path | None) -> str:
     """The text of a copybook, after checking it; an error gives the name of the file."""
     if path is None:
         return ""
-    on_demand.copybook.load_copybook(path)
-    return on_demand.copybook.read_copybook(path)
+    from tdqsim.layouts import load_copybook, read_copybook  # noqa: PLC0415  (not for help, nor for other commands)
+
+    load_copybook(path)
+    return read_copybook(path)
 
 
 @app.command("report")

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tdqsim.cli.errors import InputError
-from tdqsim.cli.place import store_path
+from tdqsim.cli import InputError, example, examples_folder, store_path
 
 if TYPE_CHECKING:
     from tdqsim.server.serving import Served
@@ -85,7 +84,6 @@ def serve(
     """Serve regions and IBM i systems until SIGTERM or Ctrl-C."""
     import sys  # noqa: PLC0415  (a command imports what it uses)
 
-    from tdqsim.cli.examples import example, folder  # noqa: PLC0415
     from tdqsim.errors import ExtraMissing  # noqa: PLC0415
 
     if demo == bool(what):
@@ -101,7 +99,7 @@ def serve(
         raise ExtraMissing(error.name, "serve") from error
 
     if demo:
-        what = demonstration.directories(folder())
+        what = demonstration.directories(examples_folder())
     config = load_serve_file(what[0]) if len(what) == 1 and what[0].is_file() else serve_file(what, store)
     if (certificate is None) != (key is None):
         raise InputError("give --certificate and --key together")

@@ -1,4 +1,4 @@
-"""An IBM i system in a server, for ``tdq dtaq``; :mod:`tdqsim.cli.local_system` is its equivalent for a store."""
+"""An IBM i system in a server, for ``tdq dtaq``, which has an equivalent for a store."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tdqsim.cli.errors import InputError
-from tdqsim.cli.remote import client_elsewhere, client_here
+from tdqsim.cli import InputError
 from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
-from tdqsim.core.codepage import codepage
+from tdqsim.hosting import codepage
+from tdqsim.server.tdq.remote import client_elsewhere, client_here
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions
@@ -93,12 +93,12 @@ class ServedJob:
 
 
 @contextmanager
-def served_job(places: Iterable[Path], server: str, user: str, ccsid: int) -> Iterator[ServedJob | None]:
+def served_job(server: str, place: Path | None, user: str, ccsid: int) -> Iterator[ServedJob | None]:
     """A job of a system in a server; None if no server has the system.
 
     Args:
-        places: the store or the directory of the system.
-        server: the address of a server elsewhere, which takes precedence.
+        server: the address of a server elsewhere, which takes precedence; empty for none.
+        place: the store or the directory of the system, or None.
         user: the profile; empty for that of the signed-on user.
         ccsid: the CCSID of text.
     """
@@ -106,9 +106,8 @@ def served_job(places: Iterable[Path], server: str, user: str, ccsid: int) -> It
         with client_elsewhere(server, "system") as served:
             yield ServedJob(*served, user, ccsid)
         return
-    for place in places:
-        with client_here(place, "system") as here:
-            if here is not None:
-                yield ServedJob(*here, user, ccsid)
-                return
-    yield None
+    if place is None:
+        yield None
+        return
+    with client_here(place, "system") as here:
+        yield ServedJob(*here, user, ccsid) if here is not None else None

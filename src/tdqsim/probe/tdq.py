@@ -8,8 +8,7 @@ from typing import Annotated
 import typer
 
 from tdqsim import probe
-from tdqsim.cli.errors import InputError
-from tdqsim.cli.output import emit, emit_json
+from tdqsim.cli import InputError, emit, emit_json
 
 app = typer.Typer(no_args_is_help=True)
 

@@ -1,0 +1,28 @@
+"""Modules that ``tdq pipeline`` and ``tdq dataset`` use, each imported when a command first uses it."""
+
+# ruff: noqa: PLC0414  ("import X as X" is what tells type checkers that X may be used from outside)
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.late import load_modules
+
+if TYPE_CHECKING:
+    from tdqsim.pipeline import data_sets as data_sets
+    from tdqsim.pipeline import opening as opening
+    from tdqsim.pipeline import probe as probe
+    from tdqsim.pipeline import publishing as publishing
+    from tdqsim.pipeline import queues as queues
+    from tdqsim.pipeline import session as session
+
+_MODULES: Final = (
+    "tdqsim.pipeline.data_sets",
+    "tdqsim.pipeline.opening",
+    "tdqsim.pipeline.probe",
+    "tdqsim.pipeline.publishing",
+    "tdqsim.pipeline.queues",
+    "tdqsim.pipeline.session",
+)
+
+__getattr__ = load_modules(__name__, _MODULES)
