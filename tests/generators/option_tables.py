@@ -1,4 +1,4 @@
-"""Writes the tables of options in the guide from their declarations: ``python -m tests.generators.option_tables``."""
+"""Writes the tables in the guide that are made from facts: ``python -m tests.generators.option_tables``."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from typing import Final
 import tdqsim
 from tdqsim.facts import table
 from tdqsim.pipeline.option_table import reference_table
+from tests.generators import core_tables
 
 _GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
-_TABLE: Final = re.compile(r"(?<=\n)\| option (?:group )?\|.*\n(?:\|.*\n)+")
+_TABLE: Final = re.compile(
+    r"(?<=\n)\| (?:option|option group|option of INQUIRE|attribute|condition|field of the signature|offset) \|.*\n"
+    r"(?:\|.*\n)+"
+)
 _QSAM: Final = {
     "option": "option", "for": "applies", "values": "values", "default": "default", "under cobol": "cobol",
     "status": "status", "note": "note",
@@ -44,12 +48,14 @@ def _queue_tables() -> list[str]:
     return [reference_table("queue_options", _QUEUES)]
 
 
-PAGES: Final = {"qsam-options": _qsam_tables, "queue-sources": _queue_tables}
-"""The chapters with tables of options, and what makes the tables, in their order."""
+PAGES: Final = {
+    "qsam-options": _qsam_tables, "queue-sources": _queue_tables, "browse": core_tables.inquire_options,
+}  # fmt: skip
+"""The chapters with such tables, and what makes the tables, in their order."""
 
 
 def with_tables(chapter: str) -> str:
-    """The text of a chapter with its tables of options made anew."""
+    """The text of a chapter with its tables made anew."""
     tables = iter(PAGES[chapter]())
     return _TABLE.sub(lambda _: next(tables), (_GUIDE / f"{chapter}.md").read_text("utf-8"))
 

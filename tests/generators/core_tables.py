@@ -1,0 +1,118 @@
+"""The tables of the guide about queues, made from the facts; :mod:`tests.generators.option_tables` writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from tdqsim.facts import Resp, rules, table
+
+_KINDS: Final = ("INTRA", "EXTRA", "INDIRECT", "REMOTE")
+_COMMANDS: Final = (
+    "READQ TD", "WRITEQ TD", "DELETEQ TD", "INQUIRE TDQUEUE", "SET TDQUEUE", "CREATE TDQUEUE", "DISCARD TDQUEUE",
+)  # fmt: skip
+_RECEIVERS: Final = {"CVDA": "CVDA", "CHAR": "text", "BINARY": "number", "ABSTIME": "ABSTIME"}
+_NULLS: Final = {"NOTAPPLIC": "NOTAPPLIC", "BLANKS": "blanks", "-1": "-1"}
+_CLOSED: Final = {"NOTAPPLIC": ", NOTAPPLIC while it is closed"}
+
+
+def _lines(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    written = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(each.replace('|', chr(92) + '|') for each in row)} |\n" for row in written)
+
+
+def inquire_options() -> list[str]:
+    """Each option of INQUIRE TDQUEUE, and what it returns for each kind of queue."""
+    rows = []
+    for row in table("inquire"):
+        if row["resource"] != "TDQUEUE":
+            continue
+        value = _RECEIVERS[row["receiver"]]
+        if row["values"] and row["receiver"] == "CVDA":
+            value = ", ".join(row["values"].split())
+        value += _CLOSED.get(row["closed"], "")
+        having = row["types"].split()
+        every = having == list(_KINDS) or not row["otherwise"]
+        other = "" if every else _NULLS[row["otherwise"]]
+        rows.append([f"`{row['option']}`", value, "all kinds" if every else ", ".join(having), other])
+    return [_lines(["option of INQUIRE", "value", "of", "of other kinds"], rows)]
+
+
+def attributes() -> list[str]:
+    """The attributes of a TDQUEUE definition, a table for each kind of queue."""
+    made = []
+    for kind in ("ANY", "INTRA", "EXTRA", "INDIRECT", "REMOTE"):
+        rows = [
+            [
+                f"`{row['name'].lower()}`",
+                _allowed(row),
+                _given(row),
+                row["requires"].removeprefix("required").removeprefix("; ") or "",
+                row["effect"],
+            ]
+            for row in table("tdqueue_attributes")
+            if row["types"] == kind
+        ]
+        made.append(_lines(["attribute", "allowed", "default", "together with", "what it changes"], rows))
+    return made
+
+
+def _allowed(row: dict[str, str]) -> str:
+    if row["kind"] == "keyword":
+        words = row["values"].split()
+        return ", ".join(words) if len(words) < 10 else f"{words[0]} to Z, 0 to 9, \\*"
+    low, high = row["minimum"], row["maximum"]
+    if row["kind"] == "integer":
+        return f"{low} to {high}"
+    return f"{low} to {high} characters"
+
+
+def _given(row: dict[str, str]) -> str:
+    if row["requires"].startswith("required"):
+        return "required"
+    return row["default"] or "none"
+
+
+def conditions() -> list[str]:
+    """Each command with its conditions, their numbers and when they are raised."""
+    made = []
+    for command in _COMMANDS:
+        known = [each for each in rules().values() if each.command == command and each.resp not in ("", "NORMAL")]
+        rows = [
+            [rule.resp, str(int(Resp[rule.resp])), _resp2(rule.resp2), rule.circumstances, rule.confidence]
+            for rule in sorted(known, key=lambda rule: rule.resp)
+        ]
+        made.append(_lines(["condition", "RESP", "RESP2", "when", "confidence"], rows))
+    return made
+
+
+def _resp2(number: str) -> str:
+    return "not published" if number.isdigit() and 900 < int(number) < 1000 else number or "0"
+
+
+def signatures() -> list[str]:
+    """Each field of the resource signature, by the way the definition was installed."""
+    ways = ("grplist", "csd", "create", "system")
+    words = {
+        "group": "the group", "program": "the program", "definition": "of the definition, else of the install",
+        "start": "last cold start", "now": "the clock", "user": "the user", "region": "the region's user",
+        "release": "the region's release",
+    }  # fmt: skip
+    origin = {(row["way"], row["field"]): row["origin"] for row in table("signature")}
+    fields = dict.fromkeys(field for _, field in origin)
+    rows = [
+        [f"`{field}`", *(words.get(each, each.strip("'")) for each in (origin[way, field] for way in ways))]
+        for field in fields
+    ]
+    heads = ["field of the signature", "group list at a start", "installed by hand", "CREATE", "CICS itself"]
+    return [_lines(heads, rows)]
+
+
+def layouts() -> list[str]:
+    """The byte layouts of the data queue APIs, a table for each format."""
+    made: dict[str, list[list[str]]] = {}
+    for row in table("ibmi_formats"):
+        made.setdefault(row["format"], []).append(
+            [row["offset"], f"{row['kind']} {row['length']}".replace("*", "\\*"), row["field"], row["note"]]
+        )
+    return [_lines(["offset", "bytes", "field", "value"], rows) for rows in made.values()]
