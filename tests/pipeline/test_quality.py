@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import warnings
+from typing import ClassVar
 
 import pytest
 
@@ -13,7 +15,7 @@ from tdqsim.cli import main
 from tdqsim.errors import ConversionError
 from tdqsim.pipeline.data_sets import stage_data_set
 from tdqsim.pipeline.options import read_options
-from tdqsim.pipeline.quality import ColumnQuality, CorruptValue
+from tdqsim.pipeline.quality import ColumnQuality, CorruptValue, DataQualityWarning, Quality, Shown, Telling, tell
 from tdqsim.pipeline.source import ReadPlan
 
 COPYBOOK = "01 R. 05 ID PIC X(2). 05 PAY-AMT PIC S9(3). 05 G. 10 N PIC 9(2) OCCURS 2."
@@ -76,10 +78,88 @@ def test_a_number_of_occurrences_that_the_table_does_not_allow_fails_in_failfast
     assert [row["N"] for row in read(mode="dropmalformed")] == [2, 9]
 
 
+FAMILY = "01 R. 05 ID PIC X. 05 S1. 10 N PIC 9(3). 05 S2 REDEFINES S1. 10 M PIC 9(3)."
+FAMILY_OPTIONS = {
+    "copybook_contents": FAMILY, "segment_field": "ID", "redefine_segment_id_map:0": "S1 => 1",
+    "redefine_segment_id_map:1": "S2 => 2", "segment-children:0": "S1 => S2",
+}  # fmt: skip
+
+
+def test_corrupt_values_in_the_segments_of_a_row_are_counted(tmp_path):
+    path = tmp_path / "f.ps"
+    path.write_bytes("1001200220x312042x0y".encode("cp037"))
+    staged = stage_data_set(path, tmp_path / "stage", **FAMILY_OPTIONS)
+    assert staged.quality.columns == {"S2.M": ColumnQuality(2, 0, CorruptValue(str(path), 3, 8, 1, "F0A7F3"))}
+    assert staged.quality.rows == 2
+
+
+def told(*quality):
+    """What a driver shows of what tasks tell it."""
+
+    class Driver:
+        total: ClassVar[dict[str, str]] = Shown()
+
+        def add(self, more):
+            Telling().addInPlace(self.total, more)
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        for each in quality:
+            tell(Driver(), "a read", each)
+    return [str(each.message) for each in shown]
+
+
+FIRST = CorruptValue("pay.ps", 2, 9, 2, "A7F2F3")
+BAD = Quality(5, {"AMT": ColumnQuality(2, 1, FIRST), "N": ColumnQuality(0, 3)})
+
+
+def test_the_driver_shows_the_corrupt_values_of_a_read_once():
+    (shown,) = told(Quality(9), BAD, Quality(7, {"AMT": ColumnQuality(7, 0, FIRST)}))
+    assert shown == (
+        "corrupt values in a part of the data: AMT: 2 corrupt in 5 rows, first X'A7F2F3' at record 2, offset 2, of "
+        "pay.ps; data_quality(spark, path, ...) counts all"
+    )
+
+
+def test_the_driver_shows_five_columns_at_most():
+    (shown,) = told(Quality(1, {f"C{number}": ColumnQuality(1, 0, FIRST) for number in range(8)}))
+    assert shown.endswith("; 3 more columns; data_quality(spark, path, ...) counts all")
+
+
+def test_a_worker_that_has_no_driver_to_tell_writes_it_once(capsys):
+    for name in ("written one", "written one", "written two"):
+        tell(None, name, BAD)
+    assert (
+        capsys.readouterr().err.count("DataQualityWarning: corrupt values in a part of the data: AMT: 2 corrupt") == 2
+    )
+
+
+def test_warnings_that_are_errors_do_not_end_the_job(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataQualityWarning)
+        Telling().addInPlace(Shown(), {"r": "AMT: 2 corrupt"})
+    assert capsys.readouterr().err == "DataQualityWarning: AMT: 2 corrupt\n"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["qsam", "cobol", "read_data_set"])
+def test_each_read_in_spark_warns_once_of_corrupt_values(spark, data, kind):
+    from tdqsim.pipeline.data_sets import read_data_set
+
+    for _ in range(2):  # each read, also of the same data
+        if kind == "read_data_set":
+            frame = read_data_set(spark, data, copybook_contents=COPYBOOK)
+        else:
+            frame = spark.read.format(kind).options(copybook_contents=COPYBOOK).load(data)
+        with pytest.warns(DataQualityWarning) as shown:
+            assert [len(frame.collect()), len(frame.collect())] == [5, 5]
+        assert len(shown) == 1
+        assert "PAY_AMT: 2 corrupt in 5 rows, first X'A7F2F3' at record 2, offset 2" in str(shown[0].message)
+
+
 @pytest.mark.spark
 def test_the_quality_of_a_read_in_spark(spark, data, tmp_path):
     from tdqsim.pipeline.data_sets import data_quality, read_data_set
-    from tdqsim.pipeline.quality import DataQualityWarning
 
     rows = {row["column"]: row for row in data_quality(spark, data, copybook_contents=COPYBOOK).collect()}
     assert tuple(rows["ID"])[1:4] == (5, 0, 0)

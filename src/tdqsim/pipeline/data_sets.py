@@ -33,7 +33,7 @@ from tdqsim.pipeline.opening import list_files
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.parquet import write_parquet
 from tdqsim.pipeline.publishing import is_local, place, reached, stamp
-from tdqsim.pipeline.quality import ColumnQuality, DataQualityWarning, Quality
+from tdqsim.pipeline.quality import ColumnQuality, DataQualityWarning, Quality, tell, telling
 from tdqsim.pipeline.session import spark_schema, task_frames
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.splits import Split
@@ -78,7 +78,8 @@ def read_data_set(
         LayoutError: the copybook cannot be used.
 
     Warns:
-        DataQualityWarning: with ``stage``: values are corrupt; how many by column, and the first of each.
+        DataQualityWarning: values are corrupt; how many by column, and the first of each. With ``stage`` at once, for
+            all data; otherwise when the frame is used, once, for the part in which they were found first.
     """
     if stage is not None:
         staged = stage_data_set(path, stage, columns=columns, engine=SparkRunner(spark), **options)
@@ -87,8 +88,12 @@ def read_data_set(
         return staged.frame(spark)
     plan = _plan(path, columns, options)
 
+    teller = telling(spark)
+
     def read(splits: tuple[Split, ...]) -> Iterator[pa.RecordBatch]:
-        return _batches(plan, splits)
+        quality = Quality()
+        yield from _batches(plan, splits, quality)
+        tell(teller, plan.name, quality)
 
     return _frame(spark, grouped(plan.splits()), read, plan.schema)
 

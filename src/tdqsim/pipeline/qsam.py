@@ -28,10 +28,12 @@ from pyspark.sql.types import StructType
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._worker import quieten, settle
 from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.quality import Quality, tell, telling
 from tdqsim.pipeline.source import ReadPlan, columns_among
 from tdqsim.pipeline.writer import PartWriter, commit_parts
 
 if TYPE_CHECKING:
+    from pyspark.accumulators import Accumulator
     from pyspark.sql import SparkSession
 from pyspark.sql.types import ArrayType, DataType, StructField
 
@@ -43,14 +45,17 @@ quieten()  # in the process in which Spark plans
 
 def register(spark: SparkSession) -> None:
     """Register ``format("qsam")`` and ``format("cobol")`` with a session; calling it again changes nothing."""
-    spark.dataSource.register(QsamDataSource)
-    spark.dataSource.register(CobolDataSource)
+    teller = telling(spark)
+    for kind in (QsamDataSource, CobolDataSource):
+        spark.dataSource.register(type(kind.__name__, (kind,), {"teller": teller}))
 
 
 class QsamDataSource(DataSource):
     """The data source; Spark makes one for each read or write."""
 
     cobrix = False
+    teller: Accumulator[dict[str, str]] | None = None
+    """How tasks tell the driver what is corrupt; :func:`register` sets it."""
 
     @classmethod
     def name(cls) -> str:
@@ -68,7 +73,7 @@ class QsamDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be only some of them."""
-        return QsamReader(self._plan, schema)
+        return QsamReader(self._plan, schema, self.teller)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceArrowWriter:
         """A writer of one data set, or of one part for each partition."""
@@ -89,8 +94,8 @@ class CobolDataSource(QsamDataSource):
 class QsamReader(DataSourceReader):
     """Plans the parts, and reads each part in a task."""
 
-    def __init__(self, plan: ReadPlan, schema: StructType) -> None:
-        self.names = list(schema.names)
+    def __init__(self, plan: ReadPlan, schema: StructType, teller: Accumulator[dict[str, str]] | None = None) -> None:
+        self.names, self.teller = list(schema.names), teller
         chosen = columns_among(plan.full.names, self.names) if self.names else []
         self.plan = plan if chosen == plan.schema.names else plan.only(chosen)
         for mine, theirs in zip(self.plan.schema, to_arrow_schema(schema), strict=True):
@@ -106,8 +111,10 @@ class QsamReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The record batches of one part."""
         settle()
-        for batch in self.plan.read(partition.value):
+        quality = Quality()
+        for batch in self.plan.read(partition.value, quality):
             yield batch if self.names == batch.schema.names else batch.rename_columns(self.names)
+        tell(self.teller, self.plan.name, quality)
 
 
 class PartMessage(WriterCommitMessage):

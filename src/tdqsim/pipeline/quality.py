@@ -3,20 +3,34 @@
 A corrupt value is null in permissive mode, so nothing in the rows tells it from a value that is not there. The decoder
 knows it: the counts cost nothing where no value is corrupt. Tasks count for themselves, and the counts are added in the
 order of the parts, so that the first corrupt value is the first in the data.
+
+A frame that is read in Spark has no place for them. Its tasks tell the driver by an accumulator what they found, and
+the driver warns once for each read, with the counts of the first task that found a corrupt value. Where there is no
+accumulator (a Connect server has its driver elsewhere), each worker writes it to its standard error.
 """
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from functools import lru_cache
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from tdqsim.pipeline._corrupt import Corrupt
 from tdqsim.pipeline._numbers import Ints
 
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+    from pyspark.accumulators import Accumulator
+    from pyspark.sql import SparkSession
+
 _SHOWN = 32
+_COLUMNS_SHOWN = 5
 
 
 class DataQualityWarning(UserWarning):
@@ -98,6 +112,10 @@ class Quality:
             if not name.startswith("_"):
                 for path, count in _nulls(name, array):
                     self._count(path, ColumnQuality(nulls=count))
+        self.add_corrupt(corrupt, place)
+
+    def add_corrupt(self, corrupt: Iterable[Corrupt], place: Sequence[Any]) -> None:
+        """Count corrupt values; arguments are those of :meth:`add_batch`."""
         file, numbers, starts = place
         for each in corrupt:
             name = ".".join(each.path).replace("-", "_")
@@ -146,3 +164,65 @@ def _nulls(name: str, array: pa.Array) -> Iterator[tuple[str, int]]:
             yield from _nulls(f"{name}.{field_.name}", inner)
     elif array.null_count:
         yield name, array.null_count
+
+
+# shown in Spark -------------------------------------------------------------------------------------------------------
+
+
+class Shown(dict[str, str]):
+    """In the driver: the reads whose corrupt values it has shown, and the sentences."""
+
+
+class Telling:
+    """How an accumulator adds what tasks tell: a sentence for each read with corrupt values."""
+
+    def zero(self, value: dict[str, str]) -> dict[str, str]:  # noqa: ARG002 - pyspark's interface
+        """The value in a task."""
+        return {}
+
+    def addInPlace(self, total: dict[str, str], more: Mapping[str, str]) -> dict[str, str]:  # noqa: N802 - as above
+        """Add sentences; the driver shows those of reads that are new to it."""
+        for read, text in more.items():
+            if read not in total:
+                total[read] = text
+                if isinstance(total, Shown):
+                    _show(text)
+        return total
+
+
+def telling(spark: SparkSession) -> Accumulator[dict[str, str]] | None:
+    """The accumulator by which tasks of a session tell the driver; None for a Connect session, which has none."""
+    context = getattr(spark, "sparkContext", None)
+    return None if context is None else _accumulator(context)
+
+
+@lru_cache(maxsize=1)  # a process has one context at a time
+def _accumulator(context: SparkContext) -> Accumulator[dict[str, str]]:
+    made: Accumulator[dict[str, str]] = context.accumulator(Shown(), Telling())  # type: ignore[arg-type]
+    return made
+
+
+def tell(teller: Accumulator[dict[str, str]] | None, read: str, quality: Quality) -> None:
+    """In a task: tell what is corrupt in a part of a read."""
+    if not quality.corrupt:
+        return
+    more = sum(each.corrupt > 0 for each in quality.columns.values()) - _COLUMNS_SHOWN
+    columns = [*islice(quality.lines(), _COLUMNS_SHOWN), *([f"{more} more columns"] if more > 0 else [])]
+    text = f"corrupt values in a part of the data: {'; '.join(columns)}; data_quality(spark, path, ...) counts all"
+    if teller is not None:
+        teller.add({read: text})
+    elif read not in _written:
+        _written[read] = text
+        sys.stderr.write(f"DataQualityWarning: {text}\n")
+
+
+_written: dict[str, str] = {}
+"""What this worker has written to its standard error."""
+
+
+def _show(text: str) -> None:
+    """Warn in the driver, in the thread that receives what tasks tell; an error there would end the job."""
+    try:
+        warnings.warn_explicit(text, DataQualityWarning, "tdqsim", 1)
+    except DataQualityWarning:  # the user has made warnings errors
+        sys.stderr.write(f"DataQualityWarning: {text}\n")

@@ -14,13 +14,14 @@ so are records before the first root.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from tdqsim.errors import DatasetError
 from tdqsim.layouts import Layout
+from tdqsim.pipeline._corrupt import Corrupt
 from tdqsim.pipeline._numbers import Bytes, Ints
 from tdqsim.pipeline._rows import Path
 from tdqsim.pipeline.decoder import RecordDecoder
@@ -162,31 +163,51 @@ class Family:
         ids = [value for name in self.roots for value in self.ids[name]]
         return np.flatnonzero(is_among(segments, ids))
 
-    def decode(self, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array) -> pa.RecordBatch:
-        """The roots among records, located by place and segment, with everything below them."""
-        batch = _Batch(self, data, starts, lengths, segments)
+    def decode(
+        self, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array, found: list[Corrupt] | None = None
+    ) -> pa.RecordBatch:
+        """The roots among records, located by place and segment, with everything below them.
+
+        The corrupt fields in all of the records are added to ``found``.
+        """
+        batch = _Batch(self, data, starts, lengths, segments, found)
         roots = self.roots_in(segments)
-        decoded = self._base.decode(data, starts[roots], lengths[roots])
+        decoded = batch.decoded(self._base, roots)
         arrays = [
             batch.rebuilt(column, array, roots) for column, array in zip(self._base.columns, decoded, strict=True)
         ]
         names = [column.name for column in self._base.columns]
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
-    def child(self, name: str, data: Bytes, starts: Ints, lengths: Ints) -> pa.Array:
+    def child(self, name: str, batch: _Batch, rows: Ints) -> pa.Array:
         """The structs of one segment's records."""
         decoder = self._decoders[name]
-        columns = decoder.decode(data, starts, lengths)
-        return _dug(decoder.columns[0], columns.column(0), self.paths[name])
+        return _dug(decoder.columns[0], batch.decoded(decoder, rows).column(0), self.paths[name])
 
 
 class _Batch:
     """Some records, starting at the first record of each segment."""
 
-    def __init__(self, family: Family, data: Bytes, starts: Ints, lengths: Ints, segments: pa.Array) -> None:
-        self.family, self.data, self.starts, self.lengths = family, data, starts, lengths
+    def __init__(
+        self,
+        family: Family,
+        data: Bytes,
+        starts: Ints,
+        lengths: Ints,
+        segments: pa.Array,
+        found: list[Corrupt] | None,
+    ) -> None:
+        self.family, self.data, self.starts, self.lengths, self.found = family, data, starts, lengths, found
         self.rows = {name: np.flatnonzero(is_among(segments, ids)) for name, ids in family.ids.items()}
         self.roots = {family.paths[name]: name for name in family.roots}
+
+    def decoded(self, decoder: RecordDecoder, rows: Ints) -> pa.RecordBatch:
+        """The columns of some of the records."""
+        corrupt: list[Corrupt] | None = None if self.found is None else []
+        made = decoder.decode(self.data, self.starts[rows], self.lengths[rows], found=corrupt)
+        if self.found is not None:
+            self.found += [replace(each, rows=rows[each.rows]) for each in corrupt or ()]
+        return made
 
     def rebuilt(self, column: Column, array: pa.Array, rows: Ints) -> pa.Array:
         """The array with the children of the root segments added."""
@@ -211,7 +232,7 @@ class _Batch:
                 place = rows[np.maximum(parents, 0)]
                 for higher in above:
                     attached &= _last(higher, mine) < place
-            structs = self.family.child(child, self.data, self.starts[mine], self.lengths[mine])
+            structs = self.family.child(child, self, mine)
             structs = self.grown(child, structs, mine, [*above, rows]).filter(pa.array(attached))
             counts = np.bincount(parents[attached], minlength=len(rows))
             offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts))).astype(np.int32)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -97,6 +98,7 @@ class ReadPlan:
         segment: decodes the segment field.
         segment_of: for redefinitions that only some segments have, the ids of these segments.
         rules: the rules that say which redefinitions a record has.
+        name: the name of the read, which no other one has.
     """
 
     options: QsamOptions
@@ -108,6 +110,7 @@ class ReadPlan:
     segment: RecordDecoder | None
     segment_of: Mapping[Path, tuple[str, ...]]
     rules: RedefineRules | None
+    name: str = field(default_factory=lambda: uuid4().hex)
 
     @classmethod
     def of(cls, options: QsamOptions, columns: Sequence[str] | None = None) -> ReadPlan:
@@ -232,7 +235,7 @@ class ReadPlan:
         if self.segment is not None and (options.segment_filter or options.segment_map or ids is not None):
             segments = self._segments(batch)
             if self.family is not None:
-                return self._families(self.family, batch, split, segments)
+                return self._families(self.family, batch, split, segments, quality)
             if ids is not None:
                 batch.ids = ids.arrays(segments.to_pylist(), batch.numbers.tolist(), split.file_id)
                 below = np.asarray(batch.ids[0].is_valid())
@@ -244,14 +247,21 @@ class ReadPlan:
                 segments = segments.filter(pa.array(mask))
         return self._made(batch, split, segments, opened, quality) if len(batch) else None
 
-    def _families(self, family: Family, batch: _Batch, split: Split, segments: pa.Array) -> pa.RecordBatch | None:
+    def _families(
+        self, family: Family, batch: _Batch, split: Split, segments: pa.Array, quality: Quality | None
+    ) -> pa.RecordBatch | None:
         """A row for each root with the records up to the next root, whose number the row has, as in Cobrix."""
         roots = family.roots_in(segments)
         if not len(roots):
             return None
         if not self.schema.names:
             return self._as_batch({}, len(roots))
-        rows = family.decode(batch.data, batch.starts, batch.lengths, segments)
+        found: list[Corrupt] | None = None if quality is None else []
+        rows = family.decode(batch.data, batch.starts, batch.lengths, segments, found)
+        if quality is not None:
+            quality.rows += len(roots)
+            numbers = batch.numbers if split.first_record >= 0 else None
+            quality.add_corrupt(found or (), (split.path, numbers, batch.places))
         arrays = {name: rows.column(name) for name in rows.schema.names}
         self._generate(batch, split, arrays, roots)
         return self._as_batch(arrays, len(roots))
