@@ -35,6 +35,14 @@ def lasting(region: Region) -> Iterator[Notice]:
             yield notice
 
 
+def why_ended(owner: Region | System) -> str:
+    """Why a region or system has ended while it is served, in a sentence; empty as long as it goes on."""
+    if not owner.closed:
+        return ""
+    said = [notice.reason for notice in owner.notices if notice.event == "store_failed"]
+    return said[-1] if said else "It is closed."
+
+
 def queue_of(notice: Notice) -> str:
     """The transient data queue that a notice is about; empty for none."""
     return notice.resource.removeprefix(_QUEUE).removesuffix(")") if notice.resource.startswith(_QUEUE) else ""

@@ -41,6 +41,7 @@ from tdqsim.server.links.serving import check_links, served_links
 from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.mapepire.serving import mapepire
 from tdqsim.server.servefile import AlertHook, ServeFile, TlsFiles
+from tdqsim.server.stores import StoreWatch
 from tdqsim.server.users import Users
 from tdqsim.server.webhook import Webhook, read_secret
 
@@ -277,6 +278,7 @@ async def _live(run: _Run) -> None:
             )
         if run.webhook is not None:
             await cleanup.enter_async_context(_beside(run.webhook.run(run.app.state.alerts), "webhook"))
+        await cleanup.enter_async_context(_beside(StoreWatch(run.host).look_again_and_again(), "watching stores"))
         if run.watched:
             from tdqsim.server.watching import watch_files  # noqa: PLC0415  (it imports the COBOL programs)
 

@@ -15,6 +15,7 @@ class SystemSummary(TypedDict):
     ccsid: int
     libraries: Annotated[int, Field(description="how many")]
     jobs: Annotated[int, Field(description="the number of active jobs")]
+    ended: Annotated[str, Field(description="why the system has ended, as its store has failed; empty if it has not")]
 
 
 class ActiveJob(TypedDict):

@@ -29,6 +29,7 @@ class RegionSummary(TypedDict):
     queues: Annotated[int, Field(description="the number of installed queues")]
     tasks: Annotated[int, Field(description="the number of tasks that have not ended")]
     abends: Annotated[dict[str, int], Field(description="the number of abended tasks by abend code")]
+    ended: Annotated[str, Field(description="why the region has ended, as its store has failed; empty if it has not")]
 
 
 class QueuePage(TypedDict):

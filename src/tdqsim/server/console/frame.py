@@ -32,6 +32,7 @@ from tdqsim.server.console.live import Live
 from tdqsim.server.console.live_flows import LiveFlows
 from tdqsim.server.console.messages import MessageLog
 from tdqsim.server.host import Host
+from tdqsim.server.notices import why_ended
 from tdqsim.server.operations import ServerOperation, operation
 from tdqsim.server.users import Role
 
@@ -42,6 +43,8 @@ CONSOLE_TRANSID: Final = "TCON"
 _SAID_WAITING: Final = 0.7
 """Seconds after which the status line shows that an action waits."""
 _LONGEST_WAIT: Final = 300.0
+_AGAIN: Final = 2.0
+"""Seconds between two looks whether the region of a page has ended."""
 _THEME_COOKIE: Final = "tdq_theme"
 _THEMES: Final = {"light": False, "dark": True}
 _PAGES: Final = (
@@ -284,9 +287,22 @@ def frame(console: Console, request: Request, title: str, *, region: str = "", h
             _region_bar(visit, region, here)
     with Block("div", "tdq-page") as main:
         Block("h1", words=title)
+        if region:
+            _add_end(visit, region)
         visit.status = Block("div", "tdq-status", role="status", aria_live="polite")
         yield visit
     ui.skip_link("To the content", target=main)
+
+
+def _add_end(visit: Visit, name: str) -> None:
+    """Add a line that says why the region of a page has ended, as soon as it has."""
+    line = Block("p", role="alert")
+
+    async def refresh() -> None:
+        if why := why_ended(visit.console.host.region(name)):
+            line.say(f"This region has ended. {why}", "tdq-verdict bad")
+
+    ui.timer(_AGAIN, refresh)
 
 
 def _link(words: str, href: str, *, current: bool = False) -> None:

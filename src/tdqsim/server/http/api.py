@@ -84,8 +84,9 @@ def _add_process(app: FastAPI, host: Host, gate: Gate) -> None:
 
     @app.get("/ready", tags=["process"], response_model=ServerReadiness)
     async def ready() -> JSONResponse:
-        """Whether regions or systems are served and the server accepts calls."""
-        up = host.engine.running and bool(host.regions or host.systems)
+        """Whether regions or systems are served, none of them has ended, and the server accepts calls."""
+        ended = [each.closed for each in host.regions.values()] + [each.closed for each in host.systems.values()]
+        up = host.engine.running and bool(ended) and not any(ended)
         return JSONResponse({"status": "ready" if up else "not ready"}, status_code=200 if up else 503)
 
     @app.get("/metrics", tags=["process"], response_class=PlainTextResponse)

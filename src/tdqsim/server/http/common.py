@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request
 
 from tdqsim.cics import Region, Task
 from tdqsim.client.answers.work import CommandResult
-from tdqsim.errors import UsageError
+from tdqsim.errors import RegionClosed, SystemClosed, UsageError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskReturn
@@ -21,6 +21,7 @@ from tdqsim.server.http.access import PREFIX, Caller
 from tdqsim.server.http.problems import DOCUMENTED
 from tdqsim.server.http.route import OperationRoute
 from tdqsim.server.http.values import Statement, values_in, values_out
+from tdqsim.server.notices import why_ended
 from tdqsim.server.open_units import API_TRANSID
 from tdqsim.server.operations import route_of
 from tdqsim.server.users import User
@@ -28,6 +29,13 @@ from tdqsim.server.users import User
 F = TypeVar("F", bound=Callable[..., object])
 
 BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
+_OF_WHAT_HAS_ENDED: Final = frozenset(
+    {
+        "getRegion", "getSystem", "listDumps", "listIncidents", "listNotices", "listRefusedApis", "listRefusedCommands",
+        "listSystemNotices", "streamHistory",
+    }
+)  # fmt: skip
+"""The operations that are answered for a region or system that has ended; of the others nothing would be true."""
 _SOON: Final = (
     0.02  # most requests are answered within this time; for longer ones, a disconnect of the client is watched
 )
@@ -38,12 +46,27 @@ async def _served(request: Request) -> Host:
     return host
 
 
-async def _region_of_path(name: str, host: Annotated[Host, Depends(_served)], _user: Caller) -> Region:
-    return host.region(name)
+async def _region_of_path(
+    request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
+) -> Region:
+    region = host.region(name)
+    if (why := why_ended(region)) and not _tells_of_what_has_ended(request):
+        raise RegionClosed(f"region {region.applid}: {why}")
+    return region
 
 
-async def _system_of_path(name: str, host: Annotated[Host, Depends(_served)], _user: Caller) -> System:
-    return host.system(name)
+async def _system_of_path(
+    request: Request, name: str, host: Annotated[Host, Depends(_served)], _user: Caller
+) -> System:
+    system = host.system(name)
+    if (why := why_ended(system)) and not _tells_of_what_has_ended(request):
+        raise SystemClosed(f"system {system.name}: {why}")
+    return system
+
+
+def _tells_of_what_has_ended(request: Request) -> bool:
+    """Whether the operation of a request tells why a region or system has ended, or what it did before."""
+    return request.scope["route"].operation_id in _OF_WHAT_HAS_ENDED
 
 
 Served = Annotated[Host, Depends(_served)]

@@ -27,6 +27,7 @@ from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain
 from tdqsim.server.http.values import Line, RequestBody
+from tdqsim.server.notices import why_ended
 
 routes = Routes()
 
@@ -85,7 +86,13 @@ async def queues(
 
 
 def _about(system: System) -> SystemSummary:
-    return {"name": system.name, "ccsid": system.ccsid, "libraries": len(system.libraries), "jobs": len(system.jobs)}
+    return {
+        "name": system.name,
+        "ccsid": system.ccsid,
+        "libraries": len(system.libraries),
+        "jobs": len(system.jobs),
+        "ended": why_ended(system),
+    }
 
 
 @routes.operation("executeClCommand")

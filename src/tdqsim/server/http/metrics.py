@@ -45,14 +45,18 @@ def _regions(host: Host) -> Iterator[Metric]:
     waits = GaugeMetricFamily("tdq_waits", "Tasks that wait, for others or for time", labels=("region",))
     depth = GaugeMetricFamily("tdq_queue_items", "Records on intrapartition queues", labels=("region", "queue"))
     abends = CounterMetricFamily("tdq_abends", "Tasks that abended", labels=("region", "abcode"))
+    up = GaugeMetricFamily("tdq_region_up", "1, or 0 if the region has ended", labels=("region",))
     for region in host.regions.values():
+        up.add_metric((region.applid,), 0 if region.closed else 1)
+        if region.closed:
+            continue
         tasks.add_metric((region.applid,), len(region.tasks))
         waits.add_metric((region.applid,), sum(1 for _wait in state.waits(region)))
         for code, count in region.statistics.abends.items():
             abends.add_metric((region.applid, code), count)
         for queue, numitems in state.depths(region):
             depth.add_metric((region.applid, queue), numitems)
-    yield from (tasks, waits, depth, abends)
+    yield from (up, tasks, waits, depth, abends)
 
 
 def _systems(host: Host) -> Iterator[Metric]:
@@ -60,12 +64,16 @@ def _systems(host: Host) -> Iterator[Metric]:
         "tdq_data_queue_entries", "Entries on data queues", labels=("system", "library", "queue")
     )
     jobs = GaugeMetricFamily("tdq_jobs", "Active jobs", labels=("system",))
+    up = GaugeMetricFamily("tdq_system_up", "1, or 0 if the system has ended", labels=("system",))
     for system in host.systems.values():
+        up.add_metric((system.name,), 0 if system.closed else 1)
+        if system.closed:
+            continue
         jobs.add_metric((system.name,), len(system.jobs))
         for queue in system.queues():
             if not queue.ddm:
                 entries.add_metric((system.name, queue.library, queue.name), queue.count)
-    yield from (entries, jobs)
+    yield from (up, entries, jobs)
 
 
 def _commits(host: Host) -> Iterator[Metric]:

@@ -18,6 +18,7 @@ from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
+from tdqsim.server.notices import why_ended
 from tdqsim.server.users import User
 
 routes = Routes()
@@ -92,6 +93,7 @@ def _about(region: Region) -> RegionSummary:
         "queues": len(region.tdqueues),
         "tasks": len(region.tasks),
         "abends": dict(region.statistics.abends),
+        "ended": why_ended(region),
     }
 
 

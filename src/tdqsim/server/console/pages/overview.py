@@ -254,7 +254,7 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
 
     cells: list[Cell] = [
         link(region.applid, "queues"),
-        region.recovery.start_type,
+        link("ended", "incidents", "bad") if region.closed else region.recovery.start_type,
         {**link(f"{rate:,.1f}", "flows"), "spark": line, "title": "commands over the last 5 minutes"},
         link(len(view.queues), "queues", show="all"),
         link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
