@@ -27,8 +27,8 @@ pytestmark = pytest.mark.cobc
 COPYBOOK = """\
        01  PAY-RECORD.
            05  PAY-ID            PIC 9(6).
-           05  PAY-NAME          PIC X(10).
-           05  PAY-AMOUNT        PIC S9(5)V99 COMP-3.
+           05  PAY-NAME          PIC X(10) VALUE SPACES.
+           05  PAY-AMOUNT        PIC S9(5)V99 COMP-3 VALUE 0.
            05  PAY-COUNT         PIC S9(4) COMP.
 """
 PROGRAM = """\

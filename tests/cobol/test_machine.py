@@ -63,7 +63,6 @@ def test_zoned_items_without_digits_are_read_as_pack_reads_them(workshop, value,
     [
         ("SPACES", "ADD 1 TO D", "'D' not numeric: '    ' X'20202020'"),
         ("SPACES", "COMPUTE N = S + 1", "'S' not numeric: '    ' X'20202020'"),
-        ("LOW-VALUES", "ADD D TO N", "'D' not numeric: '....' X'00000000'"),
         ("'1,23'", "ADD D TO N", "'D' not numeric: '1,23' X'312C3233'"),
         ("SPACES", "IF D = 5 MOVE 1 TO N END-IF", "'D' not numeric"),
         ("SPACES", "IF S > N MOVE 1 TO N END-IF", "'S' not numeric"),
@@ -169,7 +168,7 @@ def test_dates_follow_the_clock_of_the_region(tmp_path, zone, shown):
             "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. DATES.\n       DATA DIVISION.\n"
             "       WORKING-STORAGE SECTION.\n"
             + "".join(f"       {line}\n" for line in DATES.strip().splitlines())
-            + "       01 LINE-1 PIC X(80).\n       PROCEDURE DIVISION.\n"
+            + "       01 LINE-1 PIC X(80) VALUE SPACES.\n       PROCEDURE DIVISION.\n"
             "           EXEC CICS DELAY FOR HOURS(24) END-EXEC\n"
             "           ACCEPT DATE-6 FROM DATE\n           ACCEPT DATE-8 FROM DATE YYYYMMDD\n"
             "           ACCEPT DAY-5 FROM DAY\n           ACCEPT DAY-7 FROM DAY YYYYDDD\n"
@@ -251,6 +250,11 @@ DIVISIONS = {
     "COMPUTE R = P / Z": "decimal-divide exception (S0CB)",
     "COMPUTE X = X / Y": "fixed-point-divide exception (S0C9)",
     "DIVIDE Y INTO X": "fixed-point-divide exception (S0C9)",
+    "COMPUTE F = F / G": "HFP-divide exception (S0CF)",
+    "IF P / Z > 1 MOVE 1 TO R END-IF": "decimal-divide exception (S0CB)",
+    "EVALUATE P / Z WHEN 1 MOVE 1 TO R END-EVALUATE": "decimal-divide exception (S0CB)",
+    "PERFORM UNTIL P / Z > 1 MOVE 1 TO R END-PERFORM": "decimal-divide exception (S0CB)",
+    "COMPUTE R = 1 / (P - 5)": "decimal-divide exception (S0CB)",
     "DIVIDE X BY Y GIVING X REMAINDER R": "fixed-point-divide exception (S0C9)",
     "DIVIDE P BY Z GIVING R ON SIZE ERROR CONTINUE END-DIVIDE": "",
     "COMPUTE X = X / Y ON SIZE ERROR CONTINUE END-COMPUTE": "",
@@ -272,6 +276,8 @@ def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, stat
         01 R PIC S9(5) COMP-3 VALUE 1.
         01 X PIC S9(8) COMP VALUE 5.
         01 Y PIC S9(8) COMP VALUE 0.
+        01 F COMP-1 VALUE 1.
+        01 G COMP-2 VALUE 0.
         """,
         f"{statement}.\nGOBACK.",
     )
@@ -281,38 +287,136 @@ def test_division_by_zero_is_asra_unless_the_statement_handles_it(workshop, stat
     with pytest.raises(Abend) as caught:
         workshop.run("DIVZERO")
     assert caught.value.code == rule("COBOL-ZERO-DIVIDE").message == "ASRA"
-    assert f"DIVZERO.cbl:12: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)
+    assert f"DIVZERO.cbl:14: {said}: division by zero without ON SIZE ERROR" in str(caught.value.cause)
 
 
+TAKES_A_NUMBER = [
+    "ADD 1 TO BAD", "ADD BAD TO X", "SUBTRACT BAD FROM X", "MULTIPLY BAD BY X", "DIVIDE BAD INTO X",
+    "COMPUTE X = BAD + 1", "COMPUTE X = BAD ON SIZE ERROR CONTINUE END-COMPUTE", "COMPUTE X = FUNCTION MAX(BAD X)",
+    "COMPUTE X = FUNCTION SUM(BAD X)", "COMPUTE X = FUNCTION INTEGER(BAD)", "IF BAD = 1 CONTINUE END-IF",
+    "IF BAD > X CONTINUE END-IF", "IF BAD POSITIVE CONTINUE END-IF", "EVALUATE BAD WHEN 1 CONTINUE END-EVALUATE",
+    "EVALUATE TRUE WHEN BAD = 2 CONTINUE END-EVALUATE", "PERFORM BAD TIMES CONTINUE END-PERFORM",
+    "PERFORM UNTIL BAD > 3 MOVE 4 TO BAD END-PERFORM", "GO TO A1 DEPENDING ON BAD", "MOVE T (BAD) TO TX",
+    "MOVE TX (BAD:1) TO TX (1:1)", "SET I TO BAD", "SET I UP BY BAD",
+    "STRING 'A' DELIMITED BY SIZE INTO TX WITH POINTER BAD END-STRING",
+    "UNSTRING TX DELIMITED BY ',' INTO TX WITH POINTER BAD END-UNSTRING", "INSPECT TX TALLYING BAD FOR ALL 'A'",
+]  # fmt: skip
+PACKED_ONLY = [
+    "MOVE BAD TO E", "MOVE BAD TO X", "MOVE BAD TO P", "MOVE BAD TO TX",
+    "PERFORM VARYING X FROM BAD BY 1 UNTIL X > 3 CONTINUE END-PERFORM",
+]  # fmt: skip
+TAKES_NO_NUMBER = ["IF BAD NUMERIC CONTINUE END-IF", "INITIALIZE BAD", "MOVE 1 TO BAD", "DISPLAY BAD UPON CONSOLE"]
+
+
+@pytest.mark.parametrize(
+    ("usage", "statement", "fails"),
+    [(usage, each, True) for usage in ("", "COMP-3") for each in TAKES_A_NUMBER]
+    + [(usage, each, bool(usage)) for usage in ("", "COMP-3") for each in PACKED_ONLY]
+    + [(usage, each, False) for usage in ("", "COMP-3") for each in TAKES_NO_NUMBER]
+    + [("COMP", each, False) for each in (*TAKES_A_NUMBER[:2], *PACKED_ONLY)],
+)
+def test_a_statement_that_takes_a_number_is_a_data_exception_without_one(workshop, usage, statement, fails):
+    """A binary item has no invalid contents."""
+    workshop.program(
+        "TAKES",
+        f"""
+        01 B.
+           05 BAD PIC S9(4) {usage}.
+        01 X PIC S9(8) COMP VALUE 5.
+        01 P PIC S9(5) COMP-3 VALUE 5.
+        01 E PIC ZZZZ9.
+        01 G.
+           05 T PIC X(5) OCCURS 3 INDEXED BY I.
+        01 TX PIC X(9) VALUE 'AAA'.
+        """,
+        f"MOVE ALL '*' TO B\n{statement}.\nA1.\nGOBACK.",
+    )
+    if not fails:
+        workshop.run("TAKES")
+        return
+    with pytest.raises(Abend, match=r"TAKES\.cbl:15: data exception \(S0C7\): 'BAD' not numeric: '\*\*\*") as caught:
+        workshop.run("TAKES")
+    assert caught.value.code == "ASRA"
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        ("ADD 99999 TO P", "00004"),
+        ("MULTIPLY 99999 BY P", "99995"),
+        ("COMPUTE P = 10 ** 9", "00000"),
+        ("ADD 9999 TO H MOVE H TO P", "09998"),
+    ],
+)
+def test_an_overflow_is_no_exception(workshop, statement, shown):
+    """Language Environment masks the overflow exceptions (S0C8, S0CA): the digits on the left are lost."""
+    workshop.program(
+        "OVER",
+        "01 P PIC S9(5) COMP-3 VALUE 5.\n01 H PIC S9(4) COMP VALUE 9999.\n01 N PIC 9(5).",
+        f"{statement}\nMOVE P TO N\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC\nGOBACK.",
+    )
+    workshop.run("OVER")
+    assert workshop.out() == [shown.encode()]
+
+
+NO_VALUE = "01 P PIC S9(9)V99 COMP-3.\n01 D PIC S9(5).\n01 ONE PIC S9 COMP-3.\n01 B PIC S9(4) COMP.\n01 T PIC X(4)."
 INITIAL = {
-    ("zeros", "ADD 1 TO P"): "1",
-    ("zeros", "ADD 1 TO D"): "1",
-    ("undefined", "ADD 1 TO P"): "S0C7",
-    ("undefined", "ADD 1 TO D"): "S0C7",
-    ("undefined", "IF ONE = 1 MOVE 1 TO N END-IF"): "S0C7",
-    ("undefined", "MOVE 1 TO P D ADD P TO D"): "runs",
-    ("low-values", "ADD 1 TO P"): "S0C7",
-    ("spaces", "ADD 1 TO P"): "S0C7",
+    ("zeros", "ADD 1 TO P"): b"    ",
+    ("zeros", "ADD 1 TO D B"): b"    ",
+    ("undefined", "ADD 1 TO P"): b"",
+    ("undefined", "ADD 1 TO D"): b"",
+    ("undefined", "IF ONE = 1 MOVE 'ONE' TO T END-IF"): b"",
+    ("undefined", "MOVE 1 TO P D ADD P TO D"): b"\xaa" * 4,
+    ("low-values", "ADD 1 TO P"): b"",
+    ("low-values", "ADD 1 TO D"): b"",
+    ("low-values", "ADD 1 TO B"): b"\0\0\0\0",
+    ("spaces", "ADD 1 TO P"): b"",
+    ("spaces", "ADD 1 TO B"): b"    ",
+    ("", "ADD 1 TO P"): b"",
+    ("", "ADD 1 TO B"): b"\0\0\0\0",
 }
 
 
 @pytest.mark.parametrize(("initial", "statement"), INITIAL)
 def test_items_without_value_begin_as_the_setting_says(workshop, initial, statement):
+    """An empty setting is the default; an empty record stands for a data exception."""
     expected = INITIAL[initial, statement]
-    workshop.program(
-        "NOVALUE",
-        "01 P PIC S9(9)V99 COMP-3.\n01 D PIC S9(5).\n01 ONE PIC S9 COMP-3.\n01 N PIC 9 VALUE 0.",
-        f"{statement}.\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(N) END-EXEC\nGOBACK.",
-    )
-    workshop.programs = CobolPrograms(
-        workshop.region, sources=[workshop.folder], cache=workshop.folder / "c", initial=initial
-    )
-    if expected == "S0C7":
-        with pytest.raises(Abend, match="S0C7"):
-            workshop.run("NOVALUE")
-    else:
+    workshop.program("NOVALUE", NO_VALUE, f"{statement}.\nEXEC CICS WRITEQ TD QUEUE('OUT') FROM(T) END-EXEC\nGOBACK.")
+    chosen = {"initial": initial} if initial else {}
+    workshop.programs = CobolPrograms(workshop.region, sources=[workshop.folder], cache=workshop.folder / "c", **chosen)
+    if expected:
         workshop.run("NOVALUE")
-        assert workshop.out() == [b"0"]
+        assert workshop.out() == [expected]
+        return
+    said = r"NOVALUE\.cbl:11: data exception \(S0C7\): '.*' not numeric: .* \(items without VALUE begin so; on the"
+    with pytest.warns(CobolWarning, match=said) as told, pytest.raises(Abend, match=said):
+        workshop.run("NOVALUE")
+    assert len(told) == 1
+
+
+def test_a_program_that_handles_a_data_exception_of_an_item_without_value_is_told_of(workshop):
+    workshop.program(
+        "HANDLES",
+        "01 P PIC S9(9) COMP-3.",
+        "EXEC CICS HANDLE ABEND LABEL(A1) END-EXEC\nADD 1 TO P.\nA1.\nGOBACK.",
+    )
+    with pytest.warns(CobolWarning, match="items without VALUE begin so") as told:
+        workshop.run("HANDLES")
+    assert len(told) == 1
+    workshop.run("HANDLES")  # nothing is told twice
+
+
+@pytest.mark.parametrize(("setting", "abends"), [("", True), ("  initial: ZEROS\n", False)])
+def test_a_region_directory_has_the_setting_too(workshop, setting, abends):
+    workshop.program("NOVALUE", NO_VALUE, "ADD 1 TO P\nGOBACK.")
+    (workshop.folder / "defs.yaml").write_text("group: G\ntransaction:\n  - {name: NOVA, program: NOVALUE}\n")
+    (workshop.folder / "region.yaml").write_text(f"definitions: [defs.yaml]\ncobol:\n  sources: [.]\n{setting}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CobolWarning)
+        with Region.from_directory(workshop.folder) as region:
+            handle = region.start("NOVA")
+            region.run()
+            assert (handle.abend is not None) is abends
 
 
 def test_region_yaml_refuses_another_initial_value(workshop):

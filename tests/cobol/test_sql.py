@@ -27,8 +27,8 @@ COPYBOOK = """\
        01  CUST.
            05 CUST-NAME.
               49 CUST-NAME-LEN  PIC S9(4) COMP.
-              49 CUST-NAME-TEXT PIC X(6).
-           05 BALANCE PIC S9(5)V99 COMP-3.
+              49 CUST-NAME-TEXT PIC X(6) VALUE SPACES.
+           05 BALANCE PIC S9(5)V99 COMP-3 VALUE 0.
            05 BALANCE-X REDEFINES BALANCE PIC X(4).
 """
 PROGRAM = """\

@@ -119,7 +119,7 @@ def test_items_of_local_storage_are_there_while_their_program_runs(workshop):
            05 WS-SHARED PIC X(6) VALUE 'shared'.
         LOCAL-STORAGE SECTION.
         77 LS-FIRST PIC X(3) VALUE 'abc'.
-        01 LS-UNUSED PIC X(20).
+        01 LS-UNUSED PIC X(20) VALUE SPACES.
         01 LS-SHORT REDEFINES LS-UNUSED PIC X(5).
         01 FILLER.
            05 LS-IN-FILLER PIC 9(4) COMP VALUE 7.

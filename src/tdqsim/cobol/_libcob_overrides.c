@@ -14,6 +14,7 @@
 
 enum { IGNORE = 0, WARN = 1, ABEND = 2 };
 enum { SSRANGE = 0, NUMCHECK = 2, ZONED_MOVE = 4 }; /* positions of the three policies in the bits of ``checks`` */
+enum { INITIAL = 6, HAS_INITIAL = 14 }; /* the byte that fills items without VALUE, and whether there is one */
 
 static unsigned char ebcdic[256];
 static int (*named)(const void *, size_t, int, char *, size_t);
@@ -108,8 +109,23 @@ static const char *not_numeric(const cob_field *field, const char *name, const c
     return text;
 }
 
+/* Whether an item has only the byte with which items without VALUE begin. */
+static int is_unset(const cob_field *field) {
+    size_t at;
+    for (at = 0; at < field->size; at++)
+        if (field->data[at] != (unsigned char)(current->checks >> INITIAL))
+            return 0;
+    return current->checks >> HAS_INITIAL & 1;
+}
+
 static void data_exception(const cob_field *field, const char *name) {
-    failed((char *)not_numeric(field, name, "data exception (S0C7)"));
+    static char text[600];
+    const char *what = not_numeric(field, name, "data exception (S0C7)");
+    if (is_unset(field)) { /* told even if the program handles the abend */
+        snprintf(text, sizeof text, "%s (items without VALUE begin so; on the mainframe their contents are undefined)", what);
+        warn(what = text);
+    }
+    failed((char *)what);
 }
 
 /* NUMCHECK of a sending item, with libcob's own class test for the item's usage. */
@@ -188,12 +204,17 @@ struct decimal {
 
 static int zero_divide;
 
+/* ``to`` is NULL for an expression in a condition, whose result is decimal. */
 static void divided(const cob_field *to) {
-    int is_binary = to != NULL && to->attr != NULL && to->attr->type == COB_TYPE_NUMERIC_BINARY;
+    int type = to == NULL || to->attr == NULL ? COB_TYPE_NUMERIC_PACKED : to->attr->type;
     zero_divide = 0;
-    if (current != NULL)
-        failed(is_binary ? "fixed-point-divide exception (S0C9): division by zero without ON SIZE ERROR"
-                         : "decimal-divide exception (S0CB): division by zero without ON SIZE ERROR");
+    if (current == NULL)
+        return;
+    if (type == COB_TYPE_NUMERIC_BINARY)
+        failed("fixed-point-divide exception (S0C9): division by zero without ON SIZE ERROR");
+    if (type == COB_TYPE_NUMERIC_FLOAT || type == COB_TYPE_NUMERIC_DOUBLE)
+        failed("HFP-divide exception (S0CF): division by zero without ON SIZE ERROR");
+    failed("decimal-divide exception (S0CB): division by zero without ON SIZE ERROR");
 }
 
 void cob_decimal_div(void *number, void *by) {
@@ -209,6 +230,13 @@ int cob_decimal_get_field(void *number, cob_field *to, const int how) {
         divided(to);
     zero_divide = 0;
     return real(number, to, how);
+}
+
+int cob_decimal_cmp(void *one, void *other) {
+    REAL(int, cob_decimal_cmp, void *, void *);
+    if (zero_divide)
+        divided(NULL);
+    return real(one, other);
 }
 
 void cob_div(cob_field *to, cob_field *by, const int how) {

@@ -34,7 +34,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "30"
+_FORMAT: Final = "31"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -52,7 +52,8 @@ _OPTION: Final = re.compile(
 _COPY: Final = re.compile(rb"\bCOPY\s+(?:[0-9]{6}\s+)?['\"]?([A-Z0-9@#$_-]+)", re.IGNORECASE)
 _WORD: Final = re.compile(rb"[A-Z0-9@#$_-]+", re.IGNORECASE)
 _ITEM: Final = re.compile(r"^(static cob_u8_t\s+b_\d+)\[(\d+)\]", re.MULTILINE)
-_COMPARISON: Final = re.compile(r"^cob_cmp_packed_int \(const cob_field \*f, [^)]*\)\s*\{", re.MULTILINE)
+_PACKED: Final = re.compile(r"^cob_(?:cmp|get)_packed_int \(const cob_field \*f[^)]*\)\s*\{", re.MULTILINE)
+"""The functions of a program that compare a packed item with a number, and that take one as a subscript."""
 _DOUBLEWORD: Final = 8
 _PERFORMS: Final = re.compile(r"^struct cob_frame\s+(\*?)(frame_ptr|frame_stack)(\[\d+\])?;", re.MULTILINE)
 """The stack of the active PERFORMs of a program, which the compiler declares as local variables of its function."""
@@ -81,14 +82,9 @@ _SHELVES: Final = 64
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
-INITIAL: Final[Mapping[str, tuple[str, ...]]] = {
-    "zeros": (),
-    "spaces": ("-fdefaultbyte=32",),
-    "low-values": ("-fdefaultbyte=0",),
-    "undefined": ("-fdefaultbyte=170",),
-}
-"""The contents of items without VALUE, with the compiler's option: numbers 0 and blanks in text (``zeros``), one byte
-everywhere, or X'AA' (``undefined``), which is no digit in a packed or zoned number."""
+INITIAL: Final[Mapping[str, int | None]] = {"zeros": None, "spaces": 0x20, "low-values": 0x00, "undefined": 0xAA}
+"""The contents of items without VALUE: numbers 0 and text blank (``zeros``), or one byte everywhere. None of the bytes
+is a valid packed number or the last digit of a zoned one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +103,14 @@ class Options:
     flags: tuple[str, ...] = ()
     ebcdic_order: bool = False
     paragraphs: bool = False
-    initial: str = "zeros"
+    initial: str = "low-values"
 
     def arguments(self) -> list[str]:
         """The options of ``cobc`` that all steps share."""
         free = [f"-fnot-reserved={row['name']}" for row in table("cobol_words")]
-        return [*_FACTS["compile_flags"].split(), *free, EBCDIC_WORD, *INITIAL[self.initial], *self.flags]
+        byte = INITIAL[self.initial]
+        filled = [] if byte is None else [f"-fdefaultbyte={byte}"]
+        return [*_FACTS["compile_flags"].split(), *free, EBCDIC_WORD, *filled, *self.flags]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -422,20 +420,20 @@ def _step(command: Sequence[str], unit: Path, source: Path) -> None:
 def _prepare(folder: Path, stem: str) -> list[int]:
     """Change the compiler's C text; returns the marks of its conditions.
 
-    Storage is rounded up to whole doublewords, packed items in comparisons are checked, and conditions record their
-    outcomes (see :mod:`~tdqsim.cobol.outcomes`).
+    Storage is rounded up to whole doublewords, packed items in comparisons and subscripts are checked, and conditions
+    record their outcomes (see :mod:`~tdqsim.cobol.outcomes`).
 
     Each 01 and 77 takes whole doublewords, as in Enterprise COBOL. CICS writes eight bytes for an ABSTIME even where a
     program has declared a fullword. Such programs work because of the slack bytes after it; the C compiler would put
-    other variables there. The function that compares a packed item with a number is part of the program, so
-    it cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of PERFORMs and the address of
-    LOCAL-STORAGE become static, under a name for each program, so that a debugger finds them by the module's symbols
-    (see :mod:`~tdqsim.cobol.symbols`).
+    other variables there. The functions that compare a packed item with a number, and that take one as a subscript, are
+    part of the program, so they cannot be replaced like those of libcob in ``_libcob_overrides.c``. The stack of
+    PERFORMs and the address of LOCAL-STORAGE become static, under a name for each program, so that a debugger finds
+    them by the module's symbols (see :mod:`~tdqsim.cobol.symbols`).
     """
     declarations = addresses = ""
     for path in folder.glob(f"{stem}.c*.h"):
         text = path.read_text("utf-8", "surrogateescape")
-        text = _COMPARISON.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
+        text = _PACKED.sub(r"\g<0> cob_check_numeric (f, NULL);", _ITEM.sub(_widened, text))
         addresses += "".join(_ADDRESSES.findall(text))
         text = _ADDRESSES.sub(r"#if 0\n\g<0>#endif\n", text)  # the text stays for read_symbols
         if (program := _LOCALS_OF.search(text)) is not None:

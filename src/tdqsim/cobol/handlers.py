@@ -81,7 +81,7 @@ def _described(region: Region, settings: Mapping[str, Any] | None) -> CobolProgr
         copybooks=[base / each for each in settings.get("copybooks", ())],
         cache=base / settings["cache"] if settings.get("cache") else default_cache(),
         ssrange=settings.get("ssrange", "ABEND").lower(),
-        initial=settings.get("initial", "ZEROS").lower(),
+        initial=settings.get("initial", "LOW-VALUES").lower(),
         numcheck=settings.get("numcheck", "OFF").lower(),
         zoned_move=settings.get("zoned_move", "OFF").lower(),
         collating_sequence=settings.get("collating_sequence", "ASCII").lower(),

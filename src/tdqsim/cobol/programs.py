@@ -54,8 +54,9 @@ class CobolPrograms:
         numcheck: the action for an item in arithmetic or a comparison that does not contain a valid number (NUMCHECK).
             Data that the machine's instructions refuse is always abend ASRA (S0C7).
         zoned_move: the same for a zoned sender of MOVE (NUMCHECK(ZON) on the mainframe).
-        initial: the contents of items without VALUE: ``zeros`` (numbers 0, text blank), ``spaces``, ``low-values``, or
-            ``undefined``, where a packed or zoned number that is used before it is set is abend ASRA (S0C7).
+        initial: the contents of items without VALUE, which the mainframe does not define: ``low-values``, ``spaces``,
+            ``undefined`` (X'AA'), or ``zeros`` (numbers 0, text blank). Unless it is ``zeros``, a packed or zoned
+            number that is used before it is set is abend ASRA (S0C7), with a CobolWarning.
         flags: further options of ``cobc``.
         collating_sequence: ``ascii``, or ``ebcdic`` to order characters in comparisons and sorts as on the mainframe.
         verbs: functions by verb that answer EXEC CICS commands instead of the region.
@@ -82,7 +83,7 @@ class CobolPrograms:
         cache: Path | str,
         copybooks: Iterable[Path | str] = (),
         ssrange: str = "off",
-        initial: str = "zeros",
+        initial: str = "low-values",
         numcheck: str = "off",
         zoned_move: str = "off",
         flags: Iterable[str] = (),
@@ -107,7 +108,9 @@ class CobolPrograms:
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)
-        self.settings.checks = policies(ssrange=ssrange, numcheck=numcheck, zoned_move=zoned_move)
+        self.settings.checks = policies(
+            ssrange=ssrange, numcheck=numcheck, zoned_move=zoned_move, initial=INITIAL[initial]
+        )
         self.settings.runaway_ms = round(runaway * 1000)
         self.settings.cwa_size = cwa
         self.settings.on_statement, self.settings.on_warning = on_statement, on_warning

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 POLICIES: Final = ("off", "warn", "abend")
 """The actions when a check fails, by their numbers in the shim."""
+_POLICY_BITS: Final = 6
+_HAS_INITIAL: Final = 1 << 14
 
 Verb = Callable[[Mapping[str, Area | None], "Level"], object]
 """A function that answers a command: takes the options with their areas, and the level; returns a Condition or an
@@ -37,8 +39,8 @@ def issue_warning(text: str) -> None:
     warnings.warn(text, CobolWarning, stacklevel=2)
 
 
-def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
-    """The policies of the three checks in the form of the shim, two bits for each.
+def policies(*, ssrange: str, numcheck: str, zoned_move: str, initial: int | None = None) -> int:
+    """The policies of the three checks in the form of the shim, two bits for each, and the initial byte of items.
 
     Raises:
         UsageError: a value is not a policy.
@@ -48,7 +50,7 @@ def policies(*, ssrange: str, numcheck: str, zoned_move: str) -> int:
         if policy not in POLICIES:
             raise UsageError(f"{name} is {policy!r}; it may be {', '.join(POLICIES)}")
         bits = bits << 2 | POLICIES.index(policy)
-    return bits
+    return bits if initial is None else bits | initial << _POLICY_BITS | _HAS_INITIAL
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)

@@ -252,8 +252,8 @@ class Cobol(Strict):
         copybooks: folders with copybooks, and with BMS sources, from which symbolic maps are generated.
         cache: the folder for compiled programs; by default the user's cache.
         ssrange: OFF, WARN or ABEND: the action for a subscript or reference modification that is out of range.
-        initial: the contents of items without VALUE: ZEROS (numbers 0, text blank), SPACES, LOW-VALUES, or UNDEFINED,
-            where a packed or zoned number that is used before it is set is abend ASRA (S0C7).
+        initial: the contents of items without VALUE: LOW-VALUES, SPACES, UNDEFINED (X'AA'), or ZEROS (numbers 0, text
+            blank); unless it is ZEROS, a packed or zoned number that is used before it is set is abend ASRA (S0C7).
         numcheck: the action for an operand of arithmetic or a comparison that does not contain a number of its class.
         zoned_move: the action for such a zoned sender of MOVE.
         collating_sequence: ASCII or EBCDIC: the order of characters in comparisons and sorts.
@@ -267,7 +267,7 @@ class Cobol(Strict):
     copybooks: tuple[Annotated[str, _PATH], ...] = ()
     cache: Annotated[str, _PATH] = ""
     ssrange: _Policy = "ABEND"
-    initial: Annotated[Literal["ZEROS", "SPACES", "LOW-VALUES", "UNDEFINED"], Keyword()] = "ZEROS"
+    initial: Annotated[Literal["ZEROS", "SPACES", "LOW-VALUES", "UNDEFINED"], Keyword()] = "LOW-VALUES"
     numcheck: _Policy = "OFF"
     zoned_move: _Policy = "OFF"
     collating_sequence: Annotated[Literal["ASCII", "EBCDIC"], Keyword()] = "ASCII"
