@@ -23,7 +23,7 @@ import pytest
 
 from tdqsim.cli import main
 from tdqsim.cli.chapters import CHAPTERS, chapter_text
-from tdqsim.cli.examples import folder
+from tdqsim.cli.examples import examples_folder
 from tdqsim.cli.rule_pages import PAGES as PAGES_MADE
 from tdqsim.cobol import CobolMissing
 from tdqsim.cobol.toolchain import compiler_path
@@ -116,7 +116,7 @@ def bring_input(words: list[str], desk: Path) -> None:
     """The reader's own data sets, where a command names some."""
     if not any(word.startswith("DALYTRAN=") for word in words):
         return
-    sys.path.insert(0, str(folder() / "card_posting"))
+    sys.path.insert(0, str(examples_folder() / "card_posting"))
     from card_generate import generate
 
     generate(desk, 200, seed=1)
