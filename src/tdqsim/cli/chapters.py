@@ -87,7 +87,7 @@ CHAPTERS: Final = {
             "CICS",
             "definitions",
             "Definitions",
-            "Write definition files and region directories; import and export CSD, DCT and CL source.",
+            "Write definition files and region directories: every attribute of all four kinds; import and export.",
         ),
         Chapter(
             "CICS",
@@ -106,6 +106,12 @@ CHAPTERS: Final = {
             "recovery",
             "Recovery: units of work, locks, restarts",
             "Test backout, waits, restarts, two-phase commit and units of work in doubt.",
+        ),
+        Chapter(
+            "CICS",
+            "signatures",
+            "Resource signatures",
+            "Find out who defined, changed and installed a queue, and when.",
         ),
         Chapter(
             "CICS",
