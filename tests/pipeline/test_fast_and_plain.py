@@ -79,6 +79,7 @@ def test_every_byte_in_each_place_of_kinds_drawn_by_the_commit(clauses, page, nu
 
 @pytest.mark.parametrize(("clauses", "page", "numbers"), DRAWN[:12])
 def test_both_formats_refuse_in_every_mode_what_the_plain_decoder_refuses(clauses, page, numbers, tmp_path):
+    from tdqsim.pipeline.data_sets import stage_data_set
     from tdqsim.pipeline.qsam import CobolDataSource, QsamDataSource
 
     layout = layout_of(clauses, page, numbers)
@@ -91,9 +92,15 @@ def test_both_formats_refuse_in_every_mode_what_the_plain_decoder_refuses(clause
 
     def read(mode, **more):
         kind = CobolDataSource if numbers == "Cobrix" else QsamDataSource
-        source = kind({**given, "mode": mode, "debug_ignore_file_size": "true", **more})
+        chosen = {**given, "mode": mode, "debug_ignore_file_size": "true", **more}
+        source = kind(chosen)
         reader = source.reader(source.schema())
-        return [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+        rows = [row for part in reader.partitions() for batch in reader.read(part) for row in batch.to_pylist()]
+        if numbers == "IBM":  # the same as files of Arrow, without Spark
+            staged = stage_data_set(chosen.pop("path"), tmp_path / f"stage-{mode}", **chosen)
+            stored = (staged.batches(number) for number in range(len(staged.files)))
+            assert [row for each in stored for batch in each for row in batch.to_pylist()] == rows
+        return rows
 
     refused = [value == "corrupt" for value in expected]
     rows = read("permissive", generate_corrupt_fields="true")
@@ -105,3 +112,46 @@ def test_both_formats_refuse_in_every_mode_what_the_plain_decoder_refuses(clause
             read("failfast")
     else:
         assert [row["A"] for row in read("failfast")] == kept
+
+
+@pytest.mark.spark
+@pytest.mark.filterwarnings("ignore::tdqsim.pipeline.quality.DataQualityWarning")
+@pytest.mark.parametrize("numbers", ["IBM", "Cobrix"])
+def test_spark_refuses_in_every_mode_what_a_plain_layout_refuses(spark, numbers, tmp_path):
+    from tdqsim.layouts import parse_copybook
+
+    drawn = Random(commit())
+    chosen = drawn.sample([clauses for clauses, page, rules in kinds() if (page, rules) == ("037", numbers)], 40)
+    book = "01 R. " + " ".join(f"05 F{number} {clauses}." for number, clauses in enumerate(chosen))
+    layout = parse_copybook(book).record().with_rules(code_page="037", numbers=numbers)
+    columns = [drawn.choices(patterns_of(layout_of(clauses, "037", numbers), commit()), k=200) for clauses in chosen]
+    valid = [drawn.choices(valid_values(layout_of(clauses, "037", numbers)), k=20) for clauses in chosen]
+    records = [b"".join(row) for each in (valid, columns) for row in zip(*each, strict=True)]
+    plainly = [layout.decode_with_corrupt(record) for record in records]
+    refused = [{field.field for field in bad} for _, bad in plainly]
+    (tmp_path / "r.dat").write_bytes(b"".join(records))
+    read = spark.read.format("cobol" if numbers == "Cobrix" else "qsam").options(
+        copybook_contents=book, ebcdic_code_page="cp037", debug_ignore_file_size="true", input_split_records="50"
+    )
+
+    def rows(mode):
+        frame = read.option("mode", mode).option("generate_record_id", "true").option("generate_corrupt_fields", "true")
+        return sorted(frame.load(str(tmp_path / "r.dat")).collect(), key=lambda row: row["Record_Id"])
+
+    permissive = rows("permissive")
+    beyond = [  # what the type of a column cannot hold is corrupt in Spark only
+        {entry["field_name"] for entry in row["_corrupt_fields"]} - bad
+        for row, bad in zip(permissive, refused, strict=True)
+    ]
+    for number, (row, (values, bad)) in enumerate(zip(permissive, plainly, strict=True)):
+        assert {field.field for field in bad} <= {entry["field_name"] for entry in row["_corrupt_fields"]}
+        for name in beyond[number]:
+            item = layout.field(name)
+            assert abs(values[name]) >= 10 ** (item.digits - item.scale)
+        mine = {name: row[name] for name in values}
+        assert mine == {name: None if name in beyond[number] else value for name, value in values.items()}
+    kept = [number for number, row in enumerate(permissive) if not row["_corrupt_fields"]]
+    assert len(kept) >= 20
+    assert [row["Record_Id"] for row in rows("dropmalformed")] == kept
+    with pytest.raises(Exception, match="is no value of its type"):
+        rows("failfast")
