@@ -26,6 +26,7 @@ pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 from tdqsim.client import Client, RemoteError
 from tdqsim.core.control import find
 from tdqsim.errors import DefinitionError, TdqError
+from tdqsim.server.errors import ServeError
 from tdqsim.server.host import Host
 from tdqsim.server.servefile import changed, load_serve_file, serve_file
 from tdqsim.server.serving import serve
@@ -44,6 +45,8 @@ listening._BOUNDS["answer_seconds"] = 1
 sys.exit(serve(load_serve_file(Path(sys.argv[1])), ready_file=Path(sys.argv[2]), insecure=True, request_seconds=2.0,
                started=lambda _served: print("ready", flush=True)))
 """
+
+TDQ = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())"]
 
 
 @pytest.fixture
@@ -407,8 +410,15 @@ def test_a_key_that_others_can_read_is_refused(place):
 
 
 def test_a_port_that_is_taken_and_a_name_that_is_are_said(place):
-    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(TdqError, match="cannot listen on"):
-        serve(changed(serve_file([place / "pay"]), port=taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ServeError) as caught:
+            serve(changed(serve_file([place / "pay"]), port=port))
+        words = ["serve", str(place / "pay"), "--port", str(port)]
+        found = subprocess.run([*TDQ, *words], capture_output=True, text=True, check=False)
+    said = f"127.0.0.1 port {port} (HTTP) is in use by another program; name another port, or 0 for any free one"
+    assert str(caught.value) == said
+    assert (found.returncode, found.stderr) == (2, f"tdq: {said}\n")
     with pytest.raises(TdqError, match="PAYREGN is served already"):
         serve(serve_file([place / "pay", place / "pay"]))
 

@@ -30,7 +30,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import Address, alive, announce, control_folder, withdraw
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
-from tdqsim.server.errors import ServeError
+from tdqsim.server.errors import ServeError, cannot_listen
 from tdqsim.server.host import Host
 from tdqsim.server.hostservers import UserAccounts
 from tdqsim.server.hostservers.serving import host_servers
@@ -257,7 +257,7 @@ def _listen(address: str, port: int) -> socket.socket:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         return socket.create_server((address, port), family=family, backlog=1024)
     except OSError as error:
-        raise ServeError(f"cannot listen on {address} port {port}: {error.strerror}") from error
+        raise cannot_listen("HTTP", address, port, error) from error
 
 
 # -- in the loop ------------------------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ def _debugger(port: int | None) -> Iterator[DebugServer | None]:
     try:
         server = DebugServer(port)
     except OSError as error:
-        raise ServeError(f"cannot listen on 127.0.0.1 port {port}: {error.strerror}") from error
+        raise cannot_listen("debuggers", "127.0.0.1", port, error) from error
     with server:
         yield server
 

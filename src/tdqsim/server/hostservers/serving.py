@@ -7,7 +7,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from ssl import SSLContext
 from typing import TYPE_CHECKING
 
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import UsageError
+from tdqsim.server.errors import cannot_listen
 from tdqsim.server.hostservers.face import HostServers
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ async def host_servers(
             try:
                 await servers.start()
             except OSError as error:
-                raise TdqError(f"{config.address}: cannot listen on a port of {name}: {error.strerror}") from error
+                raise cannot_listen(f"a port of the host servers of {name}", config.address, None, error) from error
             cleanup.push_async_callback(servers.stop)
             listening[name] = dict(servers.ports)
         yield listening

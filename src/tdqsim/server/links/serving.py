@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 from tdqsim.errors import UsageError
 from tdqsim.server import tls
 from tdqsim.server.connections import Connections
-from tdqsim.server.errors import ServeError
+from tdqsim.server.errors import cannot_listen
 from tdqsim.server.linkfile import ServedLinks, dialled
 from tdqsim.server.links.face import Links
 from tdqsim.server.links.fault import LinkFault
@@ -72,8 +72,7 @@ async def served_links(
             try:
                 await links.start()
             except OSError as error:
-                where = f"links: {each.name}: {at} port {each.port}"
-                raise ServeError(f"{where}: cannot listen: {error.strerror}") from error
+                raise cannot_listen(f"links of {each.name}", at, each.port, error) from error
             cleanup.push_async_callback(links.stop)
             if links.port is not None:
                 ports[each.name] = links.port

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from tdqsim.errors import TdqError, UsageError
+from tdqsim.errors import UsageError
+from tdqsim.server.errors import cannot_listen
 from tdqsim.server.mapepire.face import Mapepire
 
 if TYPE_CHECKING:
@@ -39,9 +40,7 @@ async def mapepire(
     try:
         await server.start()
     except OSError as error:
-        raise TdqError(
-            f"{config.address}: cannot listen on port {config.faces.mapepire} for mapepire: {error.strerror}"
-        ) from error
+        raise cannot_listen("Mapepire", config.address, config.faces.mapepire, error) from error
     try:
         yield server.port
     finally:
