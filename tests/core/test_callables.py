@@ -8,12 +8,15 @@ import warnings
 import pytest
 
 from tdqsim import Region, System, define_tdqueue, define_transaction
+from tdqsim.cics.kernel import handlers
+from tdqsim.core.engine import Engine
 from tdqsim.datasets import JobLog
 from tdqsim.errors import DefinitionError, TdqError, UsageError
+from tdqsim.faults import add_hook
 from tdqsim.ibmi import ParameterError
 from tdqsim.ibmi.parms import Parm
 from tdqsim.job import named_class
-from tdqsim.testing import enumerate_crashes, explore, stepped
+from tdqsim.testing import enumerate_crashes, enumerate_sysplex_crashes, enumerate_system_crashes, explore, stepped
 
 
 async def _async(task):
@@ -258,3 +261,86 @@ def test_transaction_without_parentheses_is_refused_at_the_decorator():
                 task.readq_td("PAYQ")
 
         assert not region.resources.transactions
+
+
+@lazy
+def test_enumerations_of_crashes_refuse_to_prepare_with_them(handler, kind):
+    for enumeration, what in (
+        (enumerate_crashes, {}), (enumerate_sysplex_crashes, {"regions": {"A": []}}), (enumerate_system_crashes, {}),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=f"prepare: .*{kind}"):
+            enumeration(lambda _subject, _told: None, lambda _subject, _told: None, **what, prepare=handler)
+
+
+@pytest.mark.parametrize("method", ["before", "after"])
+def test_a_hook_with_an_async_method_is_refused(method):
+    async def lazy_method(self, task, command, arguments, outcome=None):
+        pass
+
+    def present(self, task, command, arguments, outcome=None):
+        pass
+
+    hook = type("Watcher", (), {"before": present, "after": present, method: lazy_method})()
+    with Region() as region:
+        with pytest.raises(UsageError, match=f"hook Watcher: its method {method}: .* is an async function"):
+            add_hook(region, hook)
+        with pytest.raises(UsageError, match="hook object: its method before: None cannot be called"):
+            add_hook(region, object())
+
+
+def test_a_system_refuses_async_hooks():
+    async def lazy(job, operation, name, library):
+        pass
+
+    async def failed(event):
+        pass
+
+    with System() as system:
+        with pytest.raises(UsageError, match=r"faults: .*lazy .* is an async function"):
+            system.faults = lazy
+        with pytest.raises(UsageError, match=r"on_failure: .*failed .* is an async function"):
+            system.on_failure = failed
+
+
+def test_an_engine_refuses_them():
+    async def coroutine():
+        pass
+
+    with Engine() as engine:
+        with pytest.raises(UsageError, match=r"submit: .*coroutine .* is an async function"):
+            engine.submit(coroutine)
+        with pytest.raises(TypeError, match="the program returned a coroutine"):
+            engine.submit(lambda *_: coroutine()).result()
+
+
+class _Resolver:
+    """Programs of an entry point, all of them the same."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def handler(self, _region, _name):
+        return self.program
+
+    def find(self, _region, _name):
+        return self.program
+
+
+@lazy
+def test_programs_of_an_entry_point_are_refused(monkeypatch, handler, kind):
+    monkeypatch.setattr(handlers, "_resolver", lambda prefix: _Resolver(handler) if prefix == "own" else None)
+    named = define_transaction(name="PAYP", handler="own:PAYPROG")
+    with pytest.raises(DefinitionError, match=kind):
+        Region([named], handlers=None)
+    found = define_transaction(name="PAYP", program="PAYPROG")
+    with pytest.raises(UsageError, match=kind):
+        Region([found], settings={"own": {}})
+
+
+def test_a_module_of_handlers_without_register_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "nohandlers.py").write_text("def payp(task): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    expected = r"nohandlers.*has no function register\(region\), and no TRANSACTION names a handler in it"
+    with pytest.raises(DefinitionError, match=expected):
+        Region(handlers=["nohandlers"])
+    Region([define_transaction(name="PAYP", handler="nohandlers:payp")], handlers=["nohandlers"]).close()

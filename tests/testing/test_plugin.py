@@ -604,3 +604,22 @@ def test_it(tdq_region):
 """
     text = run(pytester, body, "--tdq-runaway", "0.1")
     assert "1 passed" in text, text
+
+
+@pytest.mark.parametrize("expected", [False, True])
+def test_a_started_job_that_raises_fails_the_test_that_started_it(pytester: pytest.Pytester, *, expected: bool) -> None:
+    mark = '@pytest.mark.tdq_expect("ValueError")' if expected else ""
+    body = f"""
+import pytest
+
+def pay(job):
+    raise ValueError("no such account")
+
+{mark}
+def test_it(tdq_system):
+    tdq_system.start(pay, name="PAYJOB")
+    tdq_system.run()
+"""
+    text = run(pytester, body)
+    assert ("1 passed" if expected else "1 failed") in text, text
+    assert ("/PAYJOB: no such account (" in text) is not expected, text

@@ -55,6 +55,12 @@ def why_unusable(call: object, *arguments: str, more: bool = False) -> str:
     return ""
 
 
+def why_no_hook(hook: object, *methods: str) -> str:
+    """Why an object cannot serve as a hook with these methods, as the end of a sentence; empty if it can."""
+    reasons = ((name, why_unusable(getattr(hook, name, None), more=True)) for name in methods)
+    return next((f"its method {name}: {reason}" for name, reason in reasons if reason), "")
+
+
 def refuse_coroutine(value: object) -> None:
     """Refuse the result of a program that has only called an async function: none of its lines has run.
 

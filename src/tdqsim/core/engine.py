@@ -32,10 +32,11 @@ from threading import Event, Thread, get_ident
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeVar
 
+from tdqsim.core.callables import refuse_coroutine, why_unusable
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.strand import WAIT, Strand, WaitMark, WaitQueue
-from tdqsim.errors import TdqError, WrongThread
+from tdqsim.errors import TdqError, UsageError, WrongThread
 
 T = TypeVar("T")
 M = TypeVar("M", bound="_Closable")
@@ -229,7 +230,10 @@ class Engine:
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
+            UsageError: it cannot be called without arguments, or calling it runs nothing (an async function).
         """
+        if reason := why_unusable(call):
+            raise UsageError(f"submit: {reason}")
         answer: _Answer[T] = _Answer(lambda: self._thread.ident)
         self._post(partial(self._begin, answer, call, name), answer)
         answer.add_done_callback(self._noticed)
@@ -277,7 +281,10 @@ class Engine:
 
         Raises:
             EngineStopped: the engine is stopping or has stopped.
+            UsageError: it cannot be called without arguments, or calling it runs nothing (an async function).
         """
+        if reason := why_unusable(call):
+            raise UsageError(f"submit: {reason}")
         answer: _Answer[T] = _Answer(lambda: self._thread.ident)
         self._post(lambda: _answer_by(answer, call), answer)
         return answer
@@ -497,6 +504,7 @@ _NO_ANSWER: Final[ResultReceiver] = Future()
 
 def _result_of(call: Callable[[], object]) -> object:
     value = call()
+    refuse_coroutine(value)
     return value.result() if isinstance(value, Strand) else value
 
 

@@ -10,7 +10,9 @@ from typing_extensions import TypeVar
 
 from tdqsim.core.argument_types import explains_wrong_types
 from tdqsim.core.callables import refuse_coroutine
+from tdqsim.core.notices import own_lines
 from tdqsim.core.strand import Strand
+from tdqsim.errors import SystemClosed
 from tdqsim.ibmi import (
     _byte_call,
     _change,
@@ -147,7 +149,9 @@ class Job(JobBase):
 
 
 class StartedJob(Generic[T_co]):
-    """The handle of a job that ``system.start`` has started.
+    """The handle of a job that ``system.start`` has started, or SBMJOB.
+
+    An exception that ends its program is raised by :meth:`result`; if nobody waits for that, a notice tells of it.
 
     Attributes:
         job: the job.
@@ -170,6 +174,13 @@ class StartedJob(Generic[T_co]):
             self.job._core.check_usable()
             value = self._call(self.job, *self._args)
             refuse_coroutine(value)
+        except Exception as error:
+            told = self._strand.end_queue or self._strand.reported  # somebody waits for it, or has ended it
+            if not told and not isinstance(error, SystemClosed):
+                name, what = self.job.qualified_name, f"{type(error).__name__}: {error}"
+                self.job.system.notices.say("job_failed", task=name, what=what, traceback=own_lines(error))
+            raise
+        else:
             return value
         finally:
             self.job.end()

@@ -16,7 +16,7 @@ from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.stepping import Stepped
 from tdqsim.core.store import Durability, Store
 from tdqsim.definitions import Definitions
-from tdqsim.errors import DefinitionError, Problem, SystemClosed
+from tdqsim.errors import DefinitionError, Problem, SystemClosed, UsageError
 from tdqsim.ibmi._authority import AuthorizationList, PasswordKeeper, Profile
 from tdqsim.ibmi._commands import system_command
 from tdqsim.ibmi._create import create_queue, obstacle_to
@@ -216,6 +216,8 @@ class System(SystemBase):
 
     @on_failure.setter
     def on_failure(self, on_failure: OnFailure | None) -> None:
+        if on_failure is not None and (reason := why_unusable(on_failure, "event")):
+            raise UsageError(f"on_failure: {reason}")
         self._changing().on_failure = on_failure
 
     @property
@@ -225,6 +227,8 @@ class System(SystemBase):
 
     @faults.setter
     def faults(self, faults: FaultHook | None) -> None:
+        if faults is not None and (reason := why_unusable(faults, "job", "operation", "name", "library")):
+            raise UsageError(f"faults: {reason}")
         core = self._changing()
         core.faults = faults
         core.forget_places()  # a command on a cached queue would not call the hook

@@ -20,12 +20,14 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from tdqsim.cics import Region
 from tdqsim.cics.ship.sysplex import Sysplex
+from tdqsim.core.callables import why_unusable
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.definitions import Definitions, Resource
+from tdqsim.errors import UsageError
 from tdqsim.faults.active import ActivePlan
 from tdqsim.faults.plan import AnyFault, FaultPlan
 from tdqsim.ibmi import System
@@ -233,6 +235,20 @@ def _load_handlers(prepare: Callable[[Region], object] | None, region: Region) -
     region.load_handlers()
 
 
+_Prepare = TypeVar("_Prepare", bound="Callable[[Any], object] | None")
+
+
+def _checked(prepare: _Prepare, subject: str) -> _Prepare:
+    """The function that prepares each region or system.
+
+    Raises:
+        UsageError: it cannot be called with one.
+    """
+    if prepare is not None and (reason := why_unusable(prepare, subject)):
+        raise UsageError(f"prepare: {reason}")
+    return prepare
+
+
 # -- what crashes -----------------------------------------------------------------------------------------------------
 
 
@@ -244,7 +260,7 @@ class _RegionWorld:
         options: Options,
         course: Course | None,
     ) -> None:
-        self._definitions, self._prepare = definitions, prepare
+        self._definitions, self._prepare = definitions, _checked(prepare, "region")
         self._options = {"supplied_queues": False, **options}
         self._course = course
         self.controller = None if course is None else Controller(course.policy, _LONGEST_RUN, shared=course.shared)
@@ -290,7 +306,7 @@ class _SysplexWorld:
         prepare: Callable[[Region], object] | None,
         options: Options,
     ) -> None:
-        self._definitions, self._links, self._prepare = regions, links, prepare
+        self._definitions, self._links, self._prepare = regions, links, _checked(prepare, "region")
         self._options = {"supplied_queues": False, **options}
         self.synced = self._options.get("durability") == "power"
         self.subject: Sysplex
@@ -345,7 +361,7 @@ class _SystemWorld:
     def __init__(
         self, definitions: Definitions | None, prepare: Callable[[System], object] | None, options: Options
     ) -> None:
-        self._definitions, self._prepare, self._options = definitions, prepare, options
+        self._definitions, self._prepare, self._options = definitions, _checked(prepare, "system"), options
         self.synced = options.get("durability") == "power"
         self.subject: System
 

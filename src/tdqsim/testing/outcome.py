@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from tdqsim.core.strand import Strand
     from tdqsim.ibmi import System
 
-_ABEND: Final = "abend"
-"""The event of an abend: here the task tells of it, which knows whether somebody has got its result."""
+_ENDS: Final = ("abend", "job_failed")
+"""The events of a task or job that has failed: here the strand tells of it, which knows whether somebody has got it."""
 
 
 class Outcome(NamedTuple):
@@ -87,7 +87,7 @@ class Outcomes:
         not_done = [
             Outcome(each.id, str(each), None)
             for each in self.notices
-            if each.severity == "error" and each.event != _ABEND and each in lasting
+            if each.severity == "error" and each.event not in _ENDS and each in lasting
         ]
         failures = [*self._failures, *not_done]
         return [each for each in failures if not each.reported and each.code not in allowed]

@@ -81,7 +81,10 @@ def import_handler(path: str, transid: str, region: RegionBase) -> Handler:
     module_name, _, attributes = path.partition(":")
     resolver = _resolver(module_name)
     if resolver is not None:
-        return resolver.handler(region, attributes)
+        program = resolver.handler(region, attributes)
+        if reason := why_unusable(program, "task"):
+            raise refused(reason)
+        return program
     try:
         handler: object = import_module(module_name)
     except (Exception, SystemExit) as error:  # a user's module may raise anything at import
@@ -196,10 +199,15 @@ def load_handlers(region: RegionData, modules: Iterable[str], *, kept: bool = Fa
             raise DefinitionError(
                 [Problem("<handlers>", 0, "", "handlers", name, _not_imported(name, error))]
             ) from error
-        if register_handlers is not None:
-            if reason := why_unusable(register_handlers, "region"):
-                raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
-            register_handlers(region.facade)
+        if register_handlers is None:
+            paths = (entry.definition.handler for entry in region.transactions.values())
+            if any(path.partition(":")[0] == name for path in paths):
+                continue
+            reason = f"module {name} has no function register(region), and no TRANSACTION names a handler in it"
+            raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
+        if reason := why_unusable(register_handlers, "region"):
+            raise DefinitionError([Problem("<handlers>", 0, "", "handlers", name, reason)])
+        register_handlers(region.facade)
     resolvers = [resolver for prefix in region.options.settings if (resolver := _resolver(prefix)) is not None]
     for entry in region.transactions.values():
         if entry.handler is None and entry.definition.handler:

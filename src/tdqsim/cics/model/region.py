@@ -20,12 +20,14 @@ from tdqsim.cics.kernel.security import SecurityPolicy, check_user
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.space import IntraSpace
 from tdqsim.core.argument_types import explains_wrong_types
+from tdqsim.core.callables import why_no_hook
 from tdqsim.core.clock import Clock
 from tdqsim.core.codepage import CodePage
 from tdqsim.core.dispatch import Dispatcher
 from tdqsim.core.notices import Notices, Wording
 from tdqsim.core.store import CommitOwner, DurableQueue, Store, VolatileQueue, Work
 from tdqsim.core.strand import Strand
+from tdqsim.errors import UsageError
 from tdqsim.facts import Cvda, Resp
 
 if TYPE_CHECKING:
@@ -448,6 +450,8 @@ class RegionData:
 
     @hook.setter
     def hook(self, hook: Hook | None) -> None:
+        if hook is not None and (reason := why_no_hook(hook, "before", "after")):
+            raise UsageError(f"hook {type(hook).__qualname__}: {reason}")
         self._hook = hook
         self._watch()
 
