@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -243,3 +243,83 @@ class TestQueuesLong(Queues.TestCase):  # type: ignore[name-defined]
     settings = settings(
         max_examples=1500, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
     )
+
+
+class KeyedPages(RuleBasedStateMachine):
+    """Pages of KEYED queues, one after another while entries come and go: a position that was looked up before is not
+    where it was. The volatile queue overflows to the disk and comes back from there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.place = TemporaryDirectory()
+        self.store = Store(Path(self.place.name) / "store", memory_bytes=3000)
+        halves: Any = {"volatile": self.store.volatile, "durable": self.store.durable}
+        self.queues = {half: owner.create_queue(b"Q", Order.KEYED, 2) for half, owner in halves.items()}
+        self.models = {half: Model(Order.KEYED) for half in halves}
+        self.serial = 0
+        for half in halves:
+            self.put(half, 20, list(range(0, 200, 10)), 100)
+
+    def teardown(self) -> None:
+        self.store.close(clean=False)
+        self.place.cleanup()
+
+    def change(self, half: str, what: Any) -> Any:
+        if half == "volatile":
+            return what(self.queues[half])
+        work = self.queues[half].work()
+        result = what(work)
+        self.store.durable.commit((work,))
+        return result
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), size=st.sampled_from([20, 900]),
+          numbers=st.lists(st.integers(0, 199), min_size=1, max_size=12))  # fmt: skip
+    def put_some(self, half: str, size: int, numbers: list[int]) -> None:
+        self.put(half, size, numbers, size)
+
+    def put(self, half: str, size: int, numbers: list[int], more: int) -> None:
+        entries = []
+        for number in numbers:
+            self.serial += 1
+            entries.append(
+                Entry((b"%d." % self.serial).ljust(size + more, b"x"), b"%c%c" % (number, 0), b"", self.serial)
+            )
+        self.change(half, lambda queue: [queue.put_entry(entry) for entry in entries])
+        for entry in entries:
+            self.models[half].put(entry)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), number=st.integers(0, 199), search=searches,
+          many=st.sampled_from([1, 1, 12]))  # fmt: skip
+    def take_by_key(self, half: str, number: int, search: SearchOrder, many: int) -> None:
+        model, key = self.models[half], b"%c%c" % (number, 0)
+        for entry in self.change(half, lambda queue: [queue.take_key(search, key) for _ in range(many)]):
+            matching = model.matching(search, key)
+            assert entry == (matching[0] if matching else None)
+            if entry is not None:
+                model.kept.remove(entry)
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), reverse=st.booleans(), skip=st.integers(0, 40),
+          limit=st.sampled_from([1, 2, 50]))  # fmt: skip
+    def page(self, half: str, reverse: bool, skip: int, limit: int) -> None:
+        expected = self.models[half].in_order()[:: -1 if reverse else 1][skip:][:limit]
+        assert list(self.queues[half].entries(reverse=reverse, skip=skip, limit=limit)) == expected
+
+    @rule(half=st.sampled_from(["volatile", "durable"]), number=st.integers(0, 199), search=searches,
+          skip=st.integers(0, 20))  # fmt: skip
+    def page_of_a_search(self, half: str, number: int, search: SearchOrder, skip: int) -> None:
+        key = b"%c%c" % (number, 0)
+        assert list(self.queues[half].search(search, key, skip=skip)) == self.models[half].matching(search, key)[skip:]
+
+    @rule()
+    def write_out(self) -> None:
+        self.store.volatile.write_out()
+
+
+KeyedPages.TestCase.settings = settings(
+    max_examples=40,
+    stateful_step_count=30,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a mistake is told at once, by the steps that have shown it
+)
+TestKeyedPages = KeyedPages.TestCase

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -197,10 +199,89 @@ def test_a_link_signs_on_once(browser, access):
     assert browser.get("/api/v1/session").status_code == 401
 
 
-def test_a_user_who_is_taken_away_is_out_at_once(browser, access):
+def token_of(browser):
+    answer = browser.post("/api/v1/session", json={"user": "ALICE", "password": "apple pie"})
+    return {"Authorization": f"Bearer {answer.json()['token']}"}
+
+
+TAKEN_AWAY = {
+    "removed": lambda access: access.users.remove("ALICE"),
+    "disabled": lambda access: access.users.put(replace(ALICE, disabled=True)),
+    "signed off": lambda access: access.sessions.end_all("ALICE"),
+}
+
+
+@pytest.mark.parametrize("how", TAKEN_AWAY)
+def test_a_user_who_is_taken_away_is_out_at_once(browser, access, how):
+    token = token_of(browser)
     sign_on(browser)
-    access.users.remove("ALICE")
+    assert browser.get("/api/v1/session").status_code == 200
+    TAKEN_AWAY[how](access)
     assert browser.get("/api/v1/session").status_code == 401
+    browser.cookies.clear()
+    assert browser.get("/api/v1/regions", headers=token).status_code == 401
+
+
+def test_a_role_that_is_taken_away_is_missed_by_the_next_request(browser, access):
+    token = token_of(browser)
+    assert browser.post(RECORDS, json={"text": "x"}, headers=token).status_code == 201
+    access.users.put(replace(ALICE, roles=frozenset({Role.look})))
+    assert browser.post(RECORDS, json={"text": "x"}, headers=token).status_code == 403
+    assert browser.get(RECORDS, headers=token).json()["records"] == ["x"]
+
+
+@pytest.mark.parametrize("how", [None, *TAKEN_AWAY])
+def test_a_stream_ends_when_its_user_is_taken_away(app, browser, access, host, how):
+    """A stream is one request: what the user may not ask for any more must not go on arriving."""
+    token = token_of(browser)["Authorization"].encode()
+    parts, ended = [], asyncio.Event()
+
+    def write():
+        host.regions["PAYREGN"].writeq_td("PAYQ", b"SECRET")
+
+    async def follow():
+        async def receive():
+            if parts:
+                await ended.wait()
+                return {"type": "http.disconnect"}
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message):
+            parts.append(message.get("body", b"").decode())
+            if parts[-1] == ": listening\n\n":
+                if how is not None:
+                    TAKEN_AWAY[how](access)
+                await host.ask(write)
+            elif "event:" in parts[-1]:
+                ended.set()
+
+        scope = {
+            "type": "http", "method": "GET", "path": "/api/v1/events", "raw_path": b"/api/v1/events",
+            "query_string": b"", "headers": [(b"host", b"127.0.0.1:80"), (b"authorization", token)],
+            "asgi": {"version": "3.0", "spec_version": "2.4"}, "http_version": "1.1", "scheme": "http",
+            "server": ("127.0.0.1", 80), "client": ("127.0.0.1", 50000), "root_path": "",
+        }  # fmt: skip
+        await app(scope, receive, send)
+
+    asyncio.run(follow())
+    assert any("PAYQ" in each for each in parts) is (how is None)
+
+
+def test_a_unit_of_work_belongs_to_the_user_who_has_begun_it(browser, access, host):
+    access.users.put(User("BERT", frozenset({Role.operate}), password=hashed("plum cake")))
+    hers = token_of(browser)
+    answer = browser.post("/api/v1/session", json={"user": "BERT", "password": "plum cake"})
+    his = {"Authorization": f"Bearer {answer.json()['token']}"}
+    unit = browser.post("/api/v1/regions/PAYREGN/units-of-work", headers=hers).json()["id"]
+    path, write = f"/api/v1/units-of-work/{unit}", {"text": "EXEC CICS WRITEQ TD QUEUE('PAYQ') FROM('X') END-EXEC"}
+    for method, place, body in (
+        ("POST", f"{path}/exec", write), ("POST", f"{path}/ceci", {"text": "WRITEQ TD QUEUE(PAYQ) FROM(X)"}),
+        ("POST", f"{path}/commit", None), ("DELETE", path, None),
+    ):  # fmt: skip
+        assert browser.request(method, place, json=body, headers=his).status_code == 404, place
+    assert browser.post(f"{path}/exec", json=write, headers=hers).status_code == 200
+    assert browser.post(f"{path}/commit", headers=hers).json() == {"committed": True}
+    assert browser.get(RECORDS, headers=hers).json()["records"] == ["X"]
 
 
 def test_sessions_are_bounded_in_number_and_life():

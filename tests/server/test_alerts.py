@@ -214,6 +214,15 @@ def test_an_alert_is_signed_and_sent_again_until_it_is_taken() -> None:
     assert {each[1] for each in receiver.got} == {body}
 
 
+@pytest.mark.parametrize("status", [199, 300, 301, 302, 304, 307, 308, 399, 400])
+def test_any_other_answer_than_200_to_299_is_no_delivery(status: int) -> None:
+    """Redirections are not followed, so an alert that is answered by one has reached nobody."""
+    receiver = Receiver(status, 299)
+    hook = Webhook("http://ops.example/", send=receiver.send, pause=receiver.pause)
+    assert asyncio.run(hook.deliver(ALERT))
+    assert (hook.sent, len(receiver.got), receiver.pauses) == (1, 2, [1])
+
+
 def test_an_alert_that_nobody_takes_is_dropped_after_six_tries() -> None:
     receiver = Receiver(500)
     hook = Webhook("http://ops.example/", send=receiver.send, pause=receiver.pause)

@@ -143,6 +143,19 @@ def session_of(request: HTTPConnection) -> Session | None:
     return session
 
 
+def may_still(request: HTTPConnection) -> bool:
+    """Whether a request that lasts could be made again: its session is open, and its user has the role of its route."""
+    access: Gate = request.app.state.access
+    session = session_of(request)
+    user = signed_on(request)
+    if session is not None:
+        current = access.user_of(session) if access.sessions.is_open(session) else None
+        if current is None:
+            return False
+        user = current
+    return user.may(operation_of_id(request.scope["route"].operation_id).role)
+
+
 def check_may(user: User, operation: ServerOperation) -> None:
     """Check that a user may request an operation.
 

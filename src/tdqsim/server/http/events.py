@@ -13,7 +13,7 @@ from fastapi.responses import StreamingResponse
 
 from tdqsim.server.alerts import Alerts
 from tdqsim.server.host import Host
-from tdqsim.server.http.access import Caller
+from tdqsim.server.http.access import Caller, may_still
 from tdqsim.server.http.common import PathRegion, Routes, Served
 from tdqsim.server.http.values import Position
 
@@ -137,15 +137,22 @@ async def _alerts(request: Request, applid: str) -> AsyncIterator[str]:
 async def _follow(
     request: Request, woken: asyncio.Event, source: _Source, take: Callable[[], list[dict[str, Any]]], *, ids: bool
 ) -> AsyncIterator[str]:
-    """What is new each time that the request is woken, preceded by the number of events that were lost."""
+    """What is new each time that the request is woken, preceded by the number of events that were lost.
+
+    It ends when the user may no longer make the request.
+    """
     streams: Streams = request.app.state.streams
     lost = 0
     while not streams.ending and not await request.is_disconnected():
         try:
             await asyncio.wait_for(woken.wait(), _STILL_HERE)
         except TimeoutError:
+            if not may_still(request):
+                return
             yield ": still here\n\n"
             continue
+        if not may_still(request):
+            return
         woken.clear()
         fresh = take()
         if source.lost > lost:  # the client reads too slowly

@@ -73,6 +73,10 @@ class Sessions:
         session.used = now
         return session
 
+    def is_open(self, session: Session) -> bool:
+        """Whether a session has not ended."""
+        return any(each is session for each in self._open.values())
+
     def end(self, session: Session) -> None:
         """End a session."""
         for key, each in self._open.items():
