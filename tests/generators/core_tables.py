@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tdqsim.facts import Resp, rules, table
+from tdqsim.cics.kernel.command import COMMANDS
+from tdqsim.facts import Resp, Rule, rules, table
 
 _KINDS: Final = ("INTRA", "EXTRA", "INDIRECT", "REMOTE")
 _COMMANDS: Final = (
@@ -74,16 +75,41 @@ def _given(row: dict[str, str]) -> str:
 
 
 def conditions() -> list[str]:
-    """Each command with its conditions, their numbers and when they are raised."""
-    made = []
+    """The conditions with their numbers and abends; then each command with when it ends with them."""
+    made = [_abends()]
     for command in _COMMANDS:
-        known = [each for each in rules().values() if each.command == command and each.resp not in ("", "NORMAL")]
+        known = [each for each in _ended() if each.command == command]
         rows = [
-            [rule.resp, str(int(Resp[rule.resp])), _resp2(rule.resp2), rule.circumstances, rule.confidence]
+            [rule.resp, _resp2(rule.resp2), rule.circumstances, rule.confidence]
             for rule in sorted(known, key=lambda rule: rule.resp)
         ]
-        made.append(_lines(["condition", "RESP", "RESP2", "when", "confidence"], rows))
+        made.append(_lines(["condition", "RESP2", "when", "confidence"], rows))
     return made
+
+
+def _ended() -> list[Rule]:
+    """The rules in which a command on queues ends with a condition; how a program handles it is told in the text."""
+    known = (each for each in rules().values() if each.command in _COMMANDS and not each.id.startswith("TASK-"))
+    return [each for each in known if each.resp not in ("", "NORMAL")]
+
+
+def _abends() -> str:
+    abends = {row["name"]: row["abend"] for row in table("abend")}
+    declared = {
+        command: COMMANDS[command].conditions
+        for command in (*_COMMANDS, "INQUIRE TDQUEUE START", "INQUIRE TDQUEUE NEXT", "INQUIRE TDQUEUE END")
+    }
+    names = sorted({resp.name for conditions in declared.values() for resp in conditions} - {"ERROR"})
+    rows = [
+        [
+            name,
+            str(int(Resp[name])),
+            abends.get(name, "none"),
+            ", ".join(command for command, conditions in declared.items() if Resp[name] in conditions),
+        ]
+        for name in names
+    ]
+    return _lines(["condition", "RESP", "abend where nothing handles it", "of"], rows)
 
 
 def _resp2(number: str) -> str:

@@ -50,7 +50,7 @@ def _queue_tables() -> list[str]:
 
 PAGES: Final = {
     "qsam-options": _qsam_tables, "queue-sources": _queue_tables, "browse": core_tables.inquire_options,
-    "definitions": core_tables.attributes, "signatures": core_tables.signatures,
+    "definitions": core_tables.attributes, "conditions": core_tables.conditions, "signatures": core_tables.signatures,
 }  # fmt: skip
 """The chapters with such tables, and what makes the tables, in their order."""
 
