@@ -2,52 +2,75 @@
 
 All other state is derived from the dict, which a single operation changes. The sorted keys are made at the first search
 that is not EQ, and maintained from then on. During a change the queue is ``unsure``. If an exception interrupts the
-change, the next call sees this, counts the entries again and drops the sorted keys. When memory is short, all entries
-are moved to the disk, and each operation is a commit there, until the queue is empty again. So each method first checks
-where the entries are.
+change, the next call sees this, counts the entries again and drops the sorted keys.
+
+When memory is short, all entries are moved to the disk. From then on changes are collected: new entries in the dict,
+and taken ones in a work that is not committed yet. A commit costs many times as much as a change, so that some hundreds
+share one. With equal keys the entries on the disk are the older ones. When the disk has only a few left, they come back
+to memory. A change outlives the process only if :meth:`KeyedQueue.write_out` follows.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any, Final
+from heapq import merge
+from itertools import chain, groupby, islice
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, check_key, nothing
+from tdqsim.core.store._layout import Entry, Item, Order, SearchOrder, check_entry, check_key, entry_number, nothing
 from tdqsim.core.store._memory import PER_RECORD, VolatileQueue
 
 if TYPE_CHECKING:
-    from tdqsim.core.store._queue import DurableQueue
+    from tdqsim.core.store._queue import DurableQueue, StoredItem
     from tdqsim.core.store._volatile import Volatile
+    from tdqsim.core.store._work import KeyedWork
 
 _PER_ENTRY: Final = 400
+_AT_ONCE: Final = 512
+"""The changes that share a commit, and the entries on the disk at which they come back to memory."""
+_KEY: Final = attrgetter("key")
+_TAKING: Final = b"taking "
+"""Meta data of a queue from which entries are taken without a commit for each.
+
+If the process is killed meanwhile, nobody knows which of the entries on the disk were taken. None of them is given
+twice, so the queue is empty then: what is in it must not outlive a failure.
+"""
 
 
-class _Emptied:
-    """Empties a queue's memory after the commit that moved its entries to the disk."""
+class _Moved:
+    """Gives a queue its entries in memory after the commit that moved entries to the disk, or back from it."""
 
-    __slots__ = ("queue",)
+    __slots__ = ("by_key", "queue")
 
-    def __init__(self, queue: KeyedQueue) -> None:
-        self.queue = queue
+    def __init__(self, queue: KeyedQueue, by_key: dict[bytes, Entry | deque[Entry]]) -> None:
+        self.queue, self.by_key = queue, by_key
 
     def committed(self) -> None:
         """See :class:`~tdqsim.core.store._durable.CommitOwner`."""
-        self.queue.unsure, self.queue.by_key = True, {}
+        queue = self.queue
+        queue.unsure, queue.by_key, queue.taken = True, self.by_key, None
+
+
+def _by_key(there: Iterator[StoredItem], mine: list[Entry], *, reverse: bool = False) -> Iterator[Entry]:
+    """Entries on the disk and those in memory, by key; with equal keys those on the disk are the older ones."""
+    older = cast("Iterator[Entry]", (item for _, item, _ in there))
+    return merge(*((mine, older) if reverse else (older, mine)), key=_KEY, reverse=reverse)
 
 
 class KeyedQueue(VolatileQueue):
     """A KEYED queue.
 
     Attributes:
-        by_key: the entry, or the entries in order of arrival, under each key; empty while all are on the disk.
+        by_key: the entry, or the entries in order of arrival, under each key: all, or those since the last commit.
         keys: the sorted keys; None until they are needed.
         in_memory: the number of entries in memory.
         unsure: whether a change of these three was begun and not finished.
+        taken: the entries taken from the disk since the last commit; None for none.
     """
 
-    __slots__ = ("by_key", "in_memory", "keys", "unsure")
+    __slots__ = ("by_key", "in_memory", "keys", "taken", "unsure")
 
     def __init__(self, pool: Volatile, name: bytes, order: Order, key_length: int) -> None:
         super().__init__(pool, name, order, key_length)
@@ -55,17 +78,16 @@ class KeyedQueue(VolatileQueue):
         self.keys: Any = None
         self.in_memory = 0
         self.unsure = False
+        self.taken: KeyedWork | None = None
 
     def _home(self) -> DurableQueue | None:
-        """The queue on the disk if the entries are there; None if they are in memory, which is consistent then."""
+        """The queue on the disk if it has entries; None if all are in memory. What is in memory is consistent then."""
         stored = self.disk
         if stored is not None:
             stored.durable.settle()
-            if stored.now.count:
-                return stored
         if self.unsure:
             self._count_anew()
-        return None
+        return stored if stored is not None and stored.now.count else None
 
     def _count_anew(self) -> None:
         """Derive the rest of the state from the dict again."""
@@ -83,9 +105,11 @@ class KeyedQueue(VolatileQueue):
         """See the base."""
         check_entry(self.name, entry, self.key_length)
         pool = self.pool
-        pool.left -= len(entry.data) + len(entry.sender) + self.key_length + PER_RECORD + _PER_ENTRY
+        cost = len(entry.data) + len(entry.sender) + self.key_length + PER_RECORD + _PER_ENTRY
+        pool.left -= cost
         if pool.left < 0:
-            pool.make_room()
+            pool.make_room()  # counts what there is, without this entry
+            pool.left -= cost
         return self._add(entry, front=False)
 
     def put_back(self, item: Item) -> None:
@@ -97,10 +121,13 @@ class KeyedQueue(VolatileQueue):
     def _add(self, entry: Entry, *, front: bool) -> int:
         stored = self._home()
         if stored is not None:
-            work: Any = stored.work()
-            (work.put_back if front else work.put_entry)(entry)
-            stored.durable.commit((work,))
-            return stored.now.count
+            if front or self.in_memory >= _AT_ONCE:
+                self._flush(stored, back=not front)
+            if front:  # before those with its key on the disk
+                work = stored.work()
+                work.put_back(entry)
+                stored.durable.commit((work,))
+                return stored.now.count
         key = entry.key
         self.unsure = True
         there = self.by_key.get(key)
@@ -114,7 +141,7 @@ class KeyedQueue(VolatileQueue):
             self.by_key[key] = deque((entry, there) if front else (there, entry))
         self.in_memory += 1
         self.unsure = False
-        return self.in_memory
+        return self.in_memory if stored is None else self._count(stored)
 
     def take(self) -> bytes | None:
         """See the base."""
@@ -125,7 +152,7 @@ class KeyedQueue(VolatileQueue):
         """See the base: by key, and in order of arrival within a key."""
         stored = self._home()
         if stored is not None:
-            return self._take_stored(stored, None, b"")
+            return self._take_either(stored, None, b"")
         keys = self._in_order()
         return self._take(keys[0]) if keys else None
 
@@ -134,19 +161,49 @@ class KeyedQueue(VolatileQueue):
         check_key(self.name, key, self.key_length)
         stored = self._home()
         if stored is not None:
-            return self._take_stored(stored, search, key)
+            return self._take_either(stored, search, key)
         if search is SearchOrder.EQ:
             return self._take(key)
         first = next(self._matching(search, key), None)
         return None if first is None else self._take(first)
 
-    @staticmethod
-    def _take_stored(stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
-        work: Any = stored.work()
-        entry: Entry | None = work.take_entry() if search is None else work.take_key(search, key)
-        if entry is not None:
-            stored.durable.commit((work,))
-        return entry
+    def _take_either(self, stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
+        """Take the first match, on the disk or in memory."""
+        if self.taken is not None and self.taken.reads >= _AT_ONCE:
+            self._flush(stored)
+        if self.taken is None:  # the disk may have nothing any more: then there is nothing to find in it
+            stored.durable.commit((), {_TAKING + self.name: b""})
+            self.taken = cast("KeyedWork", stored.work())
+        there = self.taken.first(search, key)
+        mine = next(self._matching(search, key), None) if self.by_key else None
+        if there is not None and (mine is None or cast("Entry", there[1]).key <= mine):
+            return self.taken.mark(there)
+        return None if mine is None else self._take(mine)
+
+    def _flush(self, stored: DurableQueue, *, back: bool = True) -> None:
+        """Commit the collected changes; if few entries are left on the disk, take them back to memory.
+
+        Raises:
+            StoreFull: there is no room; nothing was changed.
+        """
+        kept: dict[bytes, Entry | deque[Entry]] = {}
+        work = cast("KeyedWork", stored.work())
+        few = back and self._count(stored) <= _AT_ONCE and self.data_bytes <= self.pool.budget // 16
+        if few:
+            for key, entries in groupby(self.entries(), _KEY):
+                kept[key] = deque(entries)
+            work.clear()
+        elif self.by_key:
+            work.put_many(list(self._under(sorted(self.by_key))))
+        works = (work,) if few or self.taken is None else (self.taken, work)
+        stored.durable.commit(works, self._no_mark(), owner=_Moved(self, kept))
+        self._home()
+
+    def _no_mark(self) -> dict[bytes, None]:
+        return {} if self.taken is None else {_TAKING + self.name: None}
+
+    def _count(self, stored: DurableQueue) -> int:
+        return stored.now.count - (self.taken.reads if self.taken is not None else 0) + self.in_memory
 
     def _take(self, key: bytes) -> Entry | None:
         there = self.by_key.get(key)
@@ -177,24 +234,36 @@ class KeyedQueue(VolatileQueue):
     def count(self) -> int:
         """See the base."""
         stored = self._home()
-        return self.in_memory if stored is None else stored.now.count
+        return self.in_memory if stored is None else self._count(stored)
 
     @property
     def data_bytes(self) -> int:
         """See the base."""
         stored = self._home()
-        return stored.data_bytes if stored is not None else sum(len(entry.data) for entry in self._under(self.by_key))
+        there = 0 if stored is None else stored.data_bytes
+        taken = self.taken.taken_keys.values() if self.taken is not None else ()
+        return there - sum(size for size, _ in taken) + sum(len(entry.data) for entry in self._under(self.by_key))
 
     def entries(
         self, *, reverse: bool = False, skip: int = 0, limit: int | None = None, pause: Callable[[], object] = nothing
     ) -> Iterator[Entry]:
         """See the base."""
         stored = self._home()
-        if stored is not None:
+        if stored is not None and not self.by_key and self.taken is None:
             return stored.entries(reverse=reverse, skip=skip, limit=limit, pause=pause)
         stop = None if limit is None else skip + max(0, limit)
         keys = self._in_order()
-        return iter(list(islice(self._under(reversed(keys) if reverse else keys, reverse=reverse), skip, stop)))
+        mine = self._under(reversed(keys) if reverse else keys, reverse=reverse)
+        if stored is None:
+            return iter(list(islice(mine, skip, stop)))
+        there = stored.matching(None, b"", self._left_out(stored), reverse=reverse, pause=pause)
+        return islice(_by_key(there, list(mine), reverse=reverse), skip, stop)
+
+    def _left_out(self, stored: DurableQueue) -> Callable[[bytes], bool]:
+        """What a look at the disk leaves out: LMDB keys of entries taken, or written after the look began."""
+        taken = self.taken.taken_keys if self.taken is not None else {}
+        last = stored.now.last
+        return lambda key: key in taken or entry_number(key) > last
 
     def _under(self, keys: Any, *, reverse: bool = False) -> Iterator[Entry]:
         for key in keys:
@@ -210,15 +279,21 @@ class KeyedQueue(VolatileQueue):
         """See the base."""
         check_key(self.name, key, self.key_length)
         stored = self._home()
-        if stored is not None:
+        if stored is not None and not self.by_key and self.taken is None:
             return stored.search(search, key, skip=skip, pause=pause)
-        return iter(list(islice(self._under(self._matching(search, key)), skip, None)))
+        mine = list(self._under(self._matching(search, key)))
+        if stored is None:
+            return islice(mine, skip, None)
+        there = stored.matching(search, key, self._left_out(stored), pause=pause)
+        return islice(_by_key(there, mine), skip, None)
 
-    def _matching(self, search: SearchOrder, key: bytes) -> Iterator[bytes]:
-        """The keys that match a search, ascending."""
+    def _matching(self, search: SearchOrder | None, key: bytes) -> Iterator[bytes]:
+        """The keys in memory that match a search (all for None), ascending."""
         if search is SearchOrder.EQ:
             return iter([key] if key in self.by_key else ())
         keys = self._in_order()
+        if search is None:
+            return iter(keys)
         below = keys.irange(None, key, (True, search is SearchOrder.LE))
         above = keys.irange(key, None, (search is SearchOrder.GE, True))
         if search is SearchOrder.NE:
@@ -236,7 +311,7 @@ class KeyedQueue(VolatileQueue):
         else:
             work = stored.work()
             work.clear()
-            stored.durable.commit((work,))
+            stored.durable.commit((work,), self._no_mark(), owner=_Moved(self, {}))
         return removed
 
     def clear_keys(self, search: SearchOrder, key: bytes) -> int:
@@ -250,7 +325,8 @@ class KeyedQueue(VolatileQueue):
                 del remaining[each]
             self.unsure, self.by_key = True, remaining
         else:
-            work: Any = stored.work()
+            self._flush(stored, back=False)
+            work = stored.work()
             while work.take_key(search, key) is not None:
                 continue
             stored.durable.commit((work,))
@@ -260,8 +336,7 @@ class KeyedQueue(VolatileQueue):
 
     def memory_bytes(self) -> int:
         """See the base."""
-        if self._home() is not None:
-            return 0
+        self._home()
         each = self.key_length + PER_RECORD + _PER_ENTRY
         return sum(len(entry.data) + len(entry.sender) + each for entry in self._under(self.by_key))
 
@@ -269,17 +344,21 @@ class KeyedQueue(VolatileQueue):
         """Move all entries to the disk."""
         if self.disk is None:
             self.disk = self._made_on_disk()
-        if self._home() is None and self.by_key:
-            work: Any = self.disk.work()
-            work.put_many(list(self._under(sorted(self.by_key))))
-            self.disk.durable.commit((work,), owner=_Emptied(self))
+        self._home()
+        if self.by_key or self.taken is not None:
+            self._flush(self.disk, back=False)
 
     write_out = overflow
 
     def on_disk(self, stored: DurableQueue) -> None:
         """See the base."""
         self.disk = stored
+        durable = stored.durable
+        if not durable.readonly and durable.get_meta(_TAKING + self.name) is not None:
+            work = stored.work()
+            work.clear()
+            durable.commit((work,), {_TAKING + self.name: None})
 
     def forget(self) -> None:
         """See the base."""
-        self.disk, self.by_key, self.unsure = None, {}, True
+        self.disk, self.by_key, self.taken, self.unsure = None, {}, None, True

@@ -264,8 +264,7 @@ class DurableQueue:
     ) -> Iterator[StoredItem]:
         """Entries whose keys match a search (all for None), except those for whose LMDB key ``but`` returns true."""
         number = self.now.number
-        low = (number | ENTRIES).to_bytes(8, "big")
-        for span in key_ranges(low, search, key)[:: -1 if reverse else 1]:
+        for span in self.spans(search, key)[:: -1 if reverse else 1]:
             start, stop = span
             if skip and search is None:
                 at = self._key_at(self.now.count - skip if reverse else skip, start, stop, pause)
@@ -273,9 +272,7 @@ class DurableQueue:
             elif skip:
                 start, skipped = self._passed(start, stop, skip, pause)
                 skip -= skipped
-            while batch := self.durable.look(
-                lambda txn, start=start, stop=stop: self._between(txn, start, stop, but, most, reverse=reverse)  # type: ignore[misc]
-            ):
+            while batch := self.between(start, stop, but, most, reverse=reverse):
                 yield from batch
                 if self.now.number != number and not self.durable.readonly:
                     return
@@ -317,6 +314,16 @@ class DurableQueue:
             return keys if start <= keys[-1] < stop else [key for key in keys if start <= key < stop]
 
         return self.durable.look(walk)
+
+    def spans(self, search: SearchOrder | None, key: bytes) -> list[tuple[bytes, bytes]]:
+        """The spans of LMDB keys whose user keys match a search (all for None), ascending."""
+        return key_ranges((self.now.number | ENTRIES).to_bytes(8, "big"), search, key)
+
+    def between(
+        self, start: bytes, stop: bytes, but: Callable[[bytes], bool] | None, most: int, *, reverse: bool = False
+    ) -> list[StoredItem]:
+        """The first entries of a span of LMDB keys, at most so many, without those for whose key ``but`` is true."""
+        return self.durable.look(lambda txn: self._between(txn, start, stop, but, most, reverse=reverse))
 
     def _between(
         self,

@@ -35,7 +35,7 @@ from tdqsim.core.store._room import FACTOR, PER_ENTRY
 from tdqsim.errors import StoreDamaged, StoreFull
 
 if TYPE_CHECKING:
-    from tdqsim.core.store._queue import DurableQueue
+    from tdqsim.core.store._queue import DurableQueue, StoredItem
 
 NOTHING: Final[list[Any]] = []
 AHEAD: Final = 64
@@ -398,10 +398,19 @@ class LifoWork(Work):
 
 
 class KeyedWork(LifoWork):
-    """The uncommitted changes to a KEYED queue."""
+    """The uncommitted changes to a KEYED queue.
 
-    __slots__ = ()
+    Attributes:
+        passed: two LMDB keys between which it has taken every committed entry. A search goes on after them, so that
+            taking many entries of one key, or the lowest one again and again, does not walk over those taken before.
+    """
+
+    __slots__ = ("passed",)
     _shrinks = False
+
+    def __init__(self, queue: DurableQueue) -> None:
+        LifoWork.__init__(self, queue)
+        self.passed = (b"", b"")
 
     def put(self, data: bytes) -> None:
         """Refused: an entry of a KEYED queue has a key."""
@@ -434,15 +443,28 @@ class KeyedWork(LifoWork):
         return self._find(search, key)
 
     def _find(self, search: SearchOrder | None, key: bytes) -> Entry | None:
-        taken_keys = self.taken_keys
+        first = self.first(search, key)
+        return None if first is None else self.mark(first)
+
+    def first(self, search: SearchOrder | None, key: bytes) -> StoredItem | None:
+        """The committed entry that a take would return, or None."""
         if self.cleared:
             return None
-        first = next(self.queue.matching(search, key, taken_keys.__contains__, most=1), None)
-        if first is None:
-            return None
-        key, item, long = first
-        self.taken_keys[key] = len(item.data), long  # type: ignore[union-attr]
-        return item  # type: ignore[return-value]
+        for start, stop in self.queue.spans(search, key):
+            low, high = self.passed
+            begin, at = (low, high) if low <= start < high else (start, start)
+            found = self.queue.between(at, stop, self.taken_keys.__contains__, 1)
+            if found:
+                self.passed = begin, found[0][0]
+                return found[0]
+        return None
+
+    def mark(self, stored: StoredItem) -> Entry:
+        """Take the entry that :meth:`first` has returned."""
+        key, item, long = stored
+        assert isinstance(item, Entry), item
+        self.taken_keys[key] = len(item.data), long
+        return item
 
     def _insert(self, txn: StoreTransaction, number: int, first: int, last: int) -> tuple[int, int, int]:
         front, items = self.front[::-1], self.items[self.own :]
