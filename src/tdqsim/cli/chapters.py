@@ -105,7 +105,19 @@ CHAPTERS: Final = {
             "CICS",
             "recovery",
             "Recovery: units of work, locks, restarts",
-            "Test backout, waits, restarts, two-phase commit and units of work in doubt.",
+            "Test backout, waits and restarts; look after stores.",
+        ),
+        Chapter(
+            "CICS",
+            "indoubt",
+            "In doubt",
+            "Make each state of a unit of work whose coordinator is lost, and see what others get.",
+        ),
+        Chapter(
+            "CICS",
+            "links",
+            "Several regions",
+            "Connect regions: remote queues, programs and transactions; the three regions example.",
         ),
         Chapter(
             "CICS",
@@ -118,12 +130,6 @@ CHAPTERS: Final = {
             "exits",
             "Limits, statistics and exits",
             "Limit tasks, collect statistics, and call functions of yours at the exits of transient data.",
-        ),
-        Chapter(
-            "CICS",
-            "three-regions",
-            "The three regions example",
-            "Follow a unit of work over three regions, in one process and in three.",
         ),
         Chapter(
             "CICS",
