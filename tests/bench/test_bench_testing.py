@@ -18,7 +18,7 @@ from tests.bench._table import hold, reach
 
 pytestmark = pytest.mark.bench
 MOST_OF_HISTORY = {"ring": 8.0, "file, before it is written": 8.0, "file, written": 20.0, "file": 20.0, "hook": 8.0}
-"""Times what the same costs without; a pair outside memory is so dear that it hides the rest."""
+"""The cost relative to the same run without it. A pair that writes to disk is so slow that it hides the rest."""
 DEFINITIONS = [
     define_tdqueue(name="NOQ", type="INTRA"),
     define_tdqueue(name="LOGQ", type="INTRA", recovstatus="LOGICAL"),

@@ -88,7 +88,7 @@ class RegionCore(RegionData):
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
         link_watch: called with the connection, the kind and the network-wide unit of work of each message that is sent
             over a link and answered; its context lasts until the answer. None for no such function.
-        aside: a temporary store for queues that the store looked at does not show yet, or None.
+        aside: a temporary store for queues that a store opened read-only does not have, or None.
     """
 
     facade: Region

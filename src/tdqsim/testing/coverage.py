@@ -3,8 +3,8 @@
 It is made from the declarations and the tables of facts. *done* is simulated. *without effect* is accepted and checked,
 and changes nothing. *absent* is refused. :class:`Tested` says the same of what tests have exercised and hold, for the
 page that the project makes of its own tests (``python -m tests.quality``): *seen only* is exercised by a test, and none
-fails without it; *untouched* is declared, but no test has exercised it; *not looked at* is a receiver that can get
-nothing without a test that fails.
+fails without it; *untouched* is declared, but no test has exercised it; *unchecked* is an output option whose value no
+test asserts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _DONE: Final = "done"
 _SEEN: Final = "seen only"
 _IDLE: Final = "without effect"
 _UNTOUCHED: Final = "untouched"
-_UNREAD: Final = "not looked at"
+_UNREAD: Final = "unchecked"
 _OF_TESTS: Final = frozenset({_UNTOUCHED, _SEEN, _UNREAD, "seen in"})
 """The columns that need evidence of tests."""
 _RESOURCES: Final = (
@@ -38,8 +38,8 @@ _DECLARED: Final = (
 _COMMANDS: Final = (
     "Under *without effect* are the options that are accepted and checked and change nothing: they say what holds "
     "anyway, or stand for something that is not simulated. Under *seen only* are the options and conditions that tests "
-    "give or meet and none needs, under *untouched* those that no test gives or meets, and under *not looked at* the "
-    "receivers that can get nothing without a test that fails."
+    "give or meet and none needs, under *untouched* those that no test gives or meets, and under *unchecked* the "
+    "output options whose value no test asserts."
 )
 
 

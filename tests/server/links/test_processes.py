@@ -13,9 +13,9 @@ import pytest
 from tests import apart
 
 MESSAGES = 4
-"""Of one unit of work, each way, HELLO not counted: REQUEST PREPARE COMMIT, and what answers them; one more for none."""
+"""Messages of a unit of work each way, without HELLO: REQUEST, PREPARE, COMMIT and their answers; and one for no fault."""
 _UNITS = 4
-"""Of work: two with a message at which something happens, the next, which has one of them, and one that nothing happens to."""
+"""Units of work in a run: two that are interrupted, one that follows them, one undisturbed."""
 
 
 class Process:

@@ -257,11 +257,11 @@ def _units_of_work(now: QueueState) -> Iterator[str]:
         done = [f"read {_records(unit.reads)}"] if unit.reads else []
         done += ["deleted the queue"] if unit.deleted else []
         done += [f"written {_records(len(unit.written))}"] if unit.written else []
-        state = "" if unit.state != "SHUNTED" else f" {unit.uowstate}, SHUNTED: it waits for its coordinator"
+        waits = f" is {unit.uowstate}, SHUNTED: it waits for its coordinator. It" if unit.state == "SHUNTED" else ""
         what = f"has {', '.join(done)}, uncommitted" if done else "has changed nothing yet"
         applid, _, uow = unit.coordinator.rpartition(".")
         whose = f", part of unit of work {uow} of region {applid}," if applid else ""
-        yield f"The {unit.title}{whose}{state} holds {ends} and {what}."
+        yield f"The {unit.title}{whose}{waits} holds {ends} and {what}."
 
 
 def _waiters(now: QueueState) -> Iterator[str]:

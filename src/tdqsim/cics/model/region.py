@@ -357,7 +357,7 @@ class RegionData:
         is_watched: whether there is a hook or a recorder.
         enqueues: the names of ENQ that are held or waited for.
         enqueued: what each task or unit of work holds of them.
-        aside: a temporary store for queues that the store looked at does not show yet, or None.
+        aside: a temporary store for queues that a store opened read-only does not have, or None.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
     """
 

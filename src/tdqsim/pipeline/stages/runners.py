@@ -335,7 +335,7 @@ def choose(
     """
     one_of("--engine", wanted, ENGINES)
     if wanted != "auto":
-        return SparkRunner(spark, "as asked", say) if wanted == "spark" else LocalRunner("as asked", say)
+        return SparkRunner(spark, "set by --engine", say) if wanted == "spark" else LocalRunner("set by --engine", say)
     if records >= BOUNDS["spark_pays_records"] or size >= BOUNDS["spark_pays_bytes"]:
         return SparkRunner(spark, f"{records:,} records, {size:,} bytes: enough for Spark to pay", say)
     why = (
