@@ -258,7 +258,7 @@ def _ask_mapper(port, name):
 
 def test_with_tls_host_servers_without_it_are_listened_to_only_when_they_are_named(place):
     Users([User("ALICE", frozenset({Role.look}), password=hashed("apple pie"))]).write(place / "users.yaml")
-    over_tls = {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s"}
+    over_tls = {"as-signon-s", "as-dtaq-s", "as-rmtcmd-s", "as-database-s"}
     for faces, more in (("yes", set()), ("{as-dtaq: 0, as-dtaq-s: 0, mapper: 0}", {"as-dtaq", "mapper"})):
         (place / "serve.yaml").write_text(
             f"directories: [ibm]\nfaces: {{ibmi: {faces}}}\ntls: generated\nusers: users.yaml\n"

@@ -64,6 +64,12 @@ def _places(given: Any) -> Any:
     return [{"path": each} if isinstance(each, str) else each for each in given]
 
 
+_SERVICE = Literal[
+    "as-signon", "as-dtaq", "as-rmtcmd", "as-database", "as-signon-s", "as-dtaq-s", "as-rmtcmd-s", "as-database-s",
+    "mapper",
+]  # fmt: skip
+
+
 class Faces(_Strict):
     """The faces with their ports; 0 for any free port.
 
@@ -71,8 +77,8 @@ class Faces(_Strict):
         http: the JSON API, the console and metrics.
         control: whether the command line can find the server.
         ibmi: the host servers of the IBM i systems: yes for free ports or, if there is one system, ports by service
-            (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``mapper``; with the suffix ``-s`` over TLS). With TLS, only
-            services that are listed without ``-s`` also have a port without TLS.
+            (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``as-database``, ``mapper``; with the suffix ``-s`` over TLS).
+            With TLS, only services that are listed without ``-s`` also have a port without TLS.
         mapepire: the port of Mapepire, SQL for data queues over secure websockets, if there is one IBM i system; none
             by default. Clients expect 8076.
         debug: the port on 127.0.0.1 for debuggers of COBOL programs; none by default. Whoever can connect to it can
@@ -81,13 +87,7 @@ class Faces(_Strict):
 
     http: _PORT = 0
     control: Annotated[bool, BeforeValidator(_yes)] = True
-    ibmi: Annotated[
-        bool
-        | dict[
-            Literal["as-signon", "as-dtaq", "as-rmtcmd", "as-signon-s", "as-dtaq-s", "as-rmtcmd-s", "mapper"], _PORT
-        ],
-        BeforeValidator(_yes),
-    ] = False
+    ibmi: Annotated[bool | dict[_SERVICE, _PORT], BeforeValidator(_yes)] = False
     mapepire: _PORT | None = None
     debug: _PORT | None = None
 

@@ -16,7 +16,7 @@ from tdqsim.server.hostservers import Account, Accounts, HostServers
 from tests.server.hostservers.java import JAR, compile_java
 from tests.server.hostservers.wire import Client
 
-SERVICES = ("as-signon", "as-dtaq", "as-rmtcmd")
+SERVICES = ("as-signon", "as-dtaq", "as-rmtcmd", "as-database")
 
 
 class Served:
@@ -109,5 +109,5 @@ def queue(served: Served) -> Any:
 def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All programs that the toolbox of the distributions compiles, compiled at once."""
     target = tmp_path_factory.mktemp("classes")
-    compile_java(JAR, target, "Toolbox", "Clients", "Queues", "Programs")
+    compile_java(JAR, target, "Toolbox", "Clients", "Queues", "Programs", "Pools")
     return target

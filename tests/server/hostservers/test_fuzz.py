@@ -68,7 +68,22 @@ CALLS = [
     called("S", b"\0\1\0\2\0\0\x1f" + b"\0\3" + e("abc     c"), library="QGPL"),
 ]
 """Programs of the system and registered ones."""
+HEAD = bytes.fromhex("8F80000000000000000100010000000100000000")
+"""What a request to the database server begins with: the parts of the reply, handles."""
+
+
+def sql(text):
+    raw = text.encode("utf-16-be")
+    return HEAD + block(0x3831, (13488).to_bytes(2, "big") + len(raw).to_bytes(4, "big") + raw)
+
+
 GOOD = {
+    0x43: [
+        (0, HEAD + block(0x380C, b"\0\1") + block(0x380F, b"\0\x25\0\6" + e("APPLIB"))),
+        (1, HEAD + block(0x3813, b"\0\x25\0\2" + e("F") + b"\0\4" + e("QSYS") + e("L") + b"\0\6" + e("APPLIB"))),
+        (2, sql("SELECT CURRENT SCHEMA FROM SYSIBM/SYSDUMMY1")), (3, HEAD), (2, sql("SET CURRENT SCHEMA ? ")),
+        (4, HEAD + block(0x381F, bytes(22) + b"\0\3" + e("ABC".ljust(128)))), (5, sql("SET SCHEMA X")), (6, HEAD), (7, HEAD), (8, HEAD), (11, HEAD),
+    ],
     0x41: [
         (1, NAME), (2, RECEIVE_NOW), (3, NAME + bytes.fromhex("0000000AF4F0F00000F0") + b"\x40" * 50), (4, NAME), (5, send(b"x")),
         (6, NAME + b"\xf0"),

@@ -180,7 +180,7 @@ def test_nothing_is_served_before_a_sign_on(served, queue, connect):
 
 
 def test_the_port_mapper(served):
-    for service, known in (("as-dtaq", True), ("as-signon", True), ("as-database", False)):
+    for service, known in (("as-dtaq", True), ("as-signon", True), ("as-database", True), ("as-file", False)):
         with socket.create_connection(("127.0.0.1", served.ports["mapper"]), timeout=300) as client:
             client.sendall(service.encode())
             got = client.recv(5)

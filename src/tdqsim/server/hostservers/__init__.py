@@ -2,9 +2,9 @@
 
 Each server is a state machine without sockets: it gets bytes and returns steps (``conversation``). A step is a reply to
 write, work for the engine that returns a reply, or the end. ``frames`` parses the bytes, ``passwords`` and ``accounts``
-check sign-ons, ``signon``, ``dataqueue`` and ``command`` are the servers, ``messages`` encodes their messages,
-``user_accounts`` uses the users of a server as accounts, and ``face`` runs the servers on ports of an asyncio loop
-beside an engine.
+check sign-ons, ``signon``, ``dataqueue``, ``command`` and ``database`` are the servers, ``messages`` encodes their
+messages, ``user_accounts`` uses the users of a server as accounts, and ``face`` runs the servers on ports of an asyncio
+loop beside an engine.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from tdqsim.server.hostservers.command import CommandServer
     from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, SystemWork
+    from tdqsim.server.hostservers.database import DatabaseServer
     from tdqsim.server.hostservers.dataqueue import DataQueueServer
     from tdqsim.server.hostservers.face import HostServers
     from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
@@ -39,6 +40,7 @@ __all__ = [
     "CommandServer",
     "Conversation",
     "DataQueueServer",
+    "DatabaseServer",
     "End",
     "Frame",
     "FrameError",
@@ -78,6 +80,7 @@ __getattr__, _ = load_late(
         ),
         ".command": ("CommandServer",),
         ".conversation": ("Conversation", "End", "HostSystem", "Reply", "SystemWork"),
+        ".database": ("DatabaseServer",),
         ".dataqueue": ("DataQueueServer",),
         ".face": ("HostServers",),
         ".frames": ("Frame", "FrameError", "FrameReader", "block", "blocks", "reply"),

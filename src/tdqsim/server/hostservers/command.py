@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tdqsim.errors import ConversionError, SystemClosed
-from tdqsim.hosting import CallCancelled, CodePage, EngineStopped, codepage, product_fault
+from tdqsim.hosting import CallCancelled, EngineStopped, codepage, product_fault
 from tdqsim.ibmi import EscapeMessage, Job, JobEnded, Message, ParameterError, message
 from tdqsim.server.audit import audit, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
@@ -171,20 +171,24 @@ def _parameters(frame: Frame, count: int) -> list[Parameter]:
 def _command_text(frame: Frame, job: Job) -> str:
     blocks = frame.blocks(21)
     if 0x1104 in blocks:
-        ccsid, raw = int.from_bytes(blocks[0x1104][:4], "big"), blocks[0x1104][4:]
-        if ccsid in _UNICODE:
-            return raw.decode(_UNICODE[ccsid], "replace")
-        return _page_of(ccsid).printable(raw)
+        return sent_text(int.from_bytes(blocks[0x1104][:4], "big"), blocks[0x1104][4:])
     if 0x1101 in blocks:
         return job.page.printable(blocks[0x1101])
     raise FrameError("a command without text")
 
 
-def _page_of(ccsid: int) -> CodePage:
+def sent_text(ccsid: int, raw: bytes) -> str:
+    """Text that a client has sent.
+
+    Raises:
+        Refused: the CCSID is not supported.
+    """
+    if ccsid in _UNICODE:
+        return raw.decode(_UNICODE[ccsid], "replace")
     try:
-        return codepage(ccsid)
+        return codepage(ccsid).printable(raw)
     except ConversionError:
-        raise Refused(_CCSID_NOT_VALID, f"a command in CCSID {ccsid}") from None
+        raise Refused(_CCSID_NOT_VALID, f"text in CCSID {ccsid}") from None
 
 
 def run_command(job: Job, text: str) -> tuple[int, Sequence[Message]]:

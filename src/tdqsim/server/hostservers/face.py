@@ -28,6 +28,7 @@ from tdqsim.server.connections import Connections
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.command import CommandServer
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, Step, SystemWork
+from tdqsim.server.hostservers.database import DatabaseServer
 from tdqsim.server.hostservers.dataqueue import DataQueueServer
 from tdqsim.server.hostservers.log_limit import LogLimit
 from tdqsim.server.hostservers.signon import SignOn
@@ -36,7 +37,7 @@ T = TypeVar("T")
 Values = TypeVarTuple("Values")
 
 SERVICES: Mapping[str, type[Conversation]] = {
-    "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer,
+    "as-signon": SignOn, "as-dtaq": DataQueueServer, "as-rmtcmd": CommandServer, "as-database": DatabaseServer,
 }  # fmt: skip
 _KNOWN = {*SERVICES, *(f"{service}-s" for service in SERVICES)}
 """The names that the port mapper knows, also of services without a port."""
@@ -55,9 +56,9 @@ class HostServers:
         system: the system.
         accounts: the accounts of users.
         address: the address to listen on.
-        ports: the port of each service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, and ``as-signon-s`` and so on over
-            TLS); the default is any free port. With ``tls``, a service without TLS gets a port only if it is named
-            here.
+        ports: the port of each service (``as-signon``, ``as-dtaq``, ``as-rmtcmd``, ``as-database``, and
+            ``as-signon-s`` and so on over TLS); the default is any free port. With ``tls``, a service without TLS gets
+            a port only if it is named here.
         mapper: the port of the port mapper, None for none (clients use 449).
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
         connections: the connections of all faces, which share a limit; None if there is no other face.
@@ -372,8 +373,8 @@ class _Connection(asyncio.Protocol):
             self._in_loop(self._failed_at_once, error)
             return
         with self._lock:
-            rest = answer if self._gone else self._written(answer)
-            if not rest:
+            rest = b"" if self._gone else self._written(answer)
+            if not self._gone and not rest:
                 self._work = None
                 if self._conversation.waiting:
                     self._in_loop(self._go_on)
