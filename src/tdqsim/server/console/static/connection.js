@@ -3,6 +3,7 @@
 // NiceGUI itself only tries to open the web socket again, which the server refuses without a session.
 (() => {
   const look = async () => {
+    if (!document.body) return; // the page is still being read
     const lost = Boolean(window.did_handshake && window.socket && !window.socket.connected);
     document.body.classList.toggle("tdq-lost", lost);
     if (!lost) return;
