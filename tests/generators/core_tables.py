@@ -134,11 +134,58 @@ def signatures() -> list[str]:
     return [_lines(heads, rows)]
 
 
-def layouts() -> list[str]:
-    """The byte layouts of the data queue APIs, a table for each format."""
-    made: dict[str, list[list[str]]] = {}
-    for row in table("ibmi_formats"):
-        made.setdefault(row["format"], []).append(
+_APIS: Final = ("QSNDDTAQ", "QRCVDTAQ", "QCLRDTAQ", "QMHQRDQD", "QMHRDQM", "QMHQCDQ")
+_FORMATS: Final = (
+    "RCVSENDER", "RDQD0100", "RDQD0200", "RDQS0100", "RDQS0200", "RDQM0100", "RDQM0100.entry", "RDQM0200",
+    "RDQM0200.entry", "CDQ.head", "CDQ.record", "ERRC0100", "ERRC0200",
+)  # fmt: skip
+_PARAMETERS: Final = {"C": "CHAR({})", "B": "BINARY({})", "H": "bytes({})"}
+_PACKED: Final = {"2": "PACKED(3, 0), 2 bytes", "3": "PACKED(5, 0), 3 bytes"}
+
+
+def apis() -> list[str]:
+    """The parameters of each data queue API, their messages, the byte layouts, and the variables of RTVDTAQXCL."""
+    made = []
+    for api in _APIS:
+        rows = [
+            [row["number"], row["parameter"], row["use"], _bytes(row), row["group"] or "0", _python(row["python"])]
+            for row in table("ibmi_api_parameters")
+            if row["api"] == api
+        ]
+        made.append(_lines(["number", "parameter", "use", "type", "group", "in Python"], rows))
+    messages = {api: [row for row in table("ibmi_api_messages") if row["api"] == api] for api in _APIS}
+    rows = [
+        [
+            api,
+            *(", ".join(each["message"] for each in sent if each["how"] == how) or "none" for how in ("real", "fault")),
+        ]
+        for api, sent in messages.items()
+    ]
+    made.append(_lines(["messages of", "sent where it is so", "sent for a planned fault only"], rows))
+    for name in _FORMATS:
+        rows = [
             [row["offset"], f"{row['kind']} {row['length']}".replace("*", "\\*"), row["field"], row["note"]]
-        )
-    return [_lines(["offset", "bytes", "field", "value"], rows) for rows in made.values()]
+            for row in table("ibmi_formats")
+            if row["format"] == name
+        ]
+        made.append(_lines(["offset", "bytes", "field", "value"], rows))
+    rows = [
+        [f"`{row['keyword']}`", f"{row['type'].replace('*', chr(92) + '*')} {row['length']}", _field(row["standard"]),
+         _field(row["ddm"])]
+        for row in table("ibmi_rtvdtaqxcl")
+    ]  # fmt: skip
+    return [*made, _lines(["variable", "type", "of a standard queue", "of a DDM queue"], rows)]
+
+
+def _bytes(row: dict[str, str]) -> str:
+    if row["kind"] == "P":
+        return _PACKED[row["length"]]
+    return _PARAMETERS[row["kind"]].format(row["length"].replace("*", "\\*"))
+
+
+def _python(names: str) -> str:
+    return "" if names == "-" else ", ".join(f"`{name}`" for name in names.split())
+
+
+def _field(source: str) -> str:
+    return source.replace("_", " ").replace("*", "\\*")

@@ -13,7 +13,8 @@ from tests.generators import core_tables
 
 _GUIDE: Final = Path(tdqsim.__file__).parent / "guide"
 _TABLE: Final = re.compile(
-    r"(?<=\n)\| (?:option|option group|option of INQUIRE|attribute|condition|field of the signature|offset) \|.*\n"
+    r"(?<=\n)\| (?:option|option group|option of INQUIRE|attribute|condition|field of the signature|number|messages of|offset"
+    r"|variable) \|.*\n"
     r"(?:\|.*\n)+"
 )
 _QSAM: Final = {
@@ -50,7 +51,7 @@ def _queue_tables() -> list[str]:
 
 PAGES: Final = {
     "qsam-options": _qsam_tables, "queue-sources": _queue_tables, "browse": core_tables.inquire_options,
-    "definitions": core_tables.attributes, "conditions": core_tables.conditions, "signatures": core_tables.signatures,
+    "definitions": core_tables.attributes, "conditions": core_tables.conditions, "ibmi": core_tables.apis, "signatures": core_tables.signatures,
 }  # fmt: skip
 """The chapters with such tables, and what makes the tables, in their order."""
 
