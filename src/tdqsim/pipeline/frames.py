@@ -29,7 +29,7 @@ from tdqsim.pipeline.descriptor_words import (
 )
 from tdqsim.pipeline.expressions import Expression, ExpressionError
 from tdqsim.pipeline.options import QsamOptions
-from tdqsim.pipeline.redefines import RedefineRules, fields_called
+from tdqsim.pipeline.redefines import HOW_TO_TELL, RedefineRules, fields_called
 
 LINE_FEED, RETURN = b"\n", 0x0D
 END_OF_FILE = b"\x1a"  # as a line by itself it is the end-of-file mark of old systems
@@ -202,9 +202,8 @@ def _absent_in(layout: Layout, options: QsamOptions) -> Callable[[bytes, int], f
         inside = [union for union in unions if any(item.path[:end] in union for end in range(1, len(item.path) + 1))]
         if item.depending_on and any(union not in told for union in inside):
             raise DatasetError(
-                f"the length of a record depends on {item.name}, which is in a redefinition: say which records have "
-                "it by segment_field and redefine_segment_id_map:N = NAME => ID, or by redefine_rule:N; or give "
-                "record_length or record_length_field"
+                f"the length of a record depends on {item.name}, {HOW_TO_TELL}; or give record_length or "
+                "record_length_field"
             )
     if not told:
         return None

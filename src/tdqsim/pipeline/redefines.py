@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -33,6 +33,36 @@ def fields_called(layout: Layout, name: str) -> list[Path]:
             if table.depending_on in inside and table.path not in inside:
                 raise DatasetError(f"the number of {table.name} is in {item.name}, which not every record has")
     return [item.path for item in fields]
+
+
+HOW_TO_TELL = (
+    "which is in a redefinition: say which records have it by segment_field and redefine_segment_id_map:N = NAME => "
+    "ID, or by redefine_rule:N"
+)
+
+
+def refuse_unknown_places(layout: Layout, told: Collection[Path]) -> None:
+    """Refuse a layout in which a field follows a table that only some records have, if nothing tells which do.
+
+    Args:
+        layout: the layout.
+        told: paths of the redefinitions of which the options tell which records have them.
+
+    Raises:
+        DatasetError: there is such a field; the message names the options.
+    """
+    if layout.variable_size_occurs != "shift_record":
+        return
+    for groups in layout.groups.values():
+        for fields in groups:
+            table = next((item for item in fields[0].walk() if item.depending_on), None)
+            end = max(item.offset + item.size for item in fields)
+            after = next((item for item in layout.walk() if item.offset >= end), None)
+            if len(fields) > 1 and table and after and not any(item.path in told for item in fields):
+                raise DatasetError(
+                    f"the place of {after.name} depends on {table.name}, {HOW_TO_TELL}; or, if tables take all their "
+                    "room in each record, set variable_size_occurs=max_size"
+                )
 
 
 def segments_of(decoder: RecordDecoder, data: Bytes, starts: Ints, lengths: Ints) -> pa.Array:

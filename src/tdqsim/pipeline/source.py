@@ -29,7 +29,7 @@ from tdqsim.pipeline.descriptor_words import Frames, FramingError
 from tdqsim.pipeline.opening import Opened, open_file
 from tdqsim.pipeline.options import QsamOptions
 from tdqsim.pipeline.quality import Quality
-from tdqsim.pipeline.redefines import RedefineRules, fields_called, is_among, segments_of
+from tdqsim.pipeline.redefines import RedefineRules, fields_called, is_among, refuse_unknown_places, segments_of
 from tdqsim.pipeline.segments import Family, SegmentIds, SegmentState, segment_decoder, whole_families
 from tdqsim.pipeline.shape import column_name
 from tdqsim.pipeline.splits import (
@@ -138,6 +138,8 @@ class ReadPlan:
             for name, ids in options.segment_map.items():
                 segments |= dict.fromkeys(fields_called(layout, name), tuple(ids))
             rules = RedefineRules(layout, options.shape, options.redefine_rules) if options.redefine_rules else None
+            told = [path for paths in rules.paths.values() for path in paths] if rules is not None else []
+            refuse_unknown_places(layout, {*segments, *told})
         if layout is not None and options.segment_field:
             segment = segment_decoder(layout, options.segment_field)
         made = _all_columns(options, generated, family.schema if family is not None else decoder and decoder.schema)
