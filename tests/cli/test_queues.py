@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -57,12 +58,38 @@ def test_peek_without_a_store_says_that_it_looks_at_an_empty_region(tdq: Tdq, pa
     assert "no store" not in tdq("peek", "PAYQ", "--region", pay, "--store", pay / "store").err
 
 
-def test_a_set_of_one_cemt_command_says_that_it_is_forgotten(tdq: Tdq, pay: Path) -> None:
+def test_a_set_of_one_cemt_command_says_that_it_is_forgotten(
+    tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = ("--region", pay, "--store", pay / "store")
     ended = tdq("cemt", "S TDQ(PAYL) DIS", *store)
     assert ended.code == 0
     assert "the region ended with this command: what SET changed is as defined again at its next start" in ended.err
-    assert "the region ended" not in tdq("cemt", "I TDQ(PAYL)", *store).err
+    assert "(ENABLESTATUS); `tdq cemt` without a command keeps it for a session" in ended.err
+    for kept in ("I TDQ(PAYL)", "S TDQ(PAYL) TRI(5)", "S TDQ(NONE) DIS"):
+        assert "the region ended" not in tdq("cemt", kept, *store).err
+    assert "Tri(00005)" in tdq("cemt", "I TDQ(PAYL)", *store).out
+    monkeypatch.setattr("sys.stdin", io.StringIO("S TDQ(PAYL) DIS\nI TDQ(PAYL)\n"))
+    session = tdq("cemt", *store)
+    assert session.out.count(" Dis ") == 2
+    assert session.err == ""
+
+
+def test_a_set_of_one_command_that_is_forgotten_is_said(tdq: Tdq, pay: Path) -> None:
+    store = ("--region", pay, "--store", pay / "store")
+    assert "(ENABLESTATUS)" in tdq("set", "PAYL", "ENABLESTATUS=DISABLED", *store).err
+    assert tdq("set", "PAYL", "TRIGGERLEVEL=5", *store).err == ""
+
+
+def test_what_set_cannot_read_is_answered_with_what_to_write(tdq: Tdq, pay: Path) -> None:
+    store = ("--region", pay, "--store", pay / "store")
+    ended = tdq("set", "PAYL", "--triggerlevel", "9", *store)
+    assert (ended.code, ended.err) == (
+        2,
+        "tdq: --triggerlevel: write OPTION=VALUE, as in tdq set PAYQ TRIGGERLEVEL=VALUE\n",
+    )
+    assert "as in tdq set PAYQ TRIGGERLEVEL=9" in tdq("set", "PAYL", "--triggerlevel=9", *store).err
+    assert tdq("set", "PAYL", "TRIGERLEVEL=3", *store).err.endswith("; did you mean TRIGGERLEVEL?\n")
 
 
 def names(text: str) -> list[str]:

@@ -13,9 +13,9 @@ import typer
 from tdqsim import datasets
 from tdqsim.cli import on_demand, statistics_file
 from tdqsim.cli.completing import offered_places
-from tdqsim.cli.errors import Exit, InputError, aside, warn
+from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, emit_table
-from tdqsim.cli.place import Place, at_place, looking, looking_here, say_unknown, unknown_outside, using
+from tdqsim.cli.place import Place, at_place, looking, looking_here, say_forgotten, say_unknown, unknown_outside, using
 from tdqsim.cli.selection import supplied
 from tdqsim.cli.watch import behind
 from tdqsim.errors import TdqError
@@ -60,12 +60,6 @@ def _session(prompt: str, act: Callable[[str], bool]) -> bool:
             well = False
 
 
-_FORGOTTEN: Final = (
-    "the region ended with this command: what SET changed is as defined again at its next start; `tdq cemt` without a "
-    "command keeps it for a session, and `tdq serve` until the server ends"
-)
-
-
 @app.command("cemt")
 @at_place()
 def cemt(
@@ -89,12 +83,12 @@ def cemt(
             _emit_screen({**answer}, as_json=as_json)
             return not answer["errors"]
         result = on_demand.cemt.cemt(region, request)
-        text = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
-        _emit_screen({"text": text, **result.as_dict()}, as_json=as_json)
+        screen = "\n".join(map(result.panel, result.rows)) if panel and result.rows else result.text
+        _emit_screen({"text": screen, **result.as_dict()}, as_json=as_json)
         if result.request.resource == "TDQUEUE":
             say_unknown(unknown_outside(region).intersection(row.name.rstrip() for row in result.rows))
-        if text is not None and result.request.verb == "SET":
-            aside(_FORGOTTEN)
+        if text is not None and result.request.verb == "SET" and result.errors < len(result.rows):
+            say_forgotten(result.request.resource, result.request.values)
         return not result.errors
 
     with looking(place, anywhere=only_syntax) if only_looks else using(place) as region:

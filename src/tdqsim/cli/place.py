@@ -400,6 +400,26 @@ def say_no_store(place: Place, region: Region | ServedRegion) -> None:
         aside("no store: an empty region, made for this command; --store DIR (or TDQ_STORE) names the one to look at")
 
 
+_STATES: Final = frozenset({"ENABLESTATUS", "OPENSTATUS"})
+_OF_ONE_RUN: Final = frozenset({"TASK", "UOW", "UOWENQ", "UOWLINK"})
+
+
+def say_forgotten(resource: str, options: Iterable[str]) -> None:
+    """Say which attributes of a resource SET has changed for nothing, because the region ends with the command.
+
+    The store keeps the attributes of a trigger. Tasks and units of work are no resources of a later start.
+    """
+    if resource in _OF_ONE_RUN:
+        return
+    lost = [each for each in options if resource != "TDQUEUE" or each.upper() in _STATES]
+    if lost:
+        aside(
+            f"the region ended with this command: what SET changed is as defined again at its next start "
+            f"({', '.join(lost).upper()}); `tdq cemt` without a command keeps it for a session, and `tdq serve` until "
+            "the server ends"
+        )
+
+
 def say_unknown(names: Iterable[str]) -> None:
     """Print that the records of these queues are not known; print nothing for none."""
     listed = ", ".join(sorted(names))

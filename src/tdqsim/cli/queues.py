@@ -18,6 +18,7 @@ from tdqsim.cli.place import (
     checked_queues,
     looking,
     options_of,
+    say_forgotten,
     say_no_store,
     say_unknown,
     unknown_outside,
@@ -298,7 +299,7 @@ def snapshot(
 # -- SET --------------------------------------------------------------------------------------------------------------
 
 
-@app.command("set")
+@app.command("set", context_settings={"ignore_unknown_options": True})  # so that --triggerlevel 9 can be answered
 @at_place(changes=True)
 def set_queue(
     place: Place,
@@ -314,6 +315,8 @@ def set_queue(
     options = _settings(changes)
     with using(place) as region:
         region.set_tdqueue(name.upper(), **options)
+        if isinstance(region, on_demand.cics.Region):
+            say_forgotten("TDQUEUE", options)
         info = region.inquire_tdqueue(name.upper(), *_SUMMARY)
         _emit_infos({name.upper(): info}, _SUMMARY)
 
@@ -322,10 +325,15 @@ def _settings(changes: list[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for change in changes:
         option, equals, value = change.partition("=")
-        word, text = option.strip().upper(), value.strip().upper()
+        word, text = option.strip().lstrip("-").upper(), value.strip().upper()
         known = SET_TDQUEUE_OPTIONS.get(word)
-        if not equals or known is None:
-            raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {', '.join(SET_TDQUEUE_OPTIONS)}")
+        if known is None:
+            options = ", ".join(SET_TDQUEUE_OPTIONS)
+            hint = did_you_mean(word, SET_TDQUEUE_OPTIONS)
+            raise InputError(f"{change}: write OPTION=VALUE; SET TDQUEUE has {options}{hint}")
+        if not equals or option.startswith("-"):
+            given = value or "VALUE"
+            raise InputError(f"{change}: write OPTION=VALUE, as in tdq set PAYQ {word}={given}")
         if known.kind != "BINARY":
             settings[word.lower()] = text
         elif text.isascii() and text.isdigit() and len(text) <= len(str(known.highest)):
