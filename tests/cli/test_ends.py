@@ -68,6 +68,8 @@ def test_a_traceback_is_there_for_who_asks(capsys: pytest.CaptureFixture[str], m
     ("arguments", "text"),
     [
         (["nonsense"], "No such command"),
+        (["ceda", "INSTALL"], "No such command 'ceda': definitions: in region.yaml are installed at the start"),
+        (["set", "PAYQ", "TRIGERLEVEL=9", "-s", "st"], "TRIGGERLEVEL; did you mean TRIGGERLEVEL?"),
         (["check"], "Missing argument"),
         (["layout", "x.cpy", "--nonsense"], "No such option"),
         (["layout", "missing.cpy"], "missing.cpy"),

@@ -100,6 +100,19 @@ def installed() -> bool:
     return any(point.value == "tdqsim.testing.plugin" for point in entry_points(group="pytest11"))
 
 
+def test_a_misspelt_marker_is_refused_at_collection(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("import pytest\n@pytest.mark.tdq_definition('a.yaml')\ndef test_it(): pass\n")
+    result = pytester.runpytest("-W", "ignore::pytest.PytestUnknownMarkWarning")
+    result.stderr.fnmatch_lines(["*test_it: unknown marker tdq_definition; did you mean tdq_definitions[?]*"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_test_without_definitions_is_told_so(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("def test_it(tdq_region): tdq_region.writeq_td('PAYQ', b'x')\n")
+    result = pytester.runpytest()
+    result.stdout.fnmatch_lines(["the test has no marker tdq_definitions: its region has only queues of CICS"])
+
+
 def test_a_failing_test_shows_seed_schedule_and_queues(pytester: pytest.Pytester) -> None:
     text = run(pytester, REGION_TEST)
     assert "1 failed" in text

@@ -147,6 +147,12 @@ def test_a_failed_assertion_shows_text_and_bytes(region: Region) -> None:
         assert_records(region, "NOQ", ["ABC"])
 
 
+def test_a_record_in_ascii_is_told_with_its_cure(region: Region) -> None:
+    region.seed("NOQ", [b"10.00"])
+    with pytest.raises(AssertionError, match=r"record 1 is ASCII; the code page is 037: write encode\('10.00'\)"):
+        assert_records(region, "NOQ", ["10.00"])
+
+
 def test_records_of_remote_queues_and_data_queues_are_asserted_too() -> None:
     with Sysplex() as sysplex:
         remote = define_tdqueue(name="REMQ", remotesystem="CICB", remotename="NOQ")

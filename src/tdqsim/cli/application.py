@@ -86,11 +86,19 @@ class _Group(TyperGroup):
         """The command that the first word names; the error for an unknown one suggests a similar name."""
         name = args[0]
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            ctx.fail(f"No such command {name!r}{did_you_mean(name, self.list_commands(ctx))}")
+            ctx.fail(f"No such command {name!r}{_INSTEAD.get(name) or did_you_mean(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _answered(super().get_params(ctx))
+
+
+_INSTALL: Final = (
+    ": definitions: in region.yaml are installed at the start; tdq import csd converts a CSD, tdq check checks it, and "
+    "CREATE TDQUEUE installs in a session of tdq ceci"
+)
+_INSTEAD: Final = {"ceda": _INSTALL, "install": _INSTALL}
+"""What to do instead of commands that CICS people look for."""
 
 
 class _Commands(_Group):

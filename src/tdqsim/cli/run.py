@@ -95,7 +95,7 @@ class _Request:
     ) -> None:
         if place.directory is None and not place.definitions:
             raise InputError(
-                "no region to run: name a region directory, or give --definitions (see tdq guide operator)"
+                "no region to run: name a region directory, or give --definitions; tdq new pay writes a region directory"
             )
         place.check_not_served("this run")
         self.place = place

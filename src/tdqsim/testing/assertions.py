@@ -68,7 +68,16 @@ def _difference(queue: str, actual: list[bytes], wanted: list[bytes], page: Code
     if first is not None:
         lines += [f"record {first + 1} is", *(f"  {line}" for line in hex_lines(actual[first], page))]
         lines += ["expected", *(f"  {line}" for line in hex_lines(wanted[first], page))]
+        if text := _ascii_of(actual[first], wanted[first], page):
+            lines.append(f"record {first + 1} is ASCII; the code page is {page.name}: write encode({text!r})")
     return "\n".join(lines)
+
+
+def _ascii_of(actual: bytes, wanted: bytes, page: CodePage) -> str:
+    """The text of a record that was written in ASCII where the code page's bytes are expected; empty if it was not."""
+    if not actual.isascii() or not (text := actual.decode("ascii")).isprintable():
+        return ""
+    return text if page.encode(text) == wanted else ""
 
 
 @dataclass(slots=True)

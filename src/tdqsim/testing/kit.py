@@ -133,6 +133,7 @@ class Kit:
         self.directories: dict[Region | System, Path] = {}
         self.on_made: list[Callable[[Region | System, History], object]] = []
         self._definitions, self._start, self._stores, self._directory = definitions, start, stores, directory
+        self._given = bool(definitions.entries) or directory is not None
         self._dispatches: deque[str] = deque(maxlen=_DISPATCHES_KEPT)
         self._count = 0
         self._outcomes = Outcomes()
@@ -166,6 +167,7 @@ class Kit:
         if self._directory is not None and not definitions:
             return self._in(self._directory, options, load="handlers" not in options)
         given = definitions_of(definitions, Path()) if definitions else self._definitions
+        self._given |= bool(definitions)
         if "supplied_queues" not in options:
             options["supplied_queues"] = False
             own = {queue.name for queue in given.tdqueues}
@@ -290,6 +292,8 @@ class Kit:
         lines += [f"waiting: {each}" for each in waiting(self.dispatcher)]
         for notices in [*(each.notices for each in self.regions), *(each.notices for each in self.systems)]:
             lines += [f"notice of {notices.source}: {_counted(notices, each)}" for each in notices]
+        if self.regions and not self._given:
+            lines.append("the test has no marker tdq_definitions: its region has only queues of CICS")
         for region in self.regions:
             lines += self._of_region(region)
         for system in self.systems:

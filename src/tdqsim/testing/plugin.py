@@ -116,6 +116,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(ReportPlugin(config, mutants), "tdqsim-report")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse a misspelt marker of the kit: the test would run without what it asks for.
+
+    Raises:
+        pytest.UsageError: there is no such marker.
+    """
+    known = {line.partition(":")[0].partition("(")[0].strip() for line in config.getini("markers")}
+    for item in items:
+        for marker in item.iter_markers():
+            if marker.name.startswith("tdq_") and marker.name not in known:
+                from tdqsim.core.spelling import did_you_mean  # noqa: PLC0415  (only for this error)
+
+                raise pytest.UsageError(
+                    f"{item.nodeid}: unknown marker {marker.name}{did_you_mean(marker.name, sorted(known))}"
+                )
+
+
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Generator[None, Any, None]:
     """Add the state of the test's regions and systems, and the dumps of abends, to the report of a failed test."""

@@ -58,6 +58,11 @@ _WORDS: Final = {
 _LONGEST_NAME: Final = TDQUEUE_ATTRIBUTES["TDQUEUE"].maximum or 0
 
 
+def _differ_in_one(one: str, other: str) -> bool:
+    """Whether two names of one length differ in one character; names are too short for a measure of likeness."""
+    return len(one) == len(other) > 2 and sum(a != b for a, b in zip(one, other, strict=True)) == 1
+
+
 def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
     """QIDERR for a name that no queue has, with the rule of names that it breaks."""
     hint = ""
@@ -65,6 +70,8 @@ def not_installed(queues: Mapping[str, TdQueue], name: str) -> Condition:
         hint = f"; {name.upper()} is, and names are in capitals"
     elif len(name) > _LONGEST_NAME:
         hint = f"; the name of a queue has 1 to {_LONGEST_NAME} characters"
+    elif near := next((each for each in queues if _differ_in_one(each, name)), ""):
+        hint = f"; did you mean {near}?"
     return Condition(Resp.QIDERR, detail=f"queue {name:.40} is not installed{hint}", rule="TD-QIDERR")
 
 
