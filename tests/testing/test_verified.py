@@ -125,7 +125,7 @@ def test_a_call_that_cannot_be_made_is_named(transcript: Transcript) -> None:
 
 # -- the target that the guide shows, on a connection that is made up -----------------------------------------------
 
-GUIDE = Path(__file__).resolve().parents[2] / "src" / "tdqsim" / "guide" / "verified.md"
+GUIDE = Path(__file__).resolve().parents[2] / "src" / "tdqsim" / "guide" / "real-systems.md"
 
 
 class Cursor:

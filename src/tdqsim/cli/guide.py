@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, NamedTuple
 
 import typer
 
@@ -56,19 +57,69 @@ def _list() -> None:
     emit("tdq guide CHAPTER shows a chapter.\ntdq guide --search WORDS searches them.")
 
 
+_SHOWN: Final = 15
+_WIDTH: Final = 100
+_IN_HEADING: Final = 8.0
+_IN_TITLE: Final = 4.0
+_MOST_FOR_TEXT: Final = 4
+_MADE: Final = -4.0
+"""Pages that list every rule have every word."""
+_SMALL: Final = frozenset({"a", "an", "and", "for", "in", "is", "my", "no", "not", "of", "on", "the", "to", "why"})
+
+
+class _Hit(NamedTuple):
+    """A section that has words that were searched for; hits are sorted by their first three fields."""
+
+    missing: int
+    score: float
+    order: int
+    chapter: str
+    heading: str
+    line: str
+
+
 def _search(wanted: str) -> None:
-    words = wanted.casefold().split()
-    if not words:
+    given = dict.fromkeys(wanted.casefold().split())
+    if not given:
         raise InputError("--search: expected one or more words")
-    rows = []
-    for name in CHAPTERS:
-        for heading, text in sections(chapter_text(name)):
-            if all(word in f"{heading}\n{text}".casefold() for word in words):
-                first = next((line for line in text.splitlines() if words[0] in line.casefold()), "")
-                rows.append((name, heading, first.strip()))
-    if not rows:
+    words = [each for each in given if each not in _SMALL] or list(given)
+    from tdqsim.cli.rule_pages import PAGES  # noqa: PLC0415  (reads the tables of rules, which few commands need)
+
+    places = ((name, heading, text) for name in CHAPTERS for heading, text in sections(chapter_text(name)))
+    hits = sorted(_hit(words, order, place[0] in PAGES, *place) for order, place in enumerate(places))
+    found = [each for each in hits if each.missing == hits[0].missing < len(words)]
+    if not found:
         raise InputError(f"no section of the guide contains {wanted!r}")
-    emit_table(("chapter", "section", "first line"), rows)
+    emit_table(("chapter", "section", "line"), [(each.chapter, each.heading, each.line) for each in found[:_SHOWN]])
+    if found[0].missing:
+        emit("(no section has all of the words)")
+    if len(found) > _SHOWN:
+        emit(f"and {len(found) - _SHOWN} more sections")
+
+
+def _hit(words: Iterable[str], order: int, made: bool, chapter: str, heading: str, text: str) -> _Hit:
+    """How well a section fits: words count most in its heading, then in its chapter's title."""
+    head, title, body = heading.casefold(), CHAPTERS[chapter].title.casefold(), text.casefold()
+    score, missing = _MADE if made else 0.0, 0
+    for word in words:
+        begins = re.compile(rf"\b{re.escape(word)}")
+        times = len(begins.findall(body))
+        missing += word not in head and word not in body
+        score += min(times, _MOST_FOR_TEXT)
+        score += _IN_HEADING * bool(begins.search(head)) + _IN_TITLE * bool(begins.search(title))
+    lines = text.splitlines()
+    best = max(lines, key=lambda line: sum(word in line.casefold() for word in words), default="")
+    score += 2 * sum(word in best.casefold() for word in words)  # together in one line
+    return _Hit(missing, -score, order, chapter, heading, _excerpt(best.strip(), words))
+
+
+def _excerpt(line: str, words: Iterable[str]) -> str:
+    """The part of a line around the first of the words, without the marks of a table."""
+    line = " ".join(line.strip("|").replace("|", " ").split())
+    at = min((at for word in words if (at := line.casefold().find(word)) >= 0), default=0)
+    begin = max(0, min(at - _WIDTH // 3, len(line) - _WIDTH))
+    part = line[begin : begin + _WIDTH]
+    return f"{'... ' if begin else ''}{part}{' ...' if begin + _WIDTH < len(line) else ''}"
 
 
 def _show(text: str) -> None:
@@ -91,7 +142,7 @@ def guide(
         ),
     ] = "",
     search: Annotated[
-        str | None, typer.Option("--search", metavar="WORDS", help="List the sections that contain all of these words.")
+        str | None, typer.Option("--search", metavar="WORDS", help="List the sections that fit these words best.")
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="DIR", help="Write the whole guide as a site.")] = None,
 ) -> None:

@@ -82,7 +82,7 @@ The behaviour of another implementation, or a tutorial, never overrides them.
 
 If you have a CICS region or an IBM i system, you can settle a rule that is not confirmed. `tdq probe make` writes
 programs that try these rules on your machine, and `tdq probe compare` compares their answers with the simulator; see
-[Probe a real machine](probe.md). The chapter [Tests on a real system too](verified.md) describes how to run your own
+[Tests and rules on a real system](real-systems.md). The same chapter describes how to run your own
 test there and here, and record each call with its answer in a transcript. Open an issue with the report or the
 transcript, the release of the system, and the name of the rule. Both have the names and bytes of the test records, and
 nothing else of your machine.

@@ -94,9 +94,7 @@ class _Request:
         page: Path | None = None,
     ) -> None:
         if place.directory is None and not place.definitions:
-            raise InputError(
-                "no region to run: name a region directory, or give --definitions; tdq new pay writes a region directory"
-            )
+            raise InputError("no region to run: name a region directory, or give --definitions; tdq new pay writes one")
         place.check_not_served("this run")
         self.place = place
         self.file: RegionFile = place.region_file()

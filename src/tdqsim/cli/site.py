@@ -38,8 +38,10 @@ scripts against the commands, conditions, triggers, recovery and data sets of th
 ## Install and run an example
 
 ```sh
-python3 -m venv .venv && .venv/bin/pip install -q tdqsim && .venv/bin/tdq run card_posting
+python3 -m venv .venv && .venv/bin/pip install -q '.[test]' && .venv/bin/tdq run card_posting
 ```
+
+Run this line in a clone: no package index has tdqsim.
 {groups}"""
 _ASSETS: Final = ("iframe-worker.js", "guide.css")
 _PICTURES: Final = {

@@ -338,7 +338,7 @@ def test_qiderr_says_which_rule_of_names_is_broken(region: Region) -> None:
         region.writeq_td("noq", b"x")
     with pytest.raises(Condition, match="queue TOOLONG is not installed; the name of a queue has 1 to 4 characters"):
         region.readq_td("TOOLONG")
-    with pytest.raises(Condition, match="queue NOX is not installed; did you mean NOQ[?]"):
+    with pytest.raises(Condition, match=r"queue NOX is not installed; did you mean NOQ\?"):
         region.readq_td("NOX")
     with pytest.raises(Condition, match="queue noq is not installed; NOQ is"):
         region.peek("noq")
