@@ -312,6 +312,26 @@ def test_sysout_is_listed_by_class_and_printed(tdq: Tdq, tmp_path: Path) -> None
     found = json.loads(tdq("sysout", "--json", "-s", store).out)
     assert [(each["class"], each["text"]) for each in found] == [("A", ["TITLE", "", "FIRST"]), ("B", ["HELLO"])]
     assert tdq("sysout", 9, "-s", store).code == 2
+    assert tdq("output", 1, "-s", store).out == "TITLE\n\nFIRST\n"
+    listed = tdq("output", "-s", store).out.splitlines()
+    assert [line.split()[:3] for line in listed[:4]] == [
+        ["SYSOUT", "data", "sets:"], ["number", "class", "ddname"], ["1", "A", "REPT"], ["2", "B", "LOG"]
+    ]  # fmt: skip
+    assert listed[5] == "Jobs:"
+    assert "there is no job NIGHTLY; tdq output lists them" in tdq("output", "nightly", "-s", store).err
+
+
+def test_records_are_written_without_a_task(tdq: Tdq, triggering: Path) -> None:
+    file = str(triggering / "pay.yaml")
+    assert tdq("write", "PAYQ", "A", "--seed", "-d", file, "-s", "s1").out == "PAYQ: 1 seeded\n"
+    assert tdq("peek", "PAYQ", "-s", "s1").out == "A\n"
+
+
+def test_inquire_shows_the_statistics(tdq: Tdq, pay: Path) -> None:
+    assert tdq("write", pay, "PAYQ", "A", "--seed", "-s", "s1").code == 0
+    for options in ([], ["--report"]):
+        assert tdq("inquire", "--statistics", *options, "-s", "s1").out == tdq("stats", *options, "-s", "s1").out
+    assert "give neither a name nor --option" in tdq("inquire", "PAYQ", "--statistics", "-s", "s1").err
 
 
 ABENDING = """\

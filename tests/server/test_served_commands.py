@@ -99,6 +99,7 @@ LOOKS = {
     "stats": ("NEWQ",),
     "jobs": ("NIGHT",),
     "sysout": ("PRINT",),
+    "output": ("NIGHT",),
 }
 CHANGES = {"write": ("NEWQ", "more"), "seed": ("NEWQ", "more")}
 SYSTEM_LOOKS = {

@@ -164,6 +164,11 @@ def stats(
     as_json: Json = False,
 ) -> None:
     """Show the statistics that the last `tdq run` on the store wrote at its end; otherwise the current ones."""
+    show_statistics(place, everything=everything, report=report, as_json=as_json)
+
+
+def show_statistics(place: Place, *, everything: bool, report: bool, as_json: bool) -> None:
+    """Print the statistics of the last run on the store, or the current ones, as a table, a report or JSON."""
     statistics = None
     applid = ""
     with place.served() as served:
@@ -210,6 +215,10 @@ def jobs(
     as_json: Json = False,
 ) -> None:
     """The jobs that were submitted through the internal reader, and their cards."""
+    _show_jobs(place, job, as_json=as_json)
+
+
+def _show_jobs(place: Place, job: str, *, as_json: bool) -> None:
     with place.served() as served:
         listed = _jobs_there(served) if served is not None else None
         if listed is None:
@@ -217,7 +226,7 @@ def jobs(
                 listed = [(_job_row(each, region.options.zone), each.text()) for each in region.jobs]
         chosen = [(row, lines) for row, lines in listed if job.upper() in ("", row["id"], row["name"])]
     if job and not chosen:
-        raise InputError(f"there is no job {job.upper()}; tdq jobs lists them")
+        raise InputError(f"there is no job {job.upper()}; tdq output lists them")
     if as_json:
         emit_json([{**row, "lines": lines} for row, lines in chosen])
     elif job:
@@ -258,6 +267,35 @@ def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
     return listed
 
 
+@app.command("output")
+@at_place(changes=True)
+def output(
+    place: Place,
+    which: Annotated[
+        str,
+        typer.Argument(
+            metavar="JOB|NUMBER",
+            help="Show the cards of a job (JOB00001, or its name), or print a SYSOUT data set by its number.",
+            autocompletion=offered_places,
+        ),
+    ] = "",
+    letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only SYSOUT of this class.")] = "",
+    as_json: Json = False,
+) -> None:
+    """List the SYSOUT data sets and the submitted jobs of a region, or show one of them."""
+    if which.isdigit():
+        _show_sysout(place, int(which), letter, as_json=as_json)
+    elif which:
+        _show_jobs(place, which, as_json=as_json)
+    elif letter or as_json:
+        _show_sysout(place, 0, letter, as_json=as_json)
+    else:
+        emit("SYSOUT data sets:")
+        _show_sysout(place, 0, "", as_json=False)
+        emit("\nJobs:")
+        _show_jobs(place, "", as_json=False)
+
+
 # -- SYSOUT -----------------------------------------------------------------------------------------------------------
 
 
@@ -278,6 +316,10 @@ def sysout(
     as_json: Json = False,
 ) -> None:
     """The SYSOUT data sets that output queues wrote, by class."""
+    _show_sysout(place, number, letter, as_json=as_json)
+
+
+def _show_sysout(place: Place, number: int, letter: str, *, as_json: bool) -> None:
     with place.served() as served:
         if served is not None:
             listed, texts = _printed_there(served, letter, number)
@@ -285,7 +327,7 @@ def sysout(
             with looking_here(place) as region:
                 listed, texts = _printed_here(region, letter, number)
     if number and not listed:
-        raise InputError(f"there is no SYSOUT data set {number}; tdq sysout lists them")
+        raise InputError(f"there is no SYSOUT data set {number}; tdq output lists them")
     columns = ("number", "class", "ddname", "control", "lines")
     rows = [(*(each[name] for name in columns[:-1]), len(texts[each["number"]])) for each in listed]
     if as_json:

@@ -91,8 +91,21 @@ def inquire(
     ] = None,
     everything: All = False,
     as_json: Json = False,
+    statistics: Annotated[
+        bool, typer.Option("--statistics", help="The statistics of all queues in place of their state.")
+    ] = False,
+    report: Annotated[
+        bool, typer.Option("--report", help="With --statistics: all types, as a report like that of DFHSTUP.")
+    ] = False,
 ) -> None:
     """INQUIRE TDQUEUE: one queue with all options that apply, generic names, or all queues but unused supplied ones."""
+    if statistics or report:
+        from tdqsim.cli.operate import show_statistics  # noqa: PLC0415  (only for this option)
+
+        if names or option:
+            raise InputError("--statistics shows all queues: give neither a name nor --option")
+        show_statistics(place, everything=everything, report=report, as_json=as_json)
+        return
     words = names or []
     options = _checked_options(option)
     with looking(place) as region:

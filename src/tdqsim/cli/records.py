@@ -107,11 +107,17 @@ def write(
     lrecl: Lrecl = 0,
     page: Page = None,
     as_hex: Hex = False,
+    without_task: Annotated[
+        bool, typer.Option("--seed", help="Without a task: no trigger fires, no handler runs, nothing is counted.")
+    ] = False,
 ) -> None:
-    """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run.
+    """WRITEQ TD: add records to a queue, all in one task. Triggers fire, handlers run; with --seed none.
 
     The exit code is 1 if a task that it has started abends, or a trigger starts nothing.
     """
+    if without_task:
+        _seed(place, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
+        return
     with using(place, start=True) as region, behind(region) as outcome:
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         try:
@@ -134,7 +140,21 @@ def seed(
     page: Page = None,
     as_hex: Hex = False,
 ) -> None:
-    """Add records to a queue without a task: no trigger, no statistics, no syncpoint."""
+    """Add records to a queue without a task: no trigger, no statistics, no syncpoint. The same as write --seed."""
+    _seed(place, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
+
+
+def _seed(
+    place: Place,
+    queue: str,
+    records: list[str] | None,
+    source: Path | None,
+    recfm: str,
+    lrecl: int,
+    page: str | int | CodePage | None,
+    *,
+    as_hex: bool,
+) -> None:
     with using(place) as region:
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         seeded = region.seed(queue.upper(), incoming)
