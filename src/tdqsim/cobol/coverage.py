@@ -57,7 +57,7 @@ class SourceCoverage(dict[int, bool]):
 
 
 Coverage = Mapping[str, SourceCoverage]
-"""By source file."""
+"""Coverage by source file."""
 
 
 def begin() -> None:

@@ -19,7 +19,7 @@ _NS: Final = 10**9
 _COMPLETIONS_KEPT: Final = 4096
 _TEXT_PAGE: Final = "latin-1"
 _INDICATORS: Final = (59, 76)
-"""From EIBSYNC to EIBNODAT."""
+"""The offsets of the indicators EIBSYNC to EIBNODAT: the first, and the end."""
 
 
 class EibArea:

@@ -215,4 +215,4 @@ def _program(options: _Options) -> str:
 
 
 EVENTS: Final = {"POST": _post, "WAIT EVENT": _wait_event, "LOAD": _load, "RELEASE": _release}
-"""By command."""
+"""The functions of the commands that a program gives addresses of events or storage."""

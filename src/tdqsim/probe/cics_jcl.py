@@ -16,7 +16,7 @@ HLQ: Final = "TDQPROBE"
 """The usual prefix of names, and the usual qualifiers of data sets."""
 _FOLDER: Final = Path(__file__).parent
 _PREFIX: Final = re.compile(r"[A-Z][A-Z0-9]")
-"""Without $, # and @, which COBOL allows in a PROGRAM-ID only in a literal, and not with each option PGMNAME."""
+"""How program names begin. COBOL allows $, # and @ in a PROGRAM-ID only in a literal, and not always."""
 _QUALIFIERS: Final = re.compile(r"[A-Z$#@][A-Z0-9$#@]{0,7}(\.[A-Z$#@][A-Z0-9$#@]{0,7})*")
 _LONGEST_HLQ: Final = 28
 """A qualifier of the probe and those of VSAM follow, and a line of DFHCSDUP has 71 columns."""

@@ -28,7 +28,7 @@ _DATA_SETS: Final = ("DALY", "XREF", "ACCT", "PSTD", "REJS", "ACCO")
 _ARTICLES: Final = ("NUT-M8", "BOLT-M8")
 _UNKNOWN: Final = "WASHER"
 _REFUSED: Final = 25
-"""Of so many orders one is for an article that does not exist, and is refused."""
+"""One order in this many is for an article that does not exist, and is refused."""
 _TROUBLE: Final = 45
 """The seconds between two troubles."""
 _HELD: Final = 12

@@ -89,6 +89,6 @@ def few(findings: Mapping[str, str], most: int = 3) -> str:
 
 
 def abends_of(regions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """From rows of the regions table: how many tasks of each region abended, by code."""
+    """How many tasks of each region abended, by code, from rows of the regions table."""
     abends = {row["region"]: json.loads(row["abends"]) for row in regions if row["abends"] != "{}"}
     return {name: ", ".join(f"{code} {count:,}" for code, count in codes.items()) for name, codes in abends.items()}

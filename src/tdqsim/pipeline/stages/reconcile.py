@@ -234,7 +234,7 @@ class Comparison:
             yield "order", done + place + 1, _known(left, place, key), "", after, there
 
     def _named(self, changes: _Changes, done: int) -> Iterator[Difference]:
-        """As many of the differences in pairs as are still to be written out."""
+        """The differences in pairs that may still be written out."""
         key, most = self._match.key, self._most - len(self._samples)
         for place, record, name, old, new in islice(changes.named(most), most):
             yield "changed", done + place + 1, None if key is None else record[key], name, old, new
