@@ -138,6 +138,24 @@ def test_clear_leaves_what_is_to_be_kept_and_nothing_else(place: Path) -> None:
         assert seen(store, b"Q") == [b"two"]
 
 
+def test_a_second_page_of_a_keyed_queue_is_counted_anew_after_an_insert(place: Path) -> None:
+    """The position of the first page is remembered; entries that come before it move what stands there."""
+    with Store(place) as store:
+        queue = store.durable.create_queue(b"Q", Order.KEYED, 2)
+
+        def put(*numbers: int) -> None:
+            work = queue.work()
+            for number in numbers:
+                work.put_entry(Entry(b"d%d" % number, b"%02d" % number))
+            store.durable.commit((work,))
+
+        put(*range(0, 20, 2))
+        assert [entry.data for entry in queue.entries(skip=5, limit=2)] == [b"d10", b"d12"]
+        put(1, 3)
+        assert [entry.data for entry in queue.entries(skip=5, limit=2)] == [b"d6", b"d8"]
+        assert [entry.data for entry in queue.entries(skip=5, limit=2, reverse=True)] == [b"d8", b"d6"]
+
+
 def test_a_closed_store_refuses_by_name(place: Path) -> None:
     store = Store(place)
     queue = store.durable.create_queue(b"Q")

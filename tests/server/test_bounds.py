@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+import socket
+import threading
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +22,7 @@ from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
+from tdqsim.server.listening import HttpServer, http_config
 from tdqsim.server.users import TooManySignOns, User, Users, hashed
 
 REGION, SYSTEM = "/api/v1/regions/PAYREGN", "/api/v1/systems/PAYSYS"
@@ -209,18 +214,31 @@ def test_the_guide_says_how_long_and_how_many_connections_live():
     assert [bounds["answer_seconds"], bounds["connections"]] == [int(each.replace(",", "")) for each in said.groups()]
 
 
-@pytest.mark.parametrize("length", [4 * 1024 * 1024, 4 * 1024 * 1024 + 1])
-def test_a_body_that_does_not_say_its_length_is_bounded_too(api, length):
-    """It comes in chunks, without Content-Length."""
-    sent = []
+@contextmanager
+def served(host):
+    """The port of a server in a thread."""
+    listens = threading.Event()
+    http = HttpServer(http_config(application(host, Gate(token="all")), host="127.0.0.1", port=0), listens.set)
+    thread = threading.Thread(target=asyncio.run, args=[http.serve()])
+    thread.start()
+    try:
+        assert listens.wait(300)
+        yield http.servers[0].sockets[0].getsockname()[1]
+    finally:
+        http.should_exit = True
+        thread.join(300)
 
-    def chunks():
-        left = length
-        while left:
-            sent.append(min(left, 65536))
-            left -= sent[-1]
-            yield b"x" * sent[-1]
 
-    answer = api.post(f"{REGION}/exec", content=chunks(), headers={"Content-Type": "application/json"})
-    assert "content-length" not in answer.request.headers
-    assert (answer.status_code == 413) is (length > 4 * 1024 * 1024)
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_body_that_does_not_say_its_length_is_bounded_too(host, more):
+    """It comes over a socket, in chunks of 64 KiB without Content-Length; a client in the process would join them."""
+    with served(host) as port, socket.create_connection(("127.0.0.1", port), timeout=300) as client:
+        client.sendall(
+            f"POST {REGION}/exec HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer all\r\n"
+            "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        )
+        for _ in range(64):
+            client.sendall(b"10000\r\n" + b"x" * 65536 + b"\r\n")
+        client.sendall(b"1\r\nx\r\n" if more else b"0\r\n\r\n")  # the longer one is refused before its end
+        answer = client.makefile("rb").readline()
+    assert answer.startswith(b"HTTP/1.1 413 " if more else b"HTTP/1.1 422 ")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim import Region, System, TdqError, define_tdqueue
-from tdqsim.cics import Sysplex
+from tdqsim.cics import Abend, Sysplex
 from tdqsim.core.codepage import codepage
 from tdqsim.testing import (
     RecycledStores,
@@ -85,6 +85,29 @@ def test_a_snapshot_names_what_is_uncommitted_and_by_whom(region: Region) -> Non
     assert diff(after, snapshot(region)) == []
     assert after == snapshot(region)
     assert snapshot(region)["ALIA"].target == "NOQ"
+
+
+def test_a_snapshot_stays_as_it_was_taken(region: Region) -> None:
+    """What happens afterwards, a second time too, is in the next snapshot only."""
+
+    def fail() -> None:
+        with region.task() as task:
+            task.writeq_td("NOQ", b"x")
+            task.abend("MINE")
+
+    taken = [snapshot(region)]
+    for _ in range(2):
+        with pytest.raises(Abend):
+            fail()
+        taken.append(snapshot(region))
+    with System() as system, system.job() as job:
+        job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
+        empty = snapshot(system)
+        job.qsnddtaq("ORDERS", "QGPL", b"order")
+        job.crtdtaq(dtaq="QGPL/OTHER", maxlen=10)
+        assert dict(empty.queues) == {"QGPL/ORDERS": ()}
+    assert [each.abends for each in taken] == [{}, {"MINE": 1}, {"MINE": 2}]
+    assert [each["NOQ"].records for each in taken] == [(), (b"x",), (b"x", b"x")]
 
 
 def test_states_and_queues_that_come_and_go_are_differences(region: Region) -> None:

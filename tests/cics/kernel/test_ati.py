@@ -445,6 +445,20 @@ def test_a_start_that_waits_for_its_terminal_is_cancelled_when_its_cycle_is_over
         assert starts == [1]
 
 
+@pytest.mark.rule("ATI-RESTART-BOUND")
+@pytest.mark.parametrize("recovstatus", RECOVERY)
+def test_a_terminal_is_served_to_the_end_of_a_long_backlog(make_region: Make, recovstatus: str) -> None:
+    """Only starts in a row that take no record are counted: these take one each, and all 45 tasks run."""
+    region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=44, atifacility="TERMINAL", facilityid="T001"))
+    seen: list[str] = []
+    region.register("PAYP", lambda task: seen.append(region.text(task.readq_td("TRGQ", nohandle=True))))
+    with region.task() as writer:
+        for number in range(44):
+            writer.writeq_td("TRGQ", region.encode(f"{number}"))
+    region.run()
+    assert seen == [*(f"{number}" for number in range(44)), ""]
+
+
 def late_writes(make_region: Make, recovstatus: str, **options: Any) -> tuple[Region, list[str]]:
     """A task that works on after QZERO, while further records are written; and the events."""
     region = make_region(*trigger(recovstatus=recovstatus, triggerlevel=1, atifacility="FILE"), **options)

@@ -6,6 +6,7 @@ import pytest
 
 from tdqsim import Condition, Region
 from tdqsim.cics import TranslationError
+from tdqsim.definitions import define_tsmodel
 
 
 @pytest.fixture
@@ -35,6 +36,38 @@ def test_next_follows_what_any_task_has_read():
             assert other.readq_ts("Q", next=True).data == b"two"
             assert other.readq_ts("Q", item=1).data == b"one"
         assert region.readq_ts("Q").data == b"two"
+
+
+def test_of_two_models_with_one_prefix_the_newer_one_counts():
+    definitions = [
+        define_tsmodel(name="OLD", prefix="REC", recovery="YES"), define_tsmodel(name="NEW", prefix="REC"),
+        define_tsmodel(name="SHORT", prefix="R", recovery="YES"),
+    ]  # fmt: skip
+    with Region(definitions) as region, region.task() as task:
+        for name in ("RECQ", "RXQ"):
+            task.writeq_ts(name, b"x")
+        task.syncpoint_rollback()
+        assert task.readq_ts("RECQ").data == b"x"
+        assert refused(task.readq_ts, "RXQ").name == "QIDERR"
+        region.install([define_tsmodel(name="OLD", prefix="REC", recovery="YES")])  # installed again: it is the newer
+        task.deleteq_ts("RECQ")
+        task.writeq_ts("RECQ", b"x")
+        task.syncpoint_rollback()
+        assert refused(task.readq_ts, "RECQ").name == "QIDERR"
+
+
+def test_next_goes_on_behind_the_last_item_that_is_left_after_a_backout():
+    with Region([define_tsmodel(name="KEPT", prefix="REC", recovery="YES")]) as region, region.task() as task:
+        task.writeq_ts("RECQ", b"one")
+        task.syncpoint()
+        for _ in range(2):
+            for data in (b"two", b"three"):
+                task.writeq_ts("RECQ", data)
+            while task.readq_ts("RECQ").data != b"three":
+                pass
+            task.syncpoint_rollback()
+        task.writeq_ts("RECQ", b"two again")
+        assert task.readq_ts("RECQ").data == b"two again"
 
 
 def test_rewrite_replaces_an_item(task):
