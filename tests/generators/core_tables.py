@@ -14,6 +14,8 @@ _COMMANDS: Final = (
 )  # fmt: skip
 _RECEIVERS: Final = {"CVDA": "CVDA", "CHAR": "text", "BINARY": "number", "ABSTIME": "ABSTIME"}
 _NULLS: Final = {"NOTAPPLIC": "NOTAPPLIC", "BLANKS": "blanks", "-1": "-1"}
+_KEYS: Final = {"TDQUEUE": "name"}
+"""The keys of definition files that are not the attribute in lower case."""
 _CLOSED: Final = {"NOTAPPLIC": ", NOTAPPLIC while it is closed"}
 
 
@@ -45,10 +47,10 @@ def attributes() -> list[str]:
     for kind in ("ANY", "INTRA", "EXTRA", "INDIRECT", "REMOTE"):
         rows = [
             [
-                f"`{row['name'].lower()}`",
+                f"`{_KEYS.get(row['name']) or row['name'].lower()}`",
                 _allowed(row),
                 _given(row),
-                row["requires"].removeprefix("required").removeprefix("; ") or "",
+                row["requires"].removeprefix("required").replace("omitted: ", "left out only with "),
                 row["effect"],
             ]
             for row in table("tdqueue_attributes")
