@@ -52,6 +52,12 @@ def test_the_workflow_checks_and_tests_what_new_writes(tdq: Tdq) -> None:
     assert Path("pay/test_payments.py").exists()
 
 
+def test_a_copy_says_what_to_do_with_it(tdq: Tdq) -> None:
+    made = tdq("new", "mine", "--example", "deploy")
+    assert made.code == 0
+    assert "next: read the first lines of each file" in made.out
+
+
 def test_the_hook_is_that_of_the_manifest() -> None:
     (repo,) = yaml.safe_load((DEPLOY / "pre-commit-config.yaml").read_text("utf-8"))["repos"]
     manifest = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))

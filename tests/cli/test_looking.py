@@ -104,7 +104,7 @@ def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_
 def test_code_is_imported_only_from_a_region_directory_that_was_named(tdq: Tdq, tmp_path: Path, *, named: bool) -> None:
     (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\nhandlers: [evil]\n")
     (tmp_path / "pay.yaml").write_text(TRIGGER)
-    (tmp_path / "evil.py").write_text("import pathlib; pathlib.Path('ran').touch()\n")
+    (tmp_path / "evil.py").write_text("import pathlib; pathlib.Path('ran').touch()\ndef register(region): ...\n")
     ended = tdq("explain", *([tmp_path] if named else []), "PAYQ")
     assert ended.code == 0
     assert (tmp_path / "ran").exists() is named
@@ -117,7 +117,9 @@ def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers
     (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\n")
     (tmp_path / "pay.yaml").write_text(TRIGGER)
     for stolen in ("structlog", "ebcdic", "lmdb"):
-        (tmp_path / f"{stolen}.py").write_text("import pathlib; pathlib.Path('ran').touch()\n")
+        (tmp_path / f"{stolen}.py").write_text(
+            "import pathlib; pathlib.Path('ran').touch()\ndef register(region): ...\n"
+        )
     more = {"seed": ["NOTE", "A"], "set": ["NOTE", "ENABLESTATUS=DISABLED"], "read": ["NOTE"], "peek": ["NOTE"]}
     tdq(command, *more.get(command, []), "-r", tmp_path, "-s", "s1")
     assert not (tmp_path / "ran").exists()

@@ -167,7 +167,8 @@ def _next(directory: Path) -> list[str]:
     if (directory / "region.yaml").is_file():
         cases = [f"tdq cobol test {directory}"] if any(directory.rglob("*.case.yaml")) else []
         return [f"tdq check {directory}", f"tdq run {directory}", *tests, *cases]
-    return tests or [f"python {path}" for path in sorted(directory.glob("*.py"))]
+    programs = [f"python {path}" for path in sorted(directory.glob("*.py"))]
+    return tests or programs or ["read the first lines of each file: they say where it is copied to"]
 
 
 def _example(name: str) -> Path:
