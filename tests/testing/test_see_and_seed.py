@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tdqsim import Region, System, TdqError, define_tdqueue
-from tdqsim.cics import Abend, Sysplex
+from tdqsim.cics import Abend, Sysplex, Task
 from tdqsim.core.codepage import codepage
 from tdqsim.testing import (
     RecycledStores,
@@ -90,15 +90,16 @@ def test_a_snapshot_names_what_is_uncommitted_and_by_whom(region: Region) -> Non
 def test_a_snapshot_stays_as_it_was_taken(region: Region) -> None:
     """What happens afterwards, a second time too, is in the next snapshot only."""
 
-    def fail() -> None:
-        with region.task() as task:
-            task.writeq_td("NOQ", b"x")
-            task.abend("MINE")
+    def fail(task: Task) -> None:
+        task.writeq_td("NOQ", b"x")
+        task.abend("MINE")
 
     taken = [snapshot(region)]
     for _ in range(2):
-        with pytest.raises(Abend):
-            fail()
+        handle = region.start(fail)
+        region.run()
+        with pytest.raises(Abend, match="MINE"):
+            handle.result()
         taken.append(snapshot(region))
     with System() as system, system.job() as job:
         job.crtdtaq(dtaq="QGPL/ORDERS", maxlen=10)
