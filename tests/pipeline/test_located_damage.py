@@ -69,6 +69,79 @@ def test_a_damaged_block_after_bytes_that_are_skipped_has_its_offset_in_the_file
         rows(path, record_format="VB", file_start_offset="4")
 
 
+@pytest.mark.parametrize("form", ["VB", "VBS"])
+def test_damage_far_from_the_beginning_is_located(tmp_path, form):
+    path = tmp_path / "vb"
+    path.write_bytes(blocks(5000, bad=4000))
+    with pytest.raises(
+        DatasetError, match="; VB, block 4000 at offset 495876 is damaged: its record descriptor word 6 "
+    ):
+        rows(path, record_format=form)
+    (file,) = probe(str(path))
+    assert file.candidates[0].framing.reason.startswith("VB, block 4000 at offset 495876 is damaged")
+
+
+def test_only_what_was_examined_is_said_to_be_whole(tmp_path):
+    path = tmp_path / "vb"
+    data = bytearray(blocks(5000))
+    data[3999 * 124 + 64 : 3999 * 124 + 66] = b"\x00\xc8"
+    path.write_bytes(data)
+    with pytest.raises(
+        DatasetError, match=r"block 31 .*; the other 1086 blocks are whole \(in the first 134856 bytes\)"
+    ):
+        rows(path, record_format="VB")
+
+
+@pytest.mark.parametrize(("count", "word", "said"), [
+    (60, b"\x01\x00\x00\x00", "its record descriptor word 12 says 124, and 8 bytes are left"),
+    (5000, b"\x01\x00\x00\x00", "its record descriptor word 12 says 124, and 8 bytes are left"),
+    (60, b"\x00\x00\x00\x00", "X'00000000' is no block descriptor word"),
+    (60, b"\xff\xff\xff\xff", "X'FFFFFFFF' is no block descriptor word"),
+])  # fmt: skip
+def test_a_damaged_block_descriptor_word_is_located(tmp_path, count, word, said):
+    path = tmp_path / "vb"
+    data = bytearray(blocks(count, bad=0))
+    data[(count - 30) * 124 : (count - 30) * 124 + 4] = word
+    path.write_bytes(data)
+    with pytest.raises(DatasetError) as refused:
+        rows(path, record_format="VB")
+    assert str(refused.value).endswith(
+        f"VB, block {count - 29} at offset {(count - 30) * 124} is damaged: {said}; {count - 30} blocks before it are "
+        "whole, and those after it are not found"
+    )
+
+
+def spanned(count=60, *, without=31):
+    """VBS blocks with one segment each; records have two segments, and one record has no last one."""
+    made = []
+    for number in range(1, count + 1):
+        record = f"{number:06d}AB".encode("cp037")
+        for code, part in ((1, record[:4]), (2, record[4:])):
+            if (number, code) != (without, 2):
+                made.append(b"\x00\x0c\x00\x00\x00\x08" + bytes([code, 0]) + part)
+    return b"".join(made)
+
+
+@pytest.mark.parametrize("form", ["VBS", "VS", "VB", "V"])
+def test_a_missing_segment_of_vbs_is_located_and_no_other_format_is_proposed(tmp_path, form):
+    path = tmp_path / "vbs"
+    path.write_bytes(spanned())
+    words = (
+        "VBS, block 62 at offset 732 is damaged: a segment is missing before its record descriptor word 1; the other 118 "
+        "blocks are whole"
+    )
+    with pytest.raises(DatasetError) as refused:
+        rows(path, record_format=form)
+    assert str(refused.value).endswith(words)
+    assert str(refused.value).count("VBS, block 62") == 1
+    assert "set record_format" not in str(refused.value)
+    assert (detect(path).dcb.text, detect(path).certain) == ("RECFM=VBS", False)
+    (file,) = probe(str(path))
+    assert [(each.framing.name, each.framing.confidence) for each in file.candidates] == [("VBS", "likely")]
+    path.write_bytes(spanned(without=0))
+    assert len(rows(path, record_format="VBS")) == 60
+
+
 def test_detection_and_probe_say_vb_and_not_certain(damaged, tmp_path):
     found = detect(damaged)
     assert (found.dcb.text, found.certain, found.reasons) == ("RECFM=VB", False, (WORDS,))

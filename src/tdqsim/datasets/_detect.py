@@ -10,6 +10,7 @@ position in each record.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -46,6 +47,10 @@ _PACKED = (
 _SHORTEST_FIXED = 8
 _WORD = limit("record_descriptor")
 _SEGMENT_CODES = 3
+_TO_BE_CONTINUED, _CONTINUED = (1, 3), (2, 3)
+_LARGE = 0x80
+"""The bit of a block descriptor word of four bytes."""
+_LARGEST = 1 << 24
 _ENOUGH = 5  # blocks that follow each other by chance are fewer
 _CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
 
@@ -104,8 +109,8 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
         lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
     """
-    if damaged_blocks(data, whole=whole) is not None:
-        return Dcb(RecordFormat.VB)
+    if (damage := damaged_blocks(data, whole=whole)) is not None:
+        return Dcb(damage.recfm)
     chain = _chained(data, whole=whole)
     if chain is None:
         return None
@@ -121,27 +126,44 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
 
 @dataclass(frozen=True, slots=True)
 class DamagedBlocks:
-    """VB blocks that follow each other without a gap, though the records of some of them do not fill them.
+    """VB blocks of which most are filled by their records, and some are not.
 
     Attributes:
+        spanned: records span blocks (VBS).
         blocks: how many blocks there are.
         damaged: how many of them are damaged.
         number: the number of the first damaged one, from 1.
         offset: where it begins.
         problem: what is wrong in it.
+        looked_at: how many bytes were examined; 0 for the whole file.
+        lost: the descriptor word of the last block does not lead to another one, and bytes follow.
     """
 
+    spanned: bool
     blocks: int
     damaged: int
     number: int
     offset: int
     problem: str
+    looked_at: int
+    lost: bool
+
+    @property
+    def recfm(self) -> RecordFormat:
+        """The record format of the blocks."""
+        return RecordFormat.VBS if self.spanned else RecordFormat.VB
 
     def __str__(self) -> str:
-        others = f"the other {self.blocks - self.damaged} blocks are whole"
+        whole = self.blocks - self.damaged
+        if self.lost:
+            others = f"{whole} blocks before it are whole, and those after it are not found"
+        else:
+            others = f"the other {whole} blocks are whole"
         if self.damaged > 1:
             others = f"{self.damaged - 1} more are damaged, and {others}"
-        return f"VB, block {self.number} at offset {self.offset} is damaged: {self.problem}; {others}"
+        part = f" (in the first {self.looked_at} bytes)" if self.looked_at else ""
+        where = f"{self.recfm.value}, block {self.number} at offset {self.offset}"
+        return f"{where} is damaged: {self.problem}; {others}{part}"
 
 
 def damaged_blocks(data: bytes, *, whole: bool) -> DamagedBlocks | None:
@@ -150,50 +172,87 @@ def damaged_blocks(data: bytes, *, whole: bool) -> DamagedBlocks | None:
     Records that are longer than their block would be read from blocks as if they had no blocks, so a format without
     blocks must not be concluded from descriptor words that lead from block to block.
     """
-    at, problems = 0, list[tuple[int, int, str]]()
-    blocks = 0
+    at, problems, blocks, lost = 0, list[tuple[int, int, str]](), 0, False
+    spans = _Spans()
     while at + _WORD <= len(data):
-        size, rest = int.from_bytes(data[at : at + 2], "big"), data[at + 2 : at + _WORD]
-        if size < _WORD or any(rest):
-            return None
+        word = data[at : at + _WORD]
+        size = int.from_bytes(word[:2], "big")
+        if word[0] & _LARGE:
+            size = int.from_bytes(word, "big") & 0x7FFFFFFF
+            lost = size > _LARGEST
+        else:
+            lost = size < _WORD or any(word[2:])
+        if lost:
+            if not problems or problems[-1][0] != blocks:
+                blocks += 1
+                problems.append((blocks, at, f"X'{word.hex().upper()}' is no block descriptor word"))
+            break
         if at + size > len(data):
             break
         blocks += 1
-        if problem := _block_problem(data, at + _WORD, at + size):
+        if problem := spans.problem(data, at + _WORD, at + size):
             problems.append((blocks, at, problem))
         at += size
     if (
         not problems
-        or blocks < _ENOUGH
+        or blocks - len(problems) < _ENOUGH
         or 2 * len(problems) >= blocks
-        or (whole and len(data) - at >= limit("block_maximum"))
+        or (whole and not lost and len(data) - at >= limit("block_maximum"))
     ):
         return None
-    return DamagedBlocks(blocks, len(problems), *problems[0])
+    return DamagedBlocks(spans.spanned, blocks, len(problems), *problems[0], 0 if whole else len(data), lost)
 
 
-def _block_problem(data: bytes, at: int, end: int) -> str:
-    """What is wrong with the records of a block; empty if they fill it."""
+class _Spans:
+    """Follows the records of blocks, and the segments of records that span blocks.
+
+    Attributes:
+        spanned: there are such segments.
+    """
+
+    def __init__(self) -> None:
+        self.spanned = False
+        self._open = False
+
+    def problem(self, data: bytes, at: int, end: int) -> str:
+        """What is wrong with the records of a block; empty if they fill it."""
+        broken = ""
+        for number, code in _words(data, at, end):
+            if isinstance(code, str):
+                self._open = self.spanned  # what the rest of the block has is not known
+                return code
+            self.spanned = self.spanned or bool(code)
+            if self._open is not (code in _CONTINUED) and not broken:
+                broken = f"a segment is missing before its record descriptor word {number}"
+            self._open = code in _TO_BE_CONTINUED
+        return broken
+
+
+def _words(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | str]]:
+    """The number and the segment code of each record descriptor word in a block; at the end, what is wrong, if any."""
     number = 0
     while at < end:
         number += 1
         word = data[at : min(at + _WORD, end)]
         if len(word) < _WORD:
-            return f"it ends in record descriptor word {number}"
+            yield number, f"it ends in record descriptor word {number}"
+            return
         size = int.from_bytes(word[:2], "big")
         if size < _WORD or word[2] > _SEGMENT_CODES or word[3]:
-            return f"X'{word.hex().upper()}' is no record descriptor word (its number {number})"
+            yield number, f"X'{word.hex().upper()}' is no record descriptor word (its number {number})"
+            return
         if at + size > end:
-            return f"its record descriptor word {number} says {size}, and {end - at} bytes are left"
+            yield number, f"its record descriptor word {number} says {size}, and {end - at} bytes are left"
+            return
+        yield number, word[2]
         at += size
-    return ""
 
 
 def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
     """Formats with descriptor words."""
     damage = damaged_blocks(data, whole=whole)
     if damage is not None:
-        return Detection(Dcb(RecordFormat.VB), certain=False, reasons=(str(damage),), ebcdic=ebcdic)
+        return Detection(Dcb(damage.recfm), certain=False, reasons=(str(damage),), ebcdic=ebcdic)
     chain = _chained(data, whole=whole)
     if chain is None:
         return None

@@ -20,6 +20,8 @@ from tdqsim.pipeline.options import QsamOptions, read_options
 
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
+MOST_FOR_DAMAGE = 1 << 26
+"""How many bytes are examined, at most, to locate the damage that an error has met."""
 BLOCKS_LOOKED_AT = 16
 _TRIED = 200
 _LINE_ENDS = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}
@@ -67,6 +69,7 @@ def words_hint(data: bytes, options: QsamOptions, *, whole: bool) -> str:
     if damage is not None:
         moved = replace(damage, offset=damage.offset + options.file_start_offset)
         return f"; {moved}"
+    data, whole = data[:HEAD], whole and len(data) <= HEAD
     shown = format_by_words(data, whole=whole)
     if shown is None or _words_of(read_options(_given(shown, cobol=False))) == _words_of(options):
         return ""
@@ -74,11 +77,12 @@ def words_hint(data: bytes, options: QsamOptions, *, whole: bool) -> str:
 
 
 def _reads_as_well(data: bytes, shown: Dcb, options: QsamOptions) -> bool:
-    """Whether a format decodes the copybook at least as well as that of the options; True without a copybook."""
+    """Whether a format decodes some records, and at least as many as that of the options; True without a copybook."""
     if options.layout is None:
         return True
     advised = read_options({**_given(shown, cobol=True), "copybook_contents": "01 R. 05 A PIC X."}, cobrix=True)
-    return _misfits(data, advised, options) <= _misfits(data, options, options)
+    misfits = _misfits(data, advised, options)
+    return misfits < 1 and misfits <= _misfits(data, options, options)
 
 
 def _misfits(data: bytes, framing: QsamOptions, options: QsamOptions) -> float:

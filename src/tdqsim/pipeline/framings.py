@@ -90,10 +90,11 @@ def framings_of(data: Bytes, size: int, *, ebcdic: bool | None, length: int = 0)
     whole = len(data) == size
     damage = damaged_blocks(data.tobytes(), whole=whole)
     if damage is not None:  # the words of blocks lead on, which must not be taken for those of records
-        given = {"record_format": "VB"}
+        name = damage.recfm.value
+        given = {"record_format": name}
         more = {"is_bdw_big_endian": "true", "bdw_adjustment": str(-DESCRIPTOR), "is_rdw_big_endian": "true"}
         cobol = given | more | {"is_rdw_part_of_record_length": "true"}
-        yield Framing("VB", given, cobol, "RECFM=VB", "likely", str(damage), max(damage.offset, 1))
+        yield Framing(name, given, cobol, f"RECFM={name}", "likely", str(damage), max(damage.offset, 1))
         return
     yield from _described(data, whole, _blocked())
     yield from _described(data, whole, _headed())

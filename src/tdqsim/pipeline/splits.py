@@ -32,7 +32,7 @@ from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.boundaries import boundary, is_searchable, record_steps
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, Frames, FramingError, blocks_in
 from tdqsim.pipeline.extractors import extracted, extractor_of
-from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
+from tdqsim.pipeline.format_check import HEAD, MOST_FOR_DAMAGE, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.opening import CHUNK, Opened, Unpacked, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions
@@ -296,17 +296,19 @@ def framing_error(
             f"the records do not lead to offset {searched}, where the descriptor words that follow show that a record "
             f"begins; {WALK_HINT}"
         )
-    hint = _hint(opened, options) or f"; tdq dataset probe {path} tries all formats"
+    hint = _hint(opened, options, error.offset) or f"; tdq dataset probe {path} tries all formats"
+    hint = "" if hint.removeprefix("; ") in problem else hint
     return DatasetError(f"{path}: record {number}, at offset {error.offset}: {problem}{hint}")
 
 
-def _hint(opened: Opened, options: QsamOptions) -> str:
-    """A hint for the message: another format that fits the file's descriptor words; empty for none."""
+def _hint(opened: Opened, options: QsamOptions, offset: int) -> str:
+    """A hint for the message: the damage, or another format that fits the file's descriptor words; empty for none."""
     if options.self_sized or options.extracted or not (options.recfm.variable or options.recfm is RecordFormat.RDW):
         return ""
     start = options.file_start_offset
-    head = opened.read_at(HEAD + 1, start)
-    return words_hint(head[:HEAD], options, whole=len(head) <= HEAD)
+    most = min(max(offset - start, 0) + HEAD, MOST_FOR_DAMAGE)
+    head = opened.read_at(most + 1, start)
+    return words_hint(head[:most], options, whole=len(head) <= most)
 
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
