@@ -96,6 +96,9 @@ def test_explain_says_that_a_transaction_runs_without_its_definition() -> None:
     queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
     with Region([queue], supplied_queues=False) as region:
         region.register("PAYP", lambda task: [*task.readq_td_all("PAYQ")])
+        assert "In CICS nothing attaches a transaction that is not installed." in str(
+            region.explain("PAYP", kind="TRANSACTION")
+        )
         assert "TRANSACTION PAYP is not defined; it runs here because a handler is registered for it." in str(
             region.explain("PAYQ")
         )

@@ -109,6 +109,12 @@ def _unit(task: TaskBase) -> Iterator[str]:
     yield f"Its unit of work {unit.uow}{whose} is {unit.state}{f' and holds {held}' if held else ''}."
 
 
+_ONLY_REGISTERED: Final = (
+    "It is not defined; it runs here because a handler is registered for it. In CICS nothing attaches a transaction "
+    "that is not installed."
+)
+
+
 # -- resources --------------------------------------------------------------------------------------------------------
 
 
@@ -125,6 +131,8 @@ def _transaction(probe: TaskBase, name: str) -> Iterator[str]:
     why_not = entry.why_not()
     if why_not is None:
         yield f"Transaction {name} can be attached{f' to program {entry.program_name}' if entry.program_name else ''}."
+        if not entry.defined:
+            yield _ONLY_REGISTERED
         return
     program = f"its program {entry.program_name} is not available" if entry.program_name else "it has no program"
     yield f"Transaction {name} cannot be attached: {program if entry.enabled else 'it is disabled'} ({why_not})."
