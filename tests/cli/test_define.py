@@ -497,3 +497,13 @@ def test_import_passes_over_other_commands(tdq: Tdq, tmp_path: Path, form: str, 
     deck = tmp_path / "deck.txt"
     deck.write_text(text)
     assert tdq("import", form, deck).code == 0
+
+
+def test_a_record_of_a_layout_is_folded_to_80_columns_without_a_terminal(tdq: Tdq, tmp_path: Path) -> None:
+    source = tmp_path / "long.cpy"
+    source.write_text("       01  REC.\n           05 CITY PIC X(26).\n")
+    shown = tdq("layout", source, "--hex", "C1" * 26)
+    assert shown.code == 0
+    assert max(map(len, shown.out.splitlines())) <= 80
+    assert shown.out.replace("\n", "").replace(" ", "").endswith("C1" * 16 + "...10more")
+    assert '"AAAAAAAAAAAAAAAAAAAAAAAAAA"' in shown.out

@@ -548,3 +548,40 @@ def test_spans_are_sent_if_the_file_asks_for_them(place):
     assert b"WRITEQ TD" in sent
     assert b"PAYREGN" in sent
     assert b"secret" not in sent
+
+
+def test_a_request_whose_body_is_missing_at_the_end_is_answered_without_a_traceback(place):
+    ready, log = place / "ready.json", place / "log"
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [*TDQ, "serve", str(place / "pay"), "--ready-file", str(ready)],
+            stdout=subprocess.PIPE,
+            stderr=file,
+            text=True,
+        )
+    assert any(line.startswith("Authorization:") for line in process.stdout)
+    found = json.loads(ready.read_text())
+    with connect(found) as connection:
+        connection.sendall(
+            b"POST /api/v1/regions/PAYREGN/exec HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            b"Authorization: Bearer %s\r\nContent-Length: 20\r\n\r\n" % found["token"].encode()
+        )
+        with connect(found) as other:  # its answer shows that the first request was taken
+            other.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+            assert b"200" in all_of(other)
+        process.send_signal(signal.SIGTERM)
+        answer = all_of(connection)
+    assert process.wait(timeout=300) == 0
+    process.stdout.close()
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert b"the server is being stopped, and the body had not arrived" in answer
+    assert "Traceback" not in log.read_text()
+
+
+def test_an_address_that_is_none_is_wrong_input(place):
+    words = ["serve", str(place / "pay"), "--address", "nonsense"]
+    found = subprocess.run([*TDQ, *words], capture_output=True, text=True, check=False)
+    assert (found.returncode, found.stderr) == (
+        2,
+        "tdq: address 'nonsense': must be an IP address, such as 127.0.0.1\n",
+    )

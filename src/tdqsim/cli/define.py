@@ -348,7 +348,9 @@ def layout(
         if sample is not None:
             _check_length(record_layout, sample)
         return
-    emit_table(columns, ([_indented(row, name) for name in columns] for row in rows), title=record_layout.name)
+    emit_table(
+        columns, ([_indented(row, name) for name in columns] for row in rows), title=record_layout.name, fit=True
+    )
     emit(f"length {record_layout.length}")
     if sample is not None:
         _emit_record(record_layout, sample)
@@ -360,8 +362,9 @@ def _emit_record(layout: Layout, record: bytes) -> None:
     fields = layout.found_in(record)
     rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in fields)
     emit_table(
-        ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False
-    )
+        ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False,
+        fit=True,
+    )  # fmt: skip
     for item in layout.decode_with_corrupt(record)[1]:
         warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
 

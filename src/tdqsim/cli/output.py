@@ -60,7 +60,13 @@ def on_terminal() -> bool:
 
 
 def emit_table(
-    columns: Sequence[str], rows: Iterable[Sequence[object]], *, title: str = "", empty: bool = True, more: str = ""
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    title: str = "",
+    empty: bool = True,
+    more: str = "",
+    fit: bool = False,
 ) -> None:
     """Rows under column names; numbers are right-aligned.
 
@@ -70,19 +76,22 @@ def emit_table(
         title: a line above the table.
         empty: whether to show columns without any value.
         more: how to see the columns that are left out, for the line that lists them.
+        fit: without a terminal, whether to fold the last column so that lines fit 80 columns as far as the others let
+            them; otherwise lines are as long as their values.
     """
     texts = [[visible(cell_text(value)) for value in row] for row in rows]
     shown = [at for at in range(len(columns)) if empty or not at or any(row[at] for row in texts)]
     table = _Table([columns[at] for at in shown], [[row[at] for at in shown] for row in texts])
     if title:
         emit(title)
-    if not on_terminal():
+    if not on_terminal() and not fit:
         table.emit()
         return
-    missing = table.fit(get_terminal_size().columns)
-    table.emit(bold=True)
+    width = get_terminal_size().columns
+    missing = table.fit(width if on_terminal() else max(width, table.narrowest))
+    table.emit(bold=on_terminal())
     if missing:
-        emit("\n".join(wrap(f"(no room for {', '.join(missing)}{more})", get_terminal_size().columns)))
+        emit("\n".join(wrap(f"(no room for {', '.join(missing)}{more})", width)))
 
 
 class _Table:
@@ -92,6 +101,11 @@ class _Table:
         self._columns, self._rows = columns, rows
         self._right = [bool(rows) and all(_is_number(row[at]) for row in rows) for at in range(len(columns))]
         self._widths = [max(len(name), *(len(row[at]) for row in rows), 0) for at, name in enumerate(columns)]
+
+    @property
+    def narrowest(self) -> int:
+        """The width that it has with all columns and the last one folded as much as can be."""
+        return self._wide() - self._widths[-1] + min(_NARROWEST_FOLD, self._widths[-1])
 
     def fit(self, width: int) -> list[str]:
         """Fit the table to a width; return the names of the columns that were left out."""

@@ -29,6 +29,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tdqsim.definitions import read_model, read_plain
 from tdqsim.errors import UsageError
+from tdqsim.server.errors import ServeError
 from tdqsim.server.linkfile import ServedLinks, check_names_once
 from tdqsim.server.logs import LogFormat, LogLevel
 
@@ -236,7 +237,7 @@ def changed(
         try:
             update["address"] = _check_address(address)
         except ValueError as error:
-            raise UsageError(f"address {address[:45]!r}: {error}") from None
+            raise ServeError(f"address {address[:45]!r}: {error}") from None
     ports = {name: each for name, each in (("http", port), ("debug", debug)) if each is not None}
     if ports:
         update["faces"] = config.faces.model_copy(update=ports)
