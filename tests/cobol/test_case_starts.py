@@ -98,6 +98,6 @@ def test_start_requests_and_replies_exist_before_the_first_input(cases: Path) ->
 
 
 def test_a_case_needs_an_input_or_a_start_request(cases: Path) -> None:
-    cases.write_text("cases:\n  - name: nothing happens\n    given: {replies: [YES]}\n")
+    cases.write_text("cases:\n  - name: nothing happens\n    given: {replies: [YES]}\n    then: {}\n")
     with pytest.raises(DefinitionError, match=r"starts\.case\.yaml:2: .*needs when, or starts in given"):
         load_case_file(cases)

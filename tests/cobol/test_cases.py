@@ -206,7 +206,7 @@ def test_an_abend_that_is_not_expected_fails_the_case_and_its_reason_is_shown(pl
     results = list(run_cases(path))
     assert [str(each.differences[0]) for each in results if not each.passed] == [
         "abend: expected none, found LATE",
-        "commarea: expected '005012', found '00500'",
+        "abend: expected none, found ASRA",
     ]
     late, bad = (str(each) for each in results if not each.passed)
     assert ": abend LATE" in late
@@ -270,6 +270,105 @@ def test_mistakes_in_a_case_file_are_named_with_their_lines(place):
         assert any(each.startswith(f"{path}:{line}:") and what in each for each in lines.splitlines()), lines
 
 
+MISTAKEN = {
+    "when:\n    - {transactoin: PAYP}\n    then: {}": (4, "is no key here; did you mean transaction?"),
+    "whem:\n    - {transaction: PAYP}\n    then: {}": (3, "is no key here; did you mean when?"),
+    "when:\n    - {transaction: PAYP}": (2, "then: is missing; then: {} expects only that no task abends"),
+    "given: {clock: noon}\n    when: [{transaction: PAYP}]\n    then: {}": (3, "given.clock"),
+    "when:\n    - {transaction: PAYQ}\n    then: {}": (4, "transaction PAYQ is not defined; did you mean PAYP?"),
+    "when:\n    - {program: ADDDER}\n    then: {}": (4, "there is no program of this name; did you mean ADDER?"),
+    "when:\n    - write: PAYO\n      records: [A]\n    then: {}": (4, "queue PAYO is not installed; did you mean PAYQ?"),
+    "given:\n      queues:\n        PAYO: []\n    when: [{transaction: PAYP}]\n    then: {}": (
+        5, "queue PAYO is not installed; did you mean PAYQ?"),
+    "given:\n      queues:\n        PAYQ:\n        - layout: copy/PAYREC.cpy\n          fields:\n            PAY-NAMES: X\n"
+    "    when: [{transaction: PAYP}]\n    then: {}": (8, "has no field 'PAY-NAMES'; did you mean PAY-NAME?"),
+    "given:\n      queues:\n        PAYQ: [{layout: copy/PAYREC.cpy, fields: {PAY-AMOUNT: much}}]\n"
+    "    when: [{transaction: PAYP}]\n    then: {}": (5, "PAY-AMOUNT: 'much' is no number"),
+    "given:\n      queues:\n        PAYQ: [{layout: copy/NONE.cpy, fields: {A: B}}]\n"
+    "    when: [{transaction: PAYP}]\n    then: {}": (5, "copy/NONE.cpy"),
+    "when:\n    - write: PAYQ\n      records:\n      - {layout: copy/PAYREC.cpy, fields: {PAY-NAMES: X}}\n    then: {}": (
+        6, "has no field 'PAY-NAMES'; did you mean PAY-NAME?"),
+    "when: [{transaction: PAYP}]\n    then:\n      queues:\n        OUTQ:\n"
+    "        - {layout: copy/PAYREC.cpy, fields: {PAY-NAMES: X}}": (7, "did you mean PAY-NAME?"),
+    "when: [{transaction: PAYP}]\n    then:\n      queues:\n        OUTQ: [{pattern: '('}]": (6, "is no regular expression"),
+    "when: [{transaction: PAYP}]\n    then:\n      queues:\n        OUTQ: [{hex: 0G}]": (6, "hex = '0G'"),
+    "when: [{transaction: PAYP}]\n    then:\n      calls:\n        READQ TD:\n        - {QUEEU: PAYQ}": (
+        7, "QUEEU is not an option of READQ TD; did you mean QUEUE?"),
+    "given:\n      stubs:\n      - {command: READQ TD, where: {QUEEU: PAYQ}}\n    when: [{transaction: PAYP}]\n"
+    "    then: {}": (5, "QUEEU is not an option of READQ TD; did you mean QUEUE?"),
+    "given:\n      stubs:\n      - command: READ\n        answer: {values: {INTOO: X}}\n    when: [{transaction: PAYP}]\n"
+    "    then: {}": (6, "INTOO is not an option of READ; did you mean INTO?"),
+    "given:\n      stubs:\n      - {command: READ, answer: {resp: NOTFOUND}}\n    when: [{transaction: PAYP}]\n"
+    "    then: {}": (5, "there is no condition 'NOTFOUND'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("body", MISTAKEN)
+@pytest.mark.parametrize("check", [True, False], ids=["check", "run"])
+def test_a_mistake_in_a_case_is_named_with_its_line_and_the_other_cases_run(place, tdq_test, body, check):
+    line, what = MISTAKEN[body]
+    path = place / "mistaken.case.yaml"
+    path.write_text(
+        f"cases:\n  - name: mistaken\n    {body}\n"
+        "  - {name: sum, when: [{program: ADDER, commarea: '005012'}], then: {commarea: '005017'}}\n"
+    )
+    code, output = tdq_test(path, *["--check"] * check, "--junit", place / "junit.xml")
+    assert code == 1
+    assert re.search(rf"^  {re.escape(str(path))}:{line}: .*{re.escape(what)}", output, re.MULTILINE), output
+    assert f"{'right' if check else 'passed'} {path}: sum" in output
+    assert "2 cases, 1 failed" in output
+    assert "unexpected error" not in output
+    suite = ET.parse(place / "junit.xml").getroot()[0]
+    assert (suite.get("tests"), suite.get("errors")) == ("2", "1")
+
+
+def test_a_file_that_cannot_be_read_fails_and_the_others_run(place, tdq_test):
+    (place / "broken.case.yaml").write_text("cases: [\n")
+    code, output = tdq_test(place)
+    assert code == 1
+    assert f"FAILED {place / 'broken.case.yaml'}" in output
+    assert f"passed {place / 'pay.case.yaml'}: a terminal" in output
+    assert "5 cases, 1 failed" in output
+
+
+def test_check_runs_no_case(place, tdq_test):
+    (place / "pay.case.yaml").write_text(CASES.replace('commarea: "005012"', 'commarea: "999"'))
+    (place / "cobol" / "ADDER.cbl").write_text("this is no COBOL\n")
+    code, output = tdq_test(place, "--check")
+    assert (code, output.count("right ")) == (0, 4)
+
+
+def test_a_compile_error_is_told_once(place, tdq_test):
+    (place / "cobol" / "ADDER.cbl").write_text(ADDER.replace("ADD A TO B", "ADD A TO NOTHERE"))
+    one = "{name: %s, when: [{program: ADDER, commarea: '005012'}], then: {}}"
+    (place / "twice.case.yaml").write_text(f"cases: [{one % 'one'}, {one % 'two'}, {one % 'three'}]\n")
+    code, output = tdq_test(place / "twice.case.yaml")
+    assert code == 1
+    assert output.count("NOTHERE") == 1, output
+    assert output.count("cannot be compiled, see case one") == 2
+    assert "3 cases, 3 failed" in output
+
+
+def test_the_abend_comes_first_and_records_are_shown_by_their_layout(place):
+    path = place / "pay.case.yaml"
+    path.write_text(
+        "cases:\n  - name: one\n    when:\n"
+        "      - {write: PAYQ, records: [{layout: copy/PAYREC.cpy, fields: {PAY-ID: '1', PAY-NAME: A}}]}\n"
+        "      - {write: PAYQ, records: [{layout: copy/PAYREC.cpy, fields: {PAY-ID: '2', PAY-NAME: B}}]}\n"
+        "    then:\n      queues:\n"
+        "        OUTQ: [{layout: copy/PAYREC.cpy, fields: {PAY-ID: '3', PAY-NAME: A}}]\n"
+    )
+    (result,) = run_cases(path)
+    first, *rest = str(result).splitlines()
+    assert first == "abend: expected none, found LATE"
+    assert "abend LATE" in rest[0]
+    assert rest[-3:] == [
+        "queues.OUTQ: expected 1 records, found 2",
+        "queues.OUTQ[1].PAY-ID: expected '3', found '1'",
+        "queues.OUTQ[2]: expected no record, found PAY-ID '2', PAY-NAME 'B         '",
+    ]
+
+
 def test_the_schema_takes_the_cases_of_this_page_and_refuses_others(capsys):
     schema = case_json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
@@ -285,7 +384,7 @@ def test_a_case_writes_no_data_set_of_the_region(tmp_path):
     shutil.copytree(example, tmp_path / "orders")
     before = (tmp_path / "orders" / "orders.dat").read_bytes()
     path = tmp_path / "orders" / "orders.case.yaml"
-    path.write_text("cases:\n  - {name: orders are read, when: [{transaction: ORDI}]}\n")
+    path.write_text("cases:\n  - {name: orders are read, when: [{transaction: ORDI}], then: {}}\n")
     (result,) = run_cases(path)
     assert result.passed, str(result)
     assert (tmp_path / "orders" / "orders.dat").read_bytes() == before
@@ -320,7 +419,7 @@ def test_a_case_that_ends_its_process_is_named_and_the_others_run(place, tdq_tes
     path.write_text(
         "cases:\n"
         "- {name: before, when: [{program: ADDER, commarea: '005012'}], then: {commarea: '005017'}}\n"
-        "- {name: it falls, when: [{program: FALLS}]}\n"
+        "- {name: it falls, when: [{program: FALLS}], then: {}}\n"
         "- {name: after, when: [{program: ADDER, commarea: '005012'}], then: {commarea: '005017'}}\n"
     )
     monkeypatch.setattr("tdqsim.cobol.calls._Call._values", _fall_at_writeq(_Call._values))

@@ -10,7 +10,7 @@ import pytest
 from tdqsim import Abend, Region, define_tdqueue
 from tdqsim.cobol import CobolError, CobolPrograms, coverage
 from tdqsim.cobol.case_run import run_cases
-from tdqsim.errors import DefinitionError, UsageError
+from tdqsim.errors import UsageError
 
 pytestmark = pytest.mark.cobc
 
@@ -177,6 +177,7 @@ def test_case_files_run_paragraphs(folder):
         "wrong": "storage.WS-FEE: expected '3', found '2.00'\nperformed: expected LOGS, found none",
     }
     assert results["wrong"].found == {"commarea": "00200", "storage": {"WS-FEE": "2.00"}, "performed": []}
-    (folder / "q.case.yaml").write_text("cases:\n  - {name: A, when: [{program: FEES, storage: {A: B}}]}\n")
-    with pytest.raises(DefinitionError, match="storage and paragraphs belong to paragraph"):
-        list(run_cases(folder / "q.case.yaml"))
+    (folder / "q.case.yaml").write_text("cases:\n  - {name: A, when: [{program: FEES, storage: {A: B}}], then: {}}\n")
+    (wrong,) = run_cases(folder / "q.case.yaml")
+    assert "q.case.yaml:2: " in wrong.error
+    assert "storage and paragraphs belong to paragraph" in wrong.error

@@ -7,16 +7,16 @@ compared without trailing blanks. A record with a layout is compared field by fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from fnmatch import translate
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cobol.case_file import CaseData, CaseRecord
-from tdqsim.errors import UsageError
+from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import CVDAS
-from tdqsim.hosting import CodePage, codepage
+from tdqsim.hosting import CodePage, codepage, did_you_mean
 from tdqsim.layouts import Field, FieldType, Layout, encode_value, load_layout
 
 LATIN: Final = codepage(819)
@@ -91,6 +91,37 @@ class CaseRecords:
         values = {name: _value(layout.field(name), value) for name, value in data.fields.items()}
         return layout.encode(values, base=_initial(layout, page))
 
+    def mistakes(self, data: CaseData, page: CodePage, *, expected: bool) -> Iterator[tuple[tuple[str, ...], str, str]]:
+        """Give the mistakes in a record of a case: where in the record, the value, and what is wrong."""
+        if isinstance(data, CaseRecord) and data.layout:
+            yield from self._mistakes_in_fields(data, page, expected=expected)
+        elif isinstance(data, CaseRecord) and data.pattern is not None and expected:
+            yield from _pattern_mistake(data.pattern)
+        elif not expected and not (isinstance(data, CaseRecord) and data.null):
+            try:
+                self.encode(data, page)
+            except (TdqError, ValueError) as error:
+                yield (), data if isinstance(data, str) else "", str(error)
+
+    def _mistakes_in_fields(
+        self, data: CaseRecord, page: CodePage, *, expected: bool
+    ) -> Iterator[tuple[tuple[str, ...], str, str]]:
+        try:
+            layout = self._layout(data, page)
+        except (TdqError, OSError, LookupError) as error:
+            yield ("layout",), data.layout, str(error)
+            return
+        for name, value in data.fields.items():
+            try:
+                item = layout.field(name)
+                if not expected:
+                    layout.encode({name: _value(item, value)}, base=_initial(layout, page))
+            except LookupError as error:
+                hint = did_you_mean(name, _names(layout.fields))
+                yield ("fields", name), "", f"{error.args[0] if error.args else error}{hint}"
+            except (TdqError, ValueError) as error:
+                yield ("fields", name), value if isinstance(value, str) else "", str(error)
+
     def compare(self, place: str, expected: CaseData, actual: bytes, page: CodePage) -> list[CaseDifference]:
         """Give the differences between an expected record and its bytes."""
         if isinstance(expected, CaseRecord) and expected.layout:
@@ -144,6 +175,20 @@ class CaseRecords:
         if key not in self._layouts:
             self._layouts[key] = load_layout(self._folder / data.layout, data.record, code_page=page.name)
         return self._layouts[key]
+
+
+def _names(fields: Iterable[Field]) -> Iterator[str]:
+    """The names of fields and of those in them."""
+    for item in fields:
+        yield item.name
+        yield from _names(item.children)
+
+
+def _pattern_mistake(pattern: str) -> Iterator[tuple[tuple[str, ...], str, str]]:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        yield ("pattern",), pattern, f"is no regular expression: {error}"
 
 
 def _value(item: Field, value: str | CaseRecord) -> str | int | Decimal:

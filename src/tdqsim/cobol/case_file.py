@@ -28,16 +28,17 @@ that of the nearest ``region.yaml`` in the directory of the file or above it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from tdqsim.definitions import (
     REGION_FILE_NAME,
+    ListNode,
     MapNode,
     ScalarNode,
     described_schema,
@@ -47,6 +48,7 @@ from tdqsim.definitions import (
     read_yaml,
 )
 from tdqsim.errors import DefinitionError, Problem
+from tdqsim.hosting import did_you_mean
 
 SUFFIX = ".case.yaml"
 _Text = Annotated[str, WithJsonSchema({"type": ["string", "number", "boolean"]})]
@@ -376,13 +378,13 @@ class Case(_StrictCase):
         name: its name, once in the file.
         given: the state in which it begins.
         when: what happens, in order; it may be missing if ``given`` has START requests.
-        then: what is expected.
+        then: what is expected; ``{}`` if only that no task abends.
     """
 
     name: _Text
     given: CaseGiven = Field(default_factory=CaseGiven)
     when: tuple[CaseInput, ...] = ()
-    then: CaseThen = Field(default_factory=CaseThen)
+    then: CaseThen
 
     @model_validator(mode="after")
     def _has_input(self) -> Case:
@@ -425,24 +427,88 @@ def case_files(path: Path) -> list[Path]:
     return sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
 
 
+class CasesRead(NamedTuple):
+    """A case file as it was read.
+
+    Attributes:
+        file: the file with the cases that are right.
+        wrong: by name of a case, what is wrong with it.
+    """
+
+    file: CaseFile
+    wrong: dict[str, list[Problem]]
+
+    def names(self) -> list[str]:
+        """The names of all cases, those that are wrong last."""
+        return [*(case.name for case in self.file.cases), *self.wrong]
+
+
 def load_case_file(path: Path) -> CaseFile:
-    """Read a case file.
+    """Read a case file in which everything must be right.
 
     Raises:
         DefinitionError: it cannot be read, or anything in it is wrong; all problems are listed, with lines.
     """
-    root = read_yaml(read_text(path), str(path), longest=32767)
-    if not isinstance(root, MapNode):
-        raise DefinitionError([Problem(str(path), 1, "", "", "", "must be a mapping with the key cases")])
+    file, wrong = read_case_file(path)
+    if wrong:
+        raise DefinitionError([problem for problems in wrong.values() for problem in problems])
+    return file
+
+
+def read_case_file(path: Path) -> CasesRead:
+    """Read a case file; a case that is wrong does not keep the others from being run.
+
+    Raises:
+        DefinitionError: it cannot be read, has no cases, or something outside the cases is wrong.
+    """
+    root = _root(path)
+    plain = plain_value(root)
+    listed = plain.get("cases")
     try:
-        case_file = CaseFile.model_validate(plain_value(root))
+        case_file = CaseFile.model_validate(plain)
     except ValidationError as error:
-        problems = [_problem(str(path), root, each) for each in error.errors(include_url=False)]
-        raise DefinitionError(list(dict.fromkeys(problems))) from None
+        by_case: dict[int, list[Problem]] = {}
+        for each in error.errors(include_url=False):
+            at = each["loc"][1] if each["loc"][:1] == ("cases",) and len(each["loc"]) > 1 else None
+            if (problem := _problem(str(path), root, each)) is not None:
+                by_case.setdefault(at if isinstance(at, int) else -1, []).append(problem)
+        if listed and len(by_case) > 1:  # that no case is left is said by what is wrong with each
+            by_case[-1] = [each for each in by_case.get(-1, []) if each.attribute != "cases"]
+        if by_case.get(-1):
+            raise DefinitionError(list(dict.fromkeys(by_case[-1]))) from None
+        by_case.pop(-1, None)
+        rest = [case for at, case in enumerate(listed) if at not in by_case]
+        cases = CaseFile.model_validate({"cases": rest}).cases if rest else ()
+        case_file = CaseFile.model_construct(region=plain.get("region", ""), cases=cases)
+        wrong = {_name_of(listed, at): list(dict.fromkeys(problems)) for at, problems in by_case.items()}
+    else:
+        wrong = {}
     names = [case.name for case in case_file.cases]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DefinitionError([Problem(str(path), 1, "", "name", twice[0], "is the name of several cases")])
-    return case_file.model_copy(update={"region": str(_region_of(path, case_file.region))})
+    return CasesRead(case_file.model_copy(update={"region": str(_region_of(path, case_file.region))}), wrong)
+
+
+def case_node(path: Path, name: str) -> MapNode | None:
+    """The case with a name as it is written, with lines; None when there is none."""
+    cases = _root(path).items.get("cases")
+    for node in cases.items if isinstance(cases, ListNode) else ():
+        if isinstance(node, MapNode) and node.items.get("name", node)[0] == name:
+            return node
+    return None
+
+
+def _root(path: Path) -> MapNode:
+    root = read_yaml(read_text(path), str(path), longest=32767)
+    if not isinstance(root, MapNode):
+        raise DefinitionError([Problem(str(path), 1, "", "", "", "must be a mapping with the key cases")])
+    return root
+
+
+def _name_of(cases: Any, at: int) -> str:
+    """The name of a case that is wrong; its number when it has none."""
+    given = cases[at].get("name") if isinstance(cases[at], dict) else None
+    return given if isinstance(given, str) and given else f"case {at + 1}"
 
 
 def _region_of(path: Path, given: str) -> Path:
@@ -454,9 +520,43 @@ def _region_of(path: Path, given: str) -> Path:
     raise DefinitionError([Problem(str(path), 1, "", "region", given, message)])
 
 
-def _problem(file: str, root: MapNode, error: ErrorDetails) -> Problem:
-    """A pydantic error with the line of the value, or of its key."""
-    node, line = node_at(root, error["loc"])
-    names = [str(step) for step in error["loc"] if isinstance(step, str) and not step.startswith(("CaseRecord", "str"))]
+def _problem(file: str, root: MapNode, error: ErrorDetails) -> Problem | None:
+    """A pydantic error with the line of the value, or of its key; None for one about the other form of a value."""
+    loc = error["loc"]
+    node, line = node_at(root, [step for step in loc if not _is_form(step)])
+    if isinstance(node, ScalarNode if error["type"] in ("model_type", "model_attributes_type") else MapNode) and (
+        error["type"] in ("string_type", "model_type", "model_attributes_type") and any(map(_is_form, loc))
+    ):
+        return None
+    names = [str(step) for step in loc if isinstance(step, str) and not _is_form(step)]
     value = node.value if isinstance(node, ScalarNode) else ""
-    return Problem(file, line, "", ".".join(names), value, error["msg"].removeprefix("Value error, "))
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "extra_forbidden":
+        known = _keys_at(loc[:-1])
+        message = f"is no key here{did_you_mean(names[-1], known)}; there are {', '.join(known)}"
+    elif error["type"] == "missing":
+        message = "is missing"
+        if loc[-1] == "then":
+            message += "; then: {} expects only that no task abends"
+    return Problem(file, line, "", ".".join(names), value, message)
+
+
+def _is_form(step: int | str) -> bool:
+    """Whether a step of pydantic names one form of a value, not a key."""
+    return isinstance(step, str) and step.startswith(("CaseRecord", "str", "function-", "tuple[", "dict["))
+
+
+def _keys_at(steps: Iterable[int | str]) -> list[str]:
+    """The keys of the mapping at a place."""
+    model: type[BaseModel] = CaseFile
+    for step in steps:
+        if isinstance(step, str) and step in model.model_fields:
+            model = next(_models_in(model.model_fields[step].annotation), model)
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)

@@ -17,27 +17,51 @@ from typing import Any, Final
 from tdqsim.cobol import coverage
 from tdqsim.cobol._libcob import last_words_to
 from tdqsim.cobol.case_data import CaseDifference
-from tdqsim.cobol.case_file import Case, CaseFile, load_case_file
+from tdqsim.cobol.case_file import Case, CaseFile, read_case_file
 from tdqsim.cobol.case_run import CaseResult, run_case
+from tdqsim.errors import DefinitionError
 
 _Job = tuple[Path, CaseFile, Case]
+_Planned = CaseResult | _Job
+"""A case to run, or the result of one that is wrong."""
 _LAST_WORDS: Final = "!"
 
 
-def run_cases_apart(paths: Sequence[Path], part: Path | None = None) -> Iterator[CaseResult]:
-    """Run the cases of files in other processes, in order.
+def run_cases_apart(
+    paths: Sequence[Path], part: Path | None = None, *, check_only: bool = False
+) -> Iterator[CaseResult]:
+    """Run the cases of files in other processes, in order; a file or case that is wrong does not stop the others.
 
     Args:
         paths: the case files.
         part: the folder for the coverage, ``lcov.info`` and HTML pages; None for no coverage.
-
-    Raises:
-        DefinitionError: a file is wrong; no case was run.
+        check_only: whether cases are only looked at for mistakes.
     """
-    jobs = [(path, file, case) for path in paths for file in [load_case_file(path)] for case in file.cases]
+    planned = [each for path in paths for each in _planned(path)]
+    jobs = [each for each in planned if not isinstance(each, CaseResult)]
+    results = _run_jobs(jobs, part, check_only=check_only)
+    for each in planned:
+        yield each if isinstance(each, CaseResult) else next(results)
+    if part is not None:
+        coverage.write(coverage.merged(part), part)
+
+
+def _planned(path: Path) -> Iterator[_Planned]:
+    try:
+        file, wrong = read_case_file(path)
+    except DefinitionError as error:
+        yield CaseResult(path, path.name, error=str(error))
+        return
+    for case in file.cases:
+        yield path, file, case
+    for name, problems in wrong.items():
+        yield CaseResult(path, name, error="\n".join(map(str, problems)))
+
+
+def _run_jobs(jobs: list[_Job], part: Path | None, *, check_only: bool) -> Iterator[CaseResult]:
     while jobs:
         done, ended = 0, ""
-        for line in _lines_of_process(jobs, part):
+        for line in _lines_of_process(jobs, part, check_only=check_only):
             if line.startswith(_LAST_WORDS):
                 ended = line.removeprefix(_LAST_WORDS)
             else:
@@ -49,11 +73,9 @@ def run_cases_apart(paths: Sequence[Path], part: Path | None = None) -> Iterator
             yield CaseResult(path, case.name, error=error)
             done += 1
         jobs = jobs[done:]
-    if part is not None:
-        coverage.write(coverage.merged(part), part)
 
 
-def _lines_of_process(jobs: Sequence[_Job], part: Path | None) -> Iterator[str]:
+def _lines_of_process(jobs: Sequence[_Job], part: Path | None, *, check_only: bool) -> Iterator[str]:
     """What a new process that runs these cases says; after its death the signal, unless it has said more."""
     receive, send = os.pipe()
     sys.stdout.flush()
@@ -61,7 +83,7 @@ def _lines_of_process(jobs: Sequence[_Job], part: Path | None) -> Iterator[str]:
     child = os.fork()
     if not child:
         os.close(receive)
-        _run_and_leave(jobs, send, part)
+        _run_and_leave(jobs, send, part, check_only=check_only)
     os.close(send)
     status, said = 0, False
     try:
@@ -80,7 +102,7 @@ def _lines_of_process(jobs: Sequence[_Job], part: Path | None) -> Iterator[str]:
         yield f"{_LAST_WORDS}exit code {os.WEXITSTATUS(status)}"
 
 
-def _run_and_leave(jobs: Sequence[_Job], send: int, part: Path | None) -> None:
+def _run_and_leave(jobs: Sequence[_Job], send: int, part: Path | None, *, check_only: bool) -> None:
     """Run the cases in this process, which then ends."""
     code = 1
     try:
@@ -89,7 +111,7 @@ def _run_and_leave(jobs: Sequence[_Job], send: int, part: Path | None) -> None:
             coverage.begin()
         with os.fdopen(send, "w", encoding="utf-8") as lines:
             for path, file, case in jobs:
-                result = run_case(path, file, case)
+                result = run_case(path, file, case, check_only=check_only)
                 lines.write(json.dumps(_fields(result), default=str) + "\n")
                 lines.flush()
             if part is not None:

@@ -16,8 +16,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from tdqsim.cics import Abend, Condition, Region, Task
+from tdqsim.cobol.case_check import CaseCheck, CaseMistake, located
 from tdqsim.cobol.case_data import LATIN, CaseDifference, CaseRecords
-from tdqsim.cobol.case_file import Case, CaseData, CaseFile, CaseGiven, CaseInput, CaseStart, CaseThen, load_case_file
+from tdqsim.cobol.case_file import (
+    Case,
+    CaseData,
+    CaseFile,
+    CaseGiven,
+    CaseInput,
+    CaseRecord,
+    CaseStart,
+    CaseThen,
+    read_case_file,
+)
 from tdqsim.cobol.case_stubs import CaseWatch, stubs_of, value_of
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.cobol.paragraphs import ParagraphResult
@@ -57,8 +68,10 @@ class CaseResult:
         return not self.differences and not self.error
 
     def __str__(self) -> str:
-        """The differences, one a line, then the reasons of abends."""
-        return "\n".join([*([self.error] if self.error else []), *map(str, self.differences), *self.reasons])
+        """The abend with its reasons, then the other differences, one a line."""
+        abends = [str(each) for each in self.differences if each.place == "abend"]
+        others = [str(each) for each in self.differences if each.place != "abend"]
+        return "\n".join([*([self.error] if self.error else []), *abends, *self.reasons, *others])
 
 
 def run_cases(path: Path, only: str = "") -> Iterator[CaseResult]:
@@ -67,20 +80,29 @@ def run_cases(path: Path, only: str = "") -> Iterator[CaseResult]:
     Raises:
         DefinitionError: the file is wrong.
     """
-    case_file = load_case_file(path)
+    case_file, wrong = read_case_file(path)
     for case in case_file.cases:
         if not only or case.name == only:
             yield run_case(path, case_file, case)
+    for name, problems in wrong.items():
+        if not only or name == only:
+            yield CaseResult(path, name, error="\n".join(map(str, problems)))
 
 
-def run_case(path: Path, file: CaseFile, case: Case) -> CaseResult:
-    """Run one case."""
+def run_case(path: Path, file: CaseFile, case: Case, *, check_only: bool = False) -> CaseResult:
+    """Run one case, or only look for mistakes in it."""
     result = CaseResult(path, case.name)
     try:
         with _region(Path(file.region), case.given.clock) as region:
-            _Run(region, CaseRecords(path.parent), result).run(case)
+            run = _Run(region, CaseRecords(path.parent), result)
+            checked = CaseCheck(region, run.programs, run.records, run.page)
+            if mistakes := checked.mistakes(case, later=check_only):
+                result.error = "\n".join(map(str, located(path, case.name, mistakes)))
+            elif not check_only:
+                run.run(case)
     except (TdqError, Condition, LookupError) as error:
-        result.error = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
+        text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
+        result.error = str(located(path, case.name, [CaseMistake((), "", text)])[0])
     return result
 
 
@@ -255,6 +277,13 @@ def _contents(task: Task, name: str) -> bytes:
     return container if isinstance(container, bytes) else container.data or b""
 
 
+def _record_shown(written: Any) -> str:
+    """A record as a case file writes it, for people."""
+    if isinstance(written, dict) and "fields" in written:
+        return ", ".join(f"{name} {value!r}" for name, value in written["fields"].items())
+    return repr(written)
+
+
 # -- then ------------------------------------------------------------------------------------------------------------
 
 
@@ -268,6 +297,7 @@ class _Check:
         self._found = run.result.found
 
     def check(self, then: CaseThen) -> None:
+        self._abend(then.abend)
         for name, records in then.queues.items():
             self._records("queues", name, records, self._region.peek(name), name)
         for name, records in then.ts.items():
@@ -296,7 +326,6 @@ class _Check:
             if list(then.performed) != self._run.performed.performed:
                 found = ", ".join(self._run.performed.performed)
                 self._differ("performed", ", ".join(then.performed) or "none", found or "none")
-        self._abend(then.abend)
 
     def _part(self, name: str) -> dict[str, Any]:
         part: dict[str, Any] = self._found.setdefault(name, {})
@@ -311,13 +340,14 @@ class _Check:
 
     def _list(self, place: str, expected: tuple[CaseData, ...], actual: list[bytes], page: CodePage) -> list[Any]:
         written = []
+        shape = next((each for each in expected if isinstance(each, CaseRecord) and each.layout), None)
         if len(expected) != len(actual):
             self._differ(place, f"{len(expected)} records", f"{len(actual)}")
         for at, record in enumerate(actual):
             wanted = expected[at] if at < len(expected) else None
-            written.append(self._run.records.written(wanted, record, page))
+            written.append(self._run.records.written(shape if wanted is None else wanted, record, page))
             if wanted is None:
-                self._differ(f"{place}[{at + 1}]", "no record", repr(written[-1]))
+                self._differ(f"{place}[{at + 1}]", "no record", _record_shown(written[-1]))
             else:
                 self._run.result.differences += self._run.records.compare(f"{place}[{at + 1}]", wanted, record, page)
         return written

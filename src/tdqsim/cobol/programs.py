@@ -262,6 +262,17 @@ class CobolPrograms:
                 self._region.programs.register(name, self._run_of(module))
         return list(modules)
 
+    def has(self, program: str) -> bool:
+        """Whether LINK finds a program of this name, which is not compiled for it."""
+        name = program.upper()
+        known = name in self._modules or self._source(name) is not None
+        return known or name in self._region.programs.names() or self._region.programs.definition(name) is not None
+
+    def names(self) -> list[str]:
+        """The names of the sources."""
+        files = (path for folder in self._sources if folder.is_dir() for path in folder.iterdir())
+        return sorted({path.stem.upper() for path in files if path.suffix.lower() in PROGRAMS})
+
     def _source(self, name: str) -> Path | None:
         candidates = (
             folder / f"{stem}{suffix}"

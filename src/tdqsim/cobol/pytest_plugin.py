@@ -27,10 +27,10 @@ class CasesOfFile(pytest.File):
 
     def collect(self) -> Iterator[CaseItem]:
         """The cases in the file."""
-        from tdqsim.cobol.case_file import load_case_file  # noqa: PLC0415  (only where there is such a file)
+        from tdqsim.cobol.case_file import read_case_file  # noqa: PLC0415  (only where there is such a file)
 
-        for case in load_case_file(self.path).cases:
-            yield CaseItem.from_parent(self, name=case.name)
+        for name in read_case_file(self.path).names():
+            yield CaseItem.from_parent(self, name=name)
 
 
 class CaseItem(pytest.Item):

@@ -264,15 +264,19 @@ def run_cases(
     update: Annotated[
         bool, typer.Option("--update", help="Write what was found into the cases that have differences.")
     ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only look for mistakes in the cases; run none.")] = False,
 ) -> None:
     """Run case files (NAME.case.yaml): tests of transactions written in YAML."""
     files = [file for path in paths for file in on_demand.case_file.case_files(path)]
     if not files:
         raise InputError(f"{', '.join(map(str, paths))}: there is no case file; their names end in .case.yaml")
     results = []
-    for file, found in groupby(on_demand.case_process.run_cases_apart(files, lcov), lambda each: each.file):
-        of_file = list(found)
-        _show_results(file, of_file)
+    told: dict[str, str] = {}
+    for file, found in groupby(
+        on_demand.case_process.run_cases_apart(files, lcov, check_only=check), lambda each: each.file
+    ):
+        of_file = [_told_once(each, told) for each in found]
+        _show_results(file, of_file, "right" if check else "passed")
         if update and (changed := on_demand.case_report.update_case_file(file, of_file)):
             typer.echo(f"{file}: {changed} cases updated")
         results += of_file
@@ -284,8 +288,19 @@ def run_cases(
         raise typer.Exit(1)
 
 
-def _show_results(file: Path, results: list[CaseResult]) -> None:
+def _told_once(result: CaseResult, told: dict[str, str]) -> CaseResult:
+    """The result, in which an error of a program that an earlier case has told is only named."""
+    for at, reason in enumerate(result.reasons):
+        what = reason.partition("abend")[2]
+        if "CobolError" in what:
+            if what in told:
+                result.reasons[at] = f"{reason.partition(':')[0]}: a program cannot be compiled, see case {told[what]}"
+            told.setdefault(what, result.name)
+    return result
+
+
+def _show_results(file: Path, results: list[CaseResult], well: str) -> None:
     for result in results:
-        typer.echo(f"{'passed' if result.passed else 'FAILED'} {file}: {result.name}")
+        typer.echo(f"{well if result.passed else 'FAILED'} {file}: {result.name}")
         if not result.passed:
             typer.echo(re.sub("^", "  ", str(result), flags=re.MULTILINE))
