@@ -20,6 +20,7 @@ def test_help_lists_commands_in_five_groups_on_lines_of_80_columns(tdq):
     lines = text.splitlines()
     assert max(map(len, lines)) <= 80
     begin = lines.index("Begin:")
+    assert begin < lines.index("Options:")  # commands are what a newcomer looks for
     assert [line.split()[0] for line in lines[begin + 1 : begin + 6]] == ["new", "check", "run", "guide", "doctor"]
     for name, command in COMMANDS.items():
         assert len(re.findall(rf"^  {name}  ", text, re.MULTILINE)) == bool(command.group), name
@@ -27,6 +28,7 @@ def test_help_lists_commands_in_five_groups_on_lines_of_80_columns(tdq):
 
 def test_all_also_lists_what_is_for_developers(tdq):
     text = tdq("--all", "--help").out
+    assert tdq("--help", "--all").out == text
     for name in COMMANDS:
         assert len(re.findall(rf"^  {name}  ", text, re.MULTILINE)) == 1, name
 

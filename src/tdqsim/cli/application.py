@@ -121,12 +121,23 @@ class _Commands(_Group):
         with _Listing(self):
             super().format_help(ctx, formatter)
 
+    def parse_args(self, ctx: _Parser, args: list[str]) -> _Parser:
+        """Take ``--all`` before ``--help``, in whichever order they are written: help is shown when it is met."""
+        own = next((at for at, word in enumerate(args) if not word.startswith("-")), len(args))
+        return super().parse_args(ctx, [*sorted(args[:own], key=lambda word: word != "--all"), *args[own:]])
+
+    def format_options(self, ctx: _Parser, formatter: _Parser) -> None:
+        """The commands, then the options: a newcomer looks for commands."""
+        self.format_commands(ctx, formatter)
+        no_group: _Parser = TyperCommand
+        no_group.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: _Parser, formatter: _Parser) -> None:
         """The commands below the headings of their groups, and with ``--all`` the others."""
         headings = [*GROUPS, *([""] if ctx.params.get("every") else [])]
         for heading in headings:
             rows = [(name, each.about) for name, each in COMMANDS.items() if each.group == heading]
-            with formatter.section(heading or "For developers of tests and tools"):
+            with formatter.section(heading or "Parts of others, and for developers"):
                 formatter.write_dl(rows)
 
     def shell_complete(self, ctx: _Parser, incomplete: str) -> _Parser:
@@ -191,9 +202,7 @@ def _application() -> _Parser:
         version: Annotated[
             bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
         ] = False,
-        every: Annotated[
-            bool, typer.Option("--all", is_eager=True, help="With --help: also list commands for developers.")
-        ] = False,
+        every: Annotated[bool, typer.Option("--all", is_eager=True, help="With --help: list all commands.")] = False,
     ) -> None:
         """CICS transient data queues and IBM i data queues, simulated."""
 
