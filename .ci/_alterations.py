@@ -1,4 +1,9 @@
-"""The nine kinds of change that .ci/mutants.py makes to a source file, and where each can be made."""
+"""The kinds of change that .ci/mutants.py makes to a source file, and where each can be made.
+
+Some are slips of one expression. The others are the mistakes of a state that is right the first time only: what was
+held is not released, a value stays as it was, two steps are in the wrong order, ``max`` is forgotten, a loop ends after
+one.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +17,13 @@ COMPARED = {ast.Eq: "!=", ast.NotEq: "==", ast.Lt: "<=", ast.LtE: "<", ast.Gt: "
 COUNTED = {ast.Add: "-", ast.Sub: "+", ast.Mult: "//", ast.FloorDiv: "*"}
 KINDS = (
     "comparison", "boolean", "arithmetic", "constant", "swapped arguments", "removed statement", "changed exception",
-    "default", "negated condition",
+    "default", "negated condition", "dropped release", "stale value", "swapped statements", "lost max", "first only",
 )  # fmt: skip
+RELEASES = frozenset((
+    "cancel", "clear", "close", "commit", "discard", "drop", "end", "forget", "leave", "notify", "notify_all", "over",
+    "pop", "popleft", "release", "remove", "reset", "set", "stop", "unlink", "unsubscribe", "wake", "wake_all",
+))  # fmt: skip
+"""Methods by which something is given back, ended or passed on."""
 OTHER_EXCEPTION = "ZeroDivisionError"
 """An exception that nothing raises on purpose, in place of the one that is raised or caught."""
 FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
@@ -101,6 +111,9 @@ class Source:
             yield from self.constant(node)
         elif isinstance(node, ast.Call):
             yield from self.arguments(node)
+            yield from self.lost_max(node)
+        elif isinstance(node, ast.For):
+            yield self.first_only(node.iter)
         elif isinstance(node, ast.If | ast.While | ast.IfExp):
             yield self.replace("negated condition", node.test, f"(not ({self.of(node.test)}))")
         elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
@@ -143,15 +156,37 @@ class Source:
             text = f"({' '.join(self.text[start:end].split())[:80]}) is swapped"
             yield Mutant(self.path, first.lineno, "swapped arguments", start, end, new, self.span(node.func), text)
 
+    def lost_max(self, node: ast.Call) -> Iterator[Mutant]:
+        """``max(kept, new)`` becomes ``new``."""
+        named = isinstance(node.func, ast.Name) and node.func.id in ("max", "min")
+        if named and len(node.args) == 2 and not node.keywords and not isinstance(node.args[1], ast.Starred):
+            yield self.replace("lost max", node, f"({self.of(node.args[1])})")
+
+    def first_only(self, iterated: ast.expr) -> Mutant:
+        """A loop ends after the first; also one over an iterator that has no end."""
+        return self.replace("first only", iterated, f'__import__("itertools").islice({self.of(iterated)}, 1)')
+
     def statements(self, node: ast.AST) -> Iterator[Mutant]:
         """Statements that have an effect of their own: calls, and changes of something that has a name already."""
         for name in ("body", "orelse", "finalbody"):
             block = getattr(node, name, None)
+            before: ast.stmt | None = None
             for each in block if isinstance(block, list) else ():
-                called = isinstance(each, ast.Expr) and isinstance(each.value, ast.Call)
-                kept = isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Attribute | ast.Subscript)
-                if called or kept or isinstance(each, ast.AugAssign | ast.Delete):
-                    yield self.replace("removed statement", each, "pass", self.statement(each))
+                kind = kind_of(each)
+                if kind:
+                    yield self.replace(kind, each, "pass", self.statement(each))
+                    if before is not None:
+                        yield from self.swapped(before, each)
+                before = each if kind else None
+
+    def swapped(self, first: ast.stmt, second: ast.stmt) -> Iterator[Mutant]:
+        """Two statements that follow each other, in the other order."""
+        start, end = self.span(first)[0], self.span(second)[1]
+        between = self.text[self.span(first)[1] : self.span(second)[0]]
+        if self.of(first) != self.of(second) and not between.strip():
+            new = f"{self.of(second)}{between}{self.of(first)}"
+            text = f"{' '.join(self.of(first).split())[:60]} comes after {' '.join(self.of(second).split())[:60]}"
+            yield Mutant(self.path, first.lineno, "swapped statements", start, end, new, self.statement(first), text)
 
     def defaults(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Mutant]:
         given = [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]
@@ -172,6 +207,21 @@ class Source:
             else len(self.lines[first - 1]) - len(self.lines[first - 1].lstrip())
         )
         return self.at(first, column), -1
+
+
+def kind_of(statement: ast.stmt) -> str:
+    """The kind of change that the loss of a statement is; empty for one that has no effect of its own."""
+    if isinstance(statement, ast.Delete):
+        return "dropped release"
+    if isinstance(statement, ast.AugAssign):
+        return "stale value"
+    if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Attribute | ast.Subscript):
+        return "stale value"
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        called = statement.value.func
+        released = isinstance(called, ast.Attribute) and called.attr in RELEASES
+        return "dropped release" if released else "removed statement"
+    return ""
 
 
 def other_value(value: object) -> str:

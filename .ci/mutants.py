@@ -1,6 +1,7 @@
 """A sampled mutation check: alter the code in a few dozen places drawn by the commit, and expect tests to notice.
 
     python .ci/mutants.py [--count N] [--room ROOM]... [--seconds S] [--least PERCENT] [--seed TEXT] [--jobs N]
+                          [--kept FILE] [--keep]
 
 Places are drawn by the commit's hash, so that a commit is always judged by the same ones, and each commit by others:
 from all code of the package, each kind of change (see _alterations.py) as often as the others. First the tests run once
@@ -14,6 +15,13 @@ its time runs out, when pytest ends in another way, when the tests fail on the u
 was cut short before a test came to its place. The check ends with what it has when the time is over, and fails when
 fewer of the decided ones were killed than --least asks for; of fewer than ten that is not asked, since a handful says
 nothing about the tests.
+
+A few dozen are little: a good commit would fail by chance. --kept names a table of mutants that were judged before, by
+path, kind and change, each with its verdict and, where nobody can notice it, the explanation. Those whose code is still
+there are counted with the drawn ones, and --least is asked of the lower bound of the interval that holds the true
+share with a probability of 95 % (Wilson). --keep adds the mutants of this run to the table:
+
+    python .ci/mutants.py --count 300 --seconds 14400 --rows 0 --seed kept --kept .ci/kept_mutants.tsv --keep
 Rows of facts/rules.tsv are drawn in the same way and altered by tests/facts/test_rule_alterations.py.
 """
 
@@ -22,6 +30,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import csv
 import os
 import queue
 import random
@@ -65,6 +74,10 @@ FEW = 10
 """Fewer decided mutants than these do not fail the check."""
 TRIES = 50
 """Files that may be drawn for one mutant: not every file, or room, has a place for every kind."""
+COLUMNS = ("path", "kind", "change", "verdict", "explanation")
+"""Of the table of kept mutants; a verdict of ``explained`` is not counted."""
+SURE = 1.96
+"""Standard deviations on either side that hold 95 %."""
 ENOUGH = 12.0
 """Seconds of tests, as long as they took before, that a mutant is run against."""
 
@@ -244,6 +257,48 @@ def is_importable(mutant: Mutant, there: Path) -> bool:
     return run_python(["-c", f"import tdqsim.testing.plugin, {module}"], there, LONGEST) == 0
 
 
+def key_of(mutant: Mutant) -> tuple[str, str, str]:
+    return str(mutant.path.relative_to(ROOT)), mutant.kind, mutant.text
+
+
+def read_kept(path: Path) -> dict[tuple[str, str, str], list[str]]:
+    """Verdict and explanation of each kept mutant."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file, delimiter="\t")
+        return {(row["path"], row["kind"], row["change"]): [row["verdict"], row["explanation"]] for row in rows}
+
+
+def write_kept(path: Path, kept: dict[tuple[str, str, str], list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file, delimiter="\t", lineterminator="\n")
+        rows.writerow(COLUMNS)
+        rows.writerows([*key, *verdict] for key, verdict in sorted(kept.items()))
+
+
+def present(kept: dict[tuple[str, str, str], list[str]]) -> Counter[str]:
+    """The verdicts of those kept mutants whose code is still there."""
+    known: dict[str, set[tuple[str, str, str]]] = {}
+    found: Counter[str] = Counter()
+    for key, (verdict, _) in kept.items():
+        if key[0] not in known:
+            path = ROOT / key[0]
+            known[key[0]] = {key_of(each) for each in mutants_of(path)} if path.exists() else set()
+        found[verdict] += key in known[key[0]]
+    return found
+
+
+def lower_bound(killed: int, decided: int) -> float:
+    """The lower bound of Wilson's interval of the share of killed mutants, in per cent."""
+    if not decided:
+        return 0.0
+    share, spread = killed / decided, SURE**2 / decided
+    middle = share + spread / 2
+    margin = SURE * (share * (1 - share) / decided + spread / (4 * decided)) ** 0.5
+    return 100 * (middle - margin) / (1 + spread)
+
+
 def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float) -> bool:
     """Whether tests notice alterations of some rules that were drawn."""
     lines = (ROOT / "src" / "tdqsim" / "facts" / "rules.tsv").read_text("utf-8").splitlines()
@@ -256,7 +311,7 @@ def rows_noticed(chance: random.Random, there: Path, count: int, seconds: float)
     return code in (0, 5, None)
 
 
-def main() -> int:
+def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=27)
     parser.add_argument("--room", action="append", choices=ROOMS, default=[])
@@ -265,12 +320,43 @@ def main() -> int:
     parser.add_argument("--least", type=int, default=60)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", default="")
-    given = parser.parse_args()
+    parser.add_argument("--kept", type=Path)
+    parser.add_argument("--keep", action="store_true")
+    return parser.parse_args()
+
+
+def told(
+    found: Counter[tuple[str, str]], survivors: dict[str, list[str]], before: Counter[str], drawn: int, least: int
+) -> bool:
+    """Print the outcomes by room, with the survivors; return whether enough were killed."""
+    for room in ROOMS:
+        counted = [f"{found[room, each]} {each}" for each in OUTCOMES if found[room, each]]
+        if counted:
+            print(f"{room}: {', '.join(counted)}", *survivors[room], sep="\n    ")
+    counts = {each: sum(count for (_, outcome), count in found.items() if outcome == each) for each in OUTCOMES}
+    decided = counts["killed"] + counts["survived"] + counts["untouched"]
+    late = drawn - sum(counts.values())
+    undecided = f"{counts['undecided']} undecided, {late} not tried"
+    print(f"{counts['killed']} of {decided} decided mutants killed; {undecided}, of {drawn} drawn")
+    enough = decided < FEW or counts["killed"] * 100 >= least * decided
+    if before["killed"] + before["survived"] >= FEW:
+        killed = before["killed"] + counts["killed"]
+        bound = lower_bound(killed, before["killed"] + before["survived"] + decided)
+        print(f"with the kept ones at least {bound:.0f} % of all mutants are killed, with a probability of 95 %")
+        enough = bound >= least
+    return enough
+
+
+def main() -> int:
+    given = arguments()
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     chance = random.Random(given.seed or head.stdout.strip() or "no commit")  # noqa: S311  (which places, not secrets)
     begun = time.monotonic()
     drawn = drawn_from(given.room or list(ROOMS), given.count, chance)
     found: Counter[tuple[str, str]] = Counter()
+    survivors: dict[str, list[str]] = defaultdict(list)
+    kept = read_kept(given.kept) if given.kept else {}
+    before = present(kept)
     with tempfile.TemporaryDirectory() as work:
         copies: queue.SimpleQueue[Path] = queue.SimpleQueue()
         for number in range(given.jobs):
@@ -295,19 +381,16 @@ def main() -> int:
             found[room_of(mutant.path), judged.outcome] += 1
             come = f"{len(witnesses.come[place])} tests come to it"
             print(f"{judged.outcome:9} {shown(mutant)} ({judged.why or come})", flush=True)
+            if judged.outcome in ("survived", "untouched"):
+                survivors[room_of(mutant.path)].append(shown(mutant))
+            if judged.outcome != "undecided" and key_of(mutant) not in kept:
+                kept[key_of(mutant)] = ["killed" if judged.outcome == "killed" else "survived", ""]
 
         with ThreadPoolExecutor(given.jobs) as threads:
             list(threads.map(verdict, range(len(drawn))))
-    for room in ROOMS:
-        told = [f"{found[room, each]} {each}" for each in OUTCOMES if found[room, each]]
-        if told:
-            print(f"{room}: {', '.join(told)}")
-    counts = {each: sum(count for (_, outcome), count in found.items() if outcome == each) for each in OUTCOMES}
-    decided = counts["killed"] + counts["survived"] + counts["untouched"]
-    late = len(drawn) - sum(counts.values())
-    undecided = f"{counts['undecided']} undecided, {late} not tried"
-    print(f"{counts['killed']} of {decided} decided mutants killed; {undecided}, of {len(drawn)} drawn")
-    enough = decided < FEW or counts["killed"] * 100 >= given.least * decided
+    if given.keep and given.kept:
+        write_kept(given.kept, kept)
+    enough = told(found, survivors, before, len(drawn), given.least)
     return 0 if rows and enough else 1
 
 
