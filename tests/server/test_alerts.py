@@ -130,6 +130,26 @@ def test_an_alert_comes_when_an_incident_begins_and_when_it_ends_and_for_an_aben
     assert abend[2] == f"incidents/{dump.time_ns}/{dump.task}"
 
 
+def test_a_listener_that_comes_after_all_have_left_is_told_nothing_that_has_ended(host: Host) -> None:
+    async def follow() -> list[list[str]]:
+        alerts = Alerts(host, look_seconds=100_000)
+        first = alerts.listen(lambda: None)
+        unit, _since = await asyncio.to_thread(let_two_wait, host)
+        await asyncio.to_thread(advance, host, 11)
+        await alerts.look()
+        told = [first.take()]
+        alerts.leave(first)
+        await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True))
+        second = alerts.listen(lambda: None)
+        told.append(second.take())
+        await alerts.look()
+        told.append(second.take())
+        alerts.leave(second)
+        return [[each["state"] for each in alerts] for alerts in told]
+
+    assert asyncio.run(follow()) == [["began"], [], []]
+
+
 def test_a_listener_that_takes_nothing_loses_the_oldest(host: Host) -> None:
     async def follow() -> tuple[int, int]:
         listener = Alerts(host, look_seconds=100_000).listen(lambda: None)
