@@ -762,3 +762,25 @@ def test_a_position_in_a_keyed_queue_is_found_from_either_end_and_from_the_last_
         for search, chosen in ((SearchOrder.GE, whole[24_975:]), (SearchOrder.NE, whole[1:24_975] + whole[25_000:])):
             found = queue.search(search, b"999", skip=20)
             assert [entry.data for entry in found] == chosen[20:]
+
+
+def test_changes_of_a_keyed_queue_beyond_memory_share_commits(place: Path) -> None:
+    """2,000 entries, then 1,000 pairs of their keys, a drain of 1,500 by GE, and a CLEAR by key: few commits."""
+    with Store(place, memory_bytes=20_000) as store:
+        queue = store.volatile.create_queue(b"K", Order.KEYED, 4)
+        for number in range(2000):
+            queue.put_entry(Entry(b"old", number.to_bytes(4, "big")))
+        disk = store.volatile.disk
+        before = disk.commits
+        for number in range(1000):
+            key = (number * 7 % 2000).to_bytes(4, "big")
+            queue.put_entry(Entry(b"new", key))
+            oldest = queue.take_key(SearchOrder.EQ, key)
+            assert oldest is not None
+            assert oldest.data == b"old"
+        drained = [queue.take_key(SearchOrder.GE, bytes(4)) for _ in range(1500)]
+        assert [int.from_bytes(entry.key, "big") for entry in drained if entry is not None] == list(range(1500))
+        assert queue.count == 500
+        assert queue.clear_keys(SearchOrder.LT, (1900).to_bytes(4, "big")) == 400
+        assert [entry.key for entry in queue.entries()] == [number.to_bytes(4, "big") for number in range(1900, 2000)]
+        assert disk.commits - before < 120
