@@ -207,6 +207,12 @@ def test_a_compressed_file_is_known_by_its_first_bytes(tmp_path):
 def test_a_byte_order_mark_is_no_part_of_the_first_record(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"\xef\xbb\xbf000001AB\n000002CD\n")
+    found = probe(str(path))[0].candidates[0]
+    assert (found.framing.name, found.framing.reason) == (
+        "text, lines end with LF", "2 lines that end with X'0A'; the longest has 8 bytes"
+    )  # fmt: skip
+    assert [row["record"] for row in found.rows] == ["000001AB", "000002CD"]
+    assert found.findings[-1].what == "byte order mark"
     assert rows(path, record_format="D") == [{"N": 1, "T": "AB"}, {"N": 2, "T": "CD"}]
     path.write_bytes("000001AB\n000002CD\n".encode("utf-16"))
     with pytest.raises(DatasetError, match="UTF-16"):
@@ -250,3 +256,16 @@ def test_a_format_that_decodes_the_copybook_worse_is_not_proposed(tmp_path):
     plan = ReadPlan.of(read_options({"path": str(path), "copybook_contents": book}))
     found = [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()]
     assert found == [{"N": 524288, "M": 0, "T": "AB"}] * 20
+
+
+def test_a_record_that_would_have_no_bytes_is_refused_and_record_name_is_named(tmp_path):
+    path = tmp_path / "f"
+    path.write_bytes("00AB00CD".encode("cp037"))
+    book, given = "01 A. 05 X PIC X(4). 01 B. 05 Y PIC X(4).", {"path": str(path), "record_length": "4"}
+    with pytest.raises(DatasetError, match=r"record B of the copybook follows A at offset 4, .* with record_name"):
+        read_options(given | {"copybook_contents": book})
+    plan = ReadPlan.of(read_options(given | {"copybook_contents": book, "record_name": "B"}))
+    assert [row for part in plan.splits() for batch in plan.read(part) for row in batch.to_pylist()] == [
+        {"Y": "00AB"}, {"Y": "00CD"}
+    ]  # fmt: skip
+    assert read_options(given | {"copybook_contents": book}, cobrix=True).layout.length == 8

@@ -141,6 +141,7 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
     layout, header, trailer = layout_of(given)
     if given["debug"] == "string" and not recfm.separator:
         raise DatasetError("option debug is 'string', which works only with lines (record_format D)")
+    _refuse_records_side_by_side(given, layout)
     most = given["maximum_record_length"]
     if most and given["minimum_record_length"] > most:
         raise DatasetError(f"minimum_record_length is more than maximum_record_length ({most})")
@@ -172,6 +173,22 @@ def read_options(options: Mapping[str, str], *, cobrix: bool = False) -> QsamOpt
             splittable=given["enable_indexes"] and not children,
         )
     )
+
+
+def _refuse_records_side_by_side(given: QsamValues, layout: Layout | None) -> None:
+    """Refuse several records of a copybook where records have the length of the first: the others would have no bytes.
+
+    ``cobol`` reads nulls for them, as Cobrix does.
+    """
+    length = given["record_length"]
+    if given.cobrix or layout is None or not length:
+        return
+    beyond = next((item for item in layout.fields[1:] if item.level == 1 and item.offset >= length), None)
+    if beyond is not None:
+        raise DatasetError(
+            f"record {beyond.name} of the copybook follows {layout.fields[0].name} at offset {beyond.offset}, and "
+            f"records have {length} bytes (record_length): choose one of them with record_name"
+        )
 
 
 def _format(given: QsamValues) -> RecordFormat:

@@ -26,6 +26,7 @@ from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
 from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
+from tdqsim.pipeline.splits import UTF8_MARK
 
 SAMPLE: Final = 1 << 20
 _ROWS: Final = 2000
@@ -140,9 +141,13 @@ def _probe(path: str, size: int, copybook: str) -> ProbedFile:
         raise DatasetError(f"{path}: the file is empty: any format fits")
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DatasetError(f"{path}: text in UTF-16, by its byte order mark; convert it to UTF-8 first")
-    data = np.frombuffer(head[:SAMPLE], np.uint8)
-    sample = _Sample(data, tail, size, copybook)
+    marked = len(UTF8_MARK) if head.startswith(UTF8_MARK) else 0
+    data = np.frombuffer(head[marked:SAMPLE], np.uint8)
+    sample = _Sample(data, tail, size - marked, copybook)
     candidates = sorted(sample.candidates(), key=_rank)
+    if marked:
+        mark = Finding("byte order mark", "X'EFBBBF'", "certain", "of UTF-8; reads of lines leave it out", {})
+        candidates = [replace(each, findings=(*each.findings, mark)) for each in candidates]
     if not candidates:
         raise DatasetError(
             f"{path}: no format fits its {size} bytes: no descriptor words or line ends, and no record length; give "
