@@ -7,6 +7,7 @@ import itertools
 import pytest
 
 from tdqsim.cics import Abend, Condition
+from tdqsim.cics.ship.branch import Branch
 from tdqsim.cics.ship.messages import STEPS
 from tdqsim.cics.uow.indoubt import HeuristicDamage, decisions
 from tdqsim.definitions import define_connection, define_tdqueue, define_transaction
@@ -550,6 +551,30 @@ def test_one_of_two_links_is_lost(three, step, cut):
     three.run()
     assert in_three(three) == [[b"new"] if committed else []] * 3
     assert three.in_doubt() == three.remembered() == set()
+
+
+class Interrupted(BaseException):
+    """What a program is stopped by while the decision is on its way."""
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_the_second_region_is_told_the_decision_when_telling_the_first_fails(three, monkeypatch, commit):
+    def interrupted(branch):
+        if branch.name == "FAR1":
+            raise Interrupted
+        return told(branch)
+
+    told = getattr(Branch, name := "commit" if commit else "back_out")
+    with three["NEAR"].task() as task:
+        for queue_name in ("LOCL", "ONE", "TWO"):
+            task.writeq_td(queue_name, b"new")
+        monkeypatch.setattr(Branch, name, interrupted)
+        with pytest.raises(Interrupted):
+            task.syncpoint() if commit else task.syncpoint_rollback()
+        monkeypatch.undo()
+        assert three["FARB"].peek("FARQ") == ([b"new"] if commit else [])
+        three["FARB"].writeq_td("FARQ", b"next")  # it is not held any more
+    assert three["NEAR"].peek("LOCL") == ([b"new"] if commit else [])
 
 
 # -- chains -----------------------------------------------------------------------------------------------------------
