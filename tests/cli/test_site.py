@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.cli import main
 from tdqsim.cli.chapters import CHAPTERS, GROUPS
 from tdqsim.cli.reference import MODULES
 from tests.cli.conftest import Tdq
 
 
-@pytest.fixture
-def site(tdq: Tdq, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The whole site, which takes seconds to build; the tests only read it."""
     pytest.importorskip("material", reason="the extra tdqsim[guide] is not installed")
-    made = tdq("guide", "--html", "site")
-    assert made.code == 0, made.err
-    return tmp_path / "site"
+    made = tmp_path_factory.mktemp("guide") / "site"
+    assert main(["guide", "--html", str(made)]) == 0
+    return made
 
 
 def test_every_chapter_is_there_and_nothing_is_fetched(site: Path) -> None:

@@ -3,7 +3,6 @@
 A rule without RESP and message is a sentence. ``tests/facts/examples/AREA.yaml`` has an example of it under its id::
 
     TD-FIFO:
-      rule: records are read in the order of WRITEQ, and each is gone once read
       when: |
         WRITEQ TD QUEUE(NOR1) FROM(A)
         WRITEQ TD QUEUE(NOR1) FROM(B)
@@ -12,9 +11,8 @@ A rule without RESP and message is a sentence. ``tests/facts/examples/AREA.yaml`
         READQ TD QUEUE(NOR1) -> B
         READQ TD QUEUE(NOR1) -> QZERO
 
-``rule`` repeats the sentence of the row, so that neither is changed without the other. ``given``, ``when`` and ``then``
-have steps, one a line; an indented line continues the one before. ``given`` at the top of a file holds for all its
-examples. A step is
+``given``, ``when`` and ``then`` have steps, one a line; an indented line continues the one before. ``given`` at the top
+of a file holds for all its examples. A step is
 
 - ``DEFINE ...``: a statement of DFHCSDUP; the regions of the example have it from their start;
 - a command as CECI takes it, such as ``READQ TD QUEUE(NOR1)``, in a task of its own; Python in braces is its value;
@@ -50,7 +48,6 @@ class Example(NamedTuple):
     """An example, as its file has it."""
 
     id: str
-    rule: str
     given: tuple[Step, ...]
     when: tuple[Step, ...]
     then: tuple[Step, ...]
@@ -69,10 +66,10 @@ def examples() -> Mapping[str, Example]:
         every = contents.pop("given", "")
         for rule_id, parts in contents.items():
             assert rule_id not in found, f"{path.name}: there are two examples of {rule_id}"
-            unknown = parts.keys() - {"rule", "given", "when", "then"}
+            unknown = parts.keys() - {"given", "when", "then"}
             assert not unknown, f"{path.name}: {rule_id} has {unknown}"
             texts = (f"{every}\n{parts.get('given', '')}", parts.get("when", ""), parts.get("then", ""))
-            found[rule_id] = Example(rule_id, parts["rule"], *(tuple(parse_steps(text)) for text in texts))
+            found[rule_id] = Example(rule_id, *(tuple(parse_steps(text)) for text in texts))
     return found
 
 
