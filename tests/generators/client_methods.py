@@ -28,6 +28,7 @@ from tdqsim.server.http.api import MODULES
 
 _FILE: Final = Path(answers.__file__).parents[1] / "_operations.py"
 _WAITING: Final = ("waitForState", "receiveEntry")
+_LINE: Final = 120
 _TYPES: Final = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 _HEAD: Final = '''\
 """A method for each operation of the API; ``python -m tests.generators.client_methods`` writes it.
@@ -70,9 +71,8 @@ def client_source() -> str:
         ]
         if names:
             listed = ", ".join(sorted(names, key=str.lower))
-            imports.append(
-                f"    from {answers.__name__}.{module.name} import {f'({listed})' if ',' in listed else listed}"
-            )
+            line = f"    from {answers.__name__}.{module.name} import {listed}"
+            imports.append(line if len(line) <= _LINE else line.replace(listed, f"({listed})"))
     return _HEAD + "\n".join(imports) + _CLASS + "\n".join(methods) + "\n"
 
 

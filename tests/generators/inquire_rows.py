@@ -34,7 +34,7 @@ _CLIENTS_HEAD: Final = '''\
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Required
 
 from typing_extensions import TypedDict
 
@@ -93,6 +93,10 @@ def option_words_source() -> str:
         "class TdqueueState(TypedDict):",
         '    """A queue: its name, and all options of INQUIRE TDQUEUE."""',
         "", "    name: str",
+        *(f"    {name}: {type_.replace('RemoteCvda', 'CvdaValue')}" for name, type_ in types.items()), "", "",
+        "class TdqueueOptions(TypedDict, total=False):",
+        '    """A queue: its name, and the options of INQUIRE TDQUEUE that were asked for."""',
+        "", "    name: Required[str]",
         *(f"    {name}: {type_.replace('RemoteCvda', 'CvdaValue')}" for name, type_ in types.items()),
     ]  # fmt: skip
     return _CLIENTS_HEAD + "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ import tdq.api.RecordsApi;
 import tdq.model.OneOrMoreRecords;
 import tdq.model.Record;
 import tdq.model.Records;
-import tdq.model.TdqueueState;
+import tdq.model.TdqueueOptions;
 
 /** Writes two records, looks at them and at the queue, and asks for a queue that is not there. */
 public class Client {
@@ -23,10 +23,10 @@ public class Client {
         System.out.println(records.writeRecords("TDQREGN", "PAYQ", new OneOrMoreRecords(several)).getRecords());
         List<String> peeked = records.peekRecords("TDQREGN", "PAYQ", 0L, 10, "hex", false).getRecords();
         System.out.println(peeked);
-        TdqueueState state = queues.inquireTdqueue("TDQREGN", "PAYQ");
+        TdqueueOptions state = queues.inquireTdqueue("TDQREGN", "PAYQ", null);
         System.out.println(state.getNUMITEMS() + " " + state.getTYPE().getCvda());
         try {
-            queues.inquireTdqueue("TDQREGN", "NONE");
+            queues.inquireTdqueue("TDQREGN", "NONE", null);
         } catch (ApiException refused) {
             System.out.println(refused.getCode() + " " + refused.getResponseBody().contains("\"condition\":\"QIDERR\""));
         }

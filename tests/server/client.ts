@@ -12,8 +12,8 @@ const written = await api.POST("/api/v1/regions/{name}/queues/{queue}/records", 
 const peeked = await api.GET("/api/v1/regions/{name}/queues/{queue}/records", { params: { path, query: { encoding: "hex" } } });
 const state = await api.GET("/api/v1/regions/{name}/queues/{queue}", { params: { path } });
 const none = await api.GET("/api/v1/regions/{name}/queues/{queue}", { params: { path: { ...path, queue: "NONE" } } });
-const items: number = state.data!.NUMITEMS;
-const type: string = state.data!.TYPE.cvda;
+const items: number = state.data!.NUMITEMS!;
+const type: string = state.data!.TYPE!.cvda;
 console.log(written.data?.records);
 console.log(`[${peeked.data?.records.join(", ")}]`);
 console.log(`${items} ${type}`);

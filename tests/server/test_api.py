@@ -73,6 +73,15 @@ def test_records_go_in_and_come_out(api):
     assert api.get(QUEUE).json()["NUMITEMS"] == 0
 
 
+def test_inquire_tdqueue_gives_the_options_that_are_asked_for(api):
+    answer = api.get(QUEUE, params={"options": "numitems, TRIGGERLEVEL"})
+    assert set(answer.json()) == {"name", "NUMITEMS", "TRIGGERLEVEL"}
+    assert len(api.get(QUEUE).json()) == 40
+    refused = api.get(QUEUE, params={"options": "NUMITEM"})
+    assert refused.status_code == 409
+    assert refused.json()["detail"] == "options: NUMITEM is no option of INQUIRE TDQUEUE; did you mean NUMITEMS?"
+
+
 def test_a_condition_is_a_problem_with_its_numbers(api):
     answer = api.post(f"{QUEUE}/read")
     assert answer.status_code == 409

@@ -32,6 +32,17 @@ def test_results_and_exceptions_come_back(engine: Engine) -> None:
     asyncio.run(calls())
 
 
+def test_a_look_starts_no_task_and_its_exception_comes_back(engine: Engine) -> None:
+    async def calls() -> None:
+        handover = Handover(engine, asyncio.get_running_loop())
+        assert await handover.submit(lambda: [each.name for each in engine.dispatcher.strands], "a call") == ["a call"]
+        assert await handover.look(lambda: [each.name for each in engine.dispatcher.strands]) == []
+        with pytest.raises(ZeroDivisionError):
+            await handover.look(lambda: 1 / 0)
+
+    asyncio.run(calls())
+
+
 def test_the_loop_is_woken_once_for_results_that_come_while_it_is_busy(engine: Engine) -> None:
     async def calls() -> None:
         handover = Handover(engine, asyncio.get_running_loop())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self, cast
 
 if TYPE_CHECKING:
-    from tdqsim.client.answers.tdqueue import CvdaValue, TdqueueState
+    from tdqsim.client.answers.tdqueue import CvdaValue, TdqueueOptions, TdqueueState
 
 
 class RemoteCvda(int):
@@ -68,7 +68,7 @@ def _plain(value: RemoteCvda | int | str) -> RemoteCvda | int | str:
     return value.rstrip() if isinstance(value, str) else value
 
 
-def info_values(state: TdqueueState) -> dict[str, RemoteCvda | int | str]:
+def info_values(state: TdqueueState | TdqueueOptions) -> dict[str, RemoteCvda | int | str]:
     """The options of an answer, CVDAs as :class:`RemoteCvda`."""
     values = cast("dict[str, CvdaValue | int | str]", {name: each for name, each in state.items() if name != "name"})
     return {name: RemoteCvda(each) if isinstance(each, dict) else each for name, each in values.items()}

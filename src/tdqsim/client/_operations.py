@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Snapshot,
         WriteResult,
     )
-    from tdqsim.client.answers.tdqueue import TdqueueState
+    from tdqsim.client.answers.tdqueue import TdqueueOptions, TdqueueState
     from tdqsim.client.answers.work import (
         CeciAnswer,
         CemtAnswer,
@@ -88,9 +88,9 @@ class Operations(ServerConnection):
             "GET", f"/regions/{part(name)}/queues", query={"prefix": prefix, "after": after, "limit": limit}
         )
 
-    def inquire_tdqueue(self, name: str, queue: str) -> TdqueueState:
-        """INQUIRE TDQUEUE with all options."""
-        return self.ask("GET", f"/regions/{part(name)}/queues/{part(queue)}")
+    def inquire_tdqueue(self, name: str, queue: str, *, options: str | None = None) -> TdqueueOptions:
+        """INQUIRE TDQUEUE with all options, or with those that are named."""
+        return self.ask("GET", f"/regions/{part(name)}/queues/{part(queue)}", query={"options": options})
 
     def set_tdqueue(self, name: str, queue: str, body: Body) -> TdqueueState:
         """SET TDQUEUE, with the options by name, such as ``{"enablestatus": "DISABLED"}``."""

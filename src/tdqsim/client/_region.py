@@ -12,7 +12,7 @@ from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast, get_args
 
 from tdqsim.client._http import LostConnection, RemoteError
 from tdqsim.client._info import info_values
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1000
 """The maximum number of records or queues in a request or an answer."""
+_OPTIONS: Final = tuple(sorted({word.upper() for word in get_args(TdqueueOption)}))
+"""The options of INQUIRE TDQUEUE."""
 _Data = bytes | bytearray | str
 Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
 Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
@@ -222,7 +224,8 @@ class RemoteRegion(_Commands):
 
     def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> RemoteTdqueueInfo:
         """INQUIRE TDQUEUE with all options, or with those that you name."""
-        return _info(self._client.inquire_tdqueue(self._name, tdqueue), options)
+        wanted = ",".join(_checked(options)) or None
+        return RemoteTdqueueInfo(info_values(self._client.inquire_tdqueue(self._name, tdqueue, options=wanted)))
 
     def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[RemoteTdqueueInfo]:
         """INQUIRE TDQUEUE of all queues, in the order of their names, each with its name as TDQUEUE."""
@@ -407,12 +410,17 @@ class RemoteRegion(_Commands):
         return RemoteUnitOfWork(self._client, unit["id"])
 
 
+def _checked(options: tuple[str, ...]) -> list[str]:
+    """The names of options in capitals, each of which INQUIRE TDQUEUE has."""
+    for option in options:
+        if option.upper() not in _OPTIONS:
+            raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {', '.join(_OPTIONS)}")
+    return [option.upper() for option in options]
+
+
 def _info(state: TdqueueState, options: tuple[str, ...] = (), *, named: bool = False) -> RemoteTdqueueInfo:
     values = info_values(state)
-    for option in options:
-        if option.upper() not in values:
-            raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {', '.join(sorted(values))}")
-    wanted = {option.upper(): values[option.upper()] for option in options} if options else values
+    wanted = {option: values[option] for option in _checked(options)} if options else values
     return RemoteTdqueueInfo({"TDQUEUE": state["name"], **wanted} if named else wanted)
 
 

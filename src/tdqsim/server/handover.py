@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import InvalidStateError
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from tdqsim.hosting import Engine
@@ -47,6 +48,16 @@ class Handover:
         answer = _LoopAnswer(self, future)
         self._engine.submit_to(answer, call, name=name)
         future.add_done_callback(answer.noticed)
+        return future
+
+    def look(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
+        """Run a call in the engine's thread between the turns of tasks; it must not wait. Call this in the loop.
+
+        Raises:
+            EngineStopped: the engine is stopping or has stopped.
+        """
+        future: asyncio.Future[Any] = self.loop.create_future()
+        self._engine.tell(partial(_LoopAnswer(self, future).answer_by, call))
         return future
 
     def give_up(self, answer: _LoopAnswer) -> None:
@@ -87,6 +98,15 @@ class _LoopAnswer:
     def cancelled(self) -> bool:
         """Whether the future was cancelled."""
         return self._future.cancelled()
+
+    def answer_by(self, call: Callable[[], Any]) -> None:
+        """Pass the result or the exception of a call to the loop."""
+        try:
+            result = call()
+        except BaseException as error:  # noqa: BLE001  (the future passes it to the request)
+            self._give(None, error)
+        else:
+            self._give(result, None)
 
     def set_result(self, result: Any, /) -> None:
         """Pass the result to the loop."""

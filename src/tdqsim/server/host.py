@@ -494,14 +494,26 @@ class Host:
         Raises:
             EngineStopped: the engine is stopping or has stopped.
         """
+        return self._to_engine().submit(call, name)
+
+    def _to_engine(self) -> Handover:
         loop = asyncio.get_running_loop()
         if self._handover is None or self._handover.loop is not loop:
             self._handover = Handover(self.engine, loop)
-        return self._handover.submit(call, name)
+        return self._handover
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Run a call in the engine's thread; the call may wait like a task."""
         return await self.submit(call, name=name)
+
+    async def look(self, call: Callable[[], T]) -> T:
+        """Run a call in the engine's thread that only looks: no task is started for it, and it must not wait.
+
+        Raises:
+            EngineStopped: the engine is stopping or has stopped.
+        """
+        result: T = await self._to_engine().look(call)
+        return result
 
     def stop(self, timeout: float = 10.0) -> Any:
         """Back out open units of work of clients, let tasks end, and close the regions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, Required
 
 from typing_extensions import TypedDict
 
@@ -93,6 +93,51 @@ class TdqueueState(TypedDict):
     """A queue: its name, and all options of INQUIRE TDQUEUE."""
 
     name: str
+    ATIFACILITY: CvdaValue
+    ATITERMID: str
+    ATITRANID: str
+    ATIUSERID: str
+    BLOCKFORMAT: CvdaValue
+    BLOCKSIZE: int
+    CHANGEAGENT: CvdaValue
+    CHANGEAGREL: str
+    CHANGETIME: int
+    CHANGEUSRID: str
+    DATABUFFERS: int
+    DDNAME: str
+    DEFINESOURCE: str
+    DEFINETIME: int
+    DISPOSITION: CvdaValue
+    DSNAME: str
+    EMPTYSTATUS: CvdaValue
+    ENABLESTATUS: CvdaValue
+    ERROROPTION: CvdaValue
+    INDIRECTNAME: str
+    INDOUBT: CvdaValue
+    INDOUBTWAIT: CvdaValue
+    INSTALLAGENT: CvdaValue
+    INSTALLTIME: int
+    INSTALLUSRID: str
+    IOTYPE: CvdaValue
+    MEMBER: str
+    NUMITEMS: int
+    OPENSTATUS: CvdaValue
+    PRINTCONTROL: CvdaValue
+    RECORDFORMAT: CvdaValue
+    RECORDLENGTH: int
+    RECOVSTATUS: CvdaValue
+    REMOTENAME: str
+    REMOTESYSTEM: str
+    REWIND: CvdaValue
+    SYSOUTCLASS: str
+    TRIGGERLEVEL: int
+    TYPE: CvdaValue
+
+
+class TdqueueOptions(TypedDict, total=False):
+    """A queue: its name, and the options of INQUIRE TDQUEUE that were asked for."""
+
+    name: Required[str]
     ATIFACILITY: CvdaValue
     ATITERMID: str
     ATITRANID: str

@@ -13,8 +13,10 @@ from pydantic import BeforeValidator, ConfigDict, create_model, model_validator
 from tdqsim import state
 from tdqsim.cics import Condition, Region
 from tdqsim.client.answers.regions import QueueDepth, QueueExplanation, QueuePage, RegionSummary
-from tdqsim.client.answers.tdqueue import TdqueueState
-from tdqsim.facts import SET_TDQUEUE_OPTIONS, SetOption
+from tdqsim.client.answers.tdqueue import TdqueueOptions, TdqueueState
+from tdqsim.errors import UsageError
+from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, SET_TDQUEUE_OPTIONS, SetOption
+from tdqsim.hosting import did_you_mean
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task
 from tdqsim.server.http.values import RequestBody, Whole, values_out
@@ -97,10 +99,9 @@ def _about(region: Region) -> RegionSummary:
     }
 
 
-def _queue(region: Region, name: str, user: User) -> TdqueueState:
-    return cast(
-        "TdqueueState", {"name": name, **values_out(state.inquire(region, name, userid=user.id).as_dict(), region)}
-    )
+def _queue(region: Region, name: str, user: User, options: Iterable[str] = ()) -> TdqueueState:
+    values = state.inquire(region, name, *options, userid=user.id).as_dict()
+    return cast("TdqueueState", {"name": name, **values_out(values, region)})
 
 
 def _readable(region: Region, names: Iterable[str], user: User) -> Iterator[TdqueueState]:
@@ -134,9 +135,23 @@ async def queues(
 
 
 @routes.operation("inquireTdqueue")
-async def inquire(host: Served, region: PathRegion, queue: str, user: Caller) -> TdqueueState:
-    """INQUIRE TDQUEUE with all options."""
-    return await host.ask(lambda: _queue(region, queue, user))
+async def inquire(
+    host: Served,
+    region: PathRegion,
+    queue: str,
+    user: Caller,
+    options: Annotated[
+        str, Query(max_length=1000, description="only these options, separated by commas; all if empty")
+    ] = "",
+) -> TdqueueOptions:
+    """INQUIRE TDQUEUE with all options, or with those that are named."""
+    wanted = [each.strip().upper() for each in options.split(",")] if options else []
+    for each in wanted:
+        if each not in INQUIRE_TDQUEUE_OPTIONS:
+            raise UsageError(
+                f"options: {each} is no option of INQUIRE TDQUEUE{did_you_mean(each, INQUIRE_TDQUEUE_OPTIONS)}"
+            )
+    return cast("TdqueueOptions", await host.look(lambda: _queue(region, queue, user, wanted)))
 
 
 @routes.operation("setTdqueue")
