@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tdqsim.facts import (
     ABEND_CODES,
     EIBFN,
@@ -44,11 +42,6 @@ TDQUEUE_CVDAS = {
     "SYSTEM": 643, "SKIP": 810, "LEAVE": 811, "REREAD": 812, "MOD": 813, "QUEUE": 814, "REJECT": 815,
     "IGNORERR": 816, "CSDAPI": 840, "CSDBATCH": 841, "GRPLIST": 842, "DREPAPI": 843, "CREATESPI": 844,
     "COMMIT": 208, "BACKOUT": 192, "FORCE": 342, "INDOUBT": 620, "INFLIGHT": 621, "SHUNTED": 762, "LOG": 54, "NOLOG": 55,
-}
-TD_ABENDS = {
-    "INVREQ": "AEIP", "IOERR": "AEIQ", "NOSPACE": "AEIR", "NOTOPEN": "AEIS", "ILLOGIC": "AEIU", "LENGERR": "AEIV",
-    "QZERO": "AEIW", "QIDERR": "AEYH", "SYSIDERR": "AEYQ", "ISCINVREQ": "AEYR", "USERIDERR": "AEYX",
-    "NOTAUTH": "AEY7", "END": "AEXK", "DISABLED": "AEXL", "LOCKED": "AEX8", "UOWNOTFOUND": "AEX4", "ENDDATA": "AEI2",
 }
 NUMBER_RANGES = {
     "TRIGGERLEVEL": (0, 32767, "1"), "BLOCKSIZE": (0, 32767, "0"), "RECORDSIZE": (0, 32767, "1"),
@@ -93,23 +86,6 @@ def test_cvda_numbers_of_tdqueue_and_units_of_work():
     assert Cvda.READBACK is Cvda.RDBACK
 
 
-def test_abend_codes():
-    assert {name: ABEND_CODES[Resp[name]] for name in TD_ABENDS} == TD_ABENDS
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "prefix", "letters"),
-    [
-        (1, 26, "AEI", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (27, 36, "AEI", "0123456789"),
-        (37, 62, "AEY", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), (63, 66, "AEY", "0123"), (105, 126, "AEZ", "EFGHIJKLMNOPQRSTUVWXYZ"),
-    ],
-)  # fmt: skip
-def test_abend_codes_follow_the_alphabet(first, last, prefix, letters):
-    for number in range(first, last + 1):
-        if number in set(Resp) and Resp(number) in ABEND_CODES:
-            assert ABEND_CODES[Resp(number)] == prefix + letters[number - first]
-
-
 def test_abend_codes_beyond_the_alphabet():
     codes = {code: name.name for name, code in ABEND_CODES.items() if code[:3] in ("AEX", "AEZ")}
     last = "C RESIDERR G UOWLNOTFOUND I TERMERR J ROLLEDBACK K END L DISABLED V VOLIDERR X TASKIDERR 0 TCIDERR"
@@ -129,25 +105,6 @@ def test_conditions_that_are_ignored_have_no_abend():
 
 def test_abend_codes_are_unique():
     assert len(set(ABEND_CODES.values())) == len(ABEND_CODES)
-
-
-def test_function_codes():
-    known = {
-        "WRITEQ TD": "0802",
-        "READQ TD": "0804",
-        "DELETEQ TD": "0806",
-        "INQUIRE TDQUEUE": "5C02",
-        "SET TDQUEUE": "5C04",
-    }
-    known |= {
-        "DISCARD TDQUEUE": "5C10",
-        "CREATE TDQUEUE": "301C",
-        "SYNCPOINT": "1602",
-        "ABEND": "0E0C",
-        "START": "1008",
-    }
-    known |= {"HANDLE CONDITION": "0204", "IGNORE CONDITION": "020A", "RETRIEVE": "100A", "ASKTIME ABSTIME": "4A02"}
-    assert {name: EIBFN[name].hex().upper() for name in known} == known
 
 
 def test_response_codes_of_the_td_group():
