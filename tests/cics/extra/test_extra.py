@@ -12,7 +12,7 @@ from tdqsim.cics.region import Region
 from tdqsim.datasets import parse_dcb, write_records
 from tdqsim.definitions import parse_definitions
 from tdqsim.errors import DatasetError
-from tdqsim.facts import Cvda
+from tdqsim.facts import Cvda, Resp
 from tests.rules import expect_rule, rule
 
 FIXED = "recordformat: FIXED, blockformat: BLOCKED, recordsize: 10, blocksize: 20"
@@ -543,6 +543,25 @@ def test_a_record_without_data(make, tmp_path):
     put_state(region, "INQ", "CLOSED")
     put_state(region, "INQ", "OPEN")
     assert expect_rule("EX-READ-EMPTY", region.readq_td, "INQ") == b""
+
+
+@pytest.mark.parametrize(("wanted", "resp2"), [("CLOSED", 909), ("OPEN", 908)])
+def test_set_says_whether_open_or_close_has_failed(make, tmp_path, monkeypatch, wanted, resp2):
+    region = make(OUT, dd={"OUT": {"path": str(tmp_path / "out")}})
+    put_lines(region, "one")
+    if wanted == "OPEN":
+        put_state(region, "OUTQ", "CLOSED")
+
+    def fails(_file):
+        raise Condition(Resp.IOERR, detail="for the test")
+
+    monkeypatch.setattr(type(region.tdqueues["OUTQ"].file), wanted.lower().removesuffix("d"), fails)
+    with pytest.raises(Condition, match="for the test") as refused:
+        put_state(region, "OUTQ", wanted)
+    assert (refused.value.name, refused.value.resp2) == ("IOERR", resp2)
+    monkeypatch.undo()
+    put_state(region, "OUTQ", wanted)  # the second time
+    assert region.inquire_tdqueue("OUTQ", "OPENSTATUS").openstatus == Cvda[wanted]
 
 
 @pytest.mark.rule("EX-RECORDSIZE-DEFAULT")

@@ -344,10 +344,14 @@ def test_an_initiation_that_fails_is_tried_by_every_later_write(make_region: Mak
     console = region.diagnostics.operator
     assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in console) == 1
     assert region.peek("CSMT") == []
+    region.set_tdqueue("TRGQ", triggerlevel=1)  # from then on it is told once more
+    fill(region, "TRGQ", b"4", b"5")
+    assert sum(line.startswith(rule("ATI-UNKNOWN-TRANSACTION").message) for line in console) == 2
+    assert region.inquire_tdqueue("TRGQ", "TRIGGERLEVEL").triggerlevel == 1
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
-    region.writeq_td("TRGQ", b"4")
-    assert starts == [4]
+    region.writeq_td("TRGQ", b"6")
+    assert starts == [6]
 
 
 @pytest.mark.rule("ATI-REMOTE-TRANSACTION", "ATI-DISABLED-TRANSACTION", "ATI-NO-PROGRAM")
