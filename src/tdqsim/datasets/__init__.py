@@ -81,6 +81,7 @@ __all__ = [
     "detect",
     "format_by_words",
     "likely_lengths",
+    "lines_in",
     "looks_ebcdic",
     "open_reader",
     "open_writer",
@@ -126,6 +127,7 @@ __getattr__, __dir__ = load_late(
             "damaged_blocks",
             "format_by_words",
             "likely_lengths",
+            "lines_in",
             "looks_ebcdic",
         ),
         ".dsname": (

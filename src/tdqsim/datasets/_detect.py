@@ -13,7 +13,6 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 
 from tdqsim.datasets._deblock import deblocker_for
@@ -45,6 +44,7 @@ _PACKED = (
     (2, "INMR01".encode("cp037"), "a file of TSO TRANSMIT (XMIT)"),
 )
 _SHORTEST_FIXED = 8
+_LINE_OF_NL = 512
 _WORD = limit("record_descriptor")
 _SEGMENT_CODES = 3
 _TO_BE_CONTINUED, _CONTINUED = (1, 3), (2, 3)
@@ -294,20 +294,32 @@ def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> list[int]:
 
 
 def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
+    for recfm, reason in lines_in(data, whole=whole, ebcdic=ebcdic):
+        return Detection(Dcb(recfm), recfm is not RecordFormat.NL, (reason,), ebcdic)
+    return None
+
+
+def lines_in(data: bytes, *, whole: bool, ebcdic: bool | None) -> Iterator[tuple[RecordFormat, str]]:
+    """The formats of text whose line ends are in the data, the likeliest first, with the evidence.
+
+    Args:
+        data: the beginning of a file, or all of it.
+        whole: the data is the whole file.
+        ebcdic: whether text in it looks like EBCDIC; None if that is unclear.
+    """
     for recfm in (RecordFormat.CRLF, RecordFormat.LF, RecordFormat.NL):
         separator = recfm.separator
         pieces = data.split(separator)
-        lines = pieces if whole else pieces[:-1]
-        if len(pieces) < 2 or max(map(len, lines)) > limit("line_maximum"):
+        lines = pieces if whole and pieces[-1] else pieces[:-1]
+        if len(pieces) < 2 or (longest := max(map(len, lines), default=0)) > limit("line_maximum"):
             continue
-        if recfm is not RecordFormat.NL and (ebcdic or not _is_text(data)):
-            continue
-        if recfm is RecordFormat.NL and not (ebcdic and _ends_lines(data, separator)):
-            continue
-        longest, shown = max(map(len, lines)), separator.hex().upper()
-        reasons = (f"text with {len(pieces) - 1} line ends X'{shown}', the longest line {longest} bytes",)
-        return Detection(Dcb(recfm), recfm is not RecordFormat.NL, reasons, ebcdic)
-    return None
+        # the byte of NL is frequent in numbers too, so such lines must be short
+        short = ebcdic and longest <= _LINE_OF_NL
+        if (short if recfm is RecordFormat.NL else not ebcdic and _is_text(data)) and not (
+            recfm is RecordFormat.LF and len(lines) == data.count(b"\r\n")
+        ):
+            ends = f"X'{separator.hex().upper()}'"
+            yield recfm, f"{len(lines)} lines that end with {ends}; the longest has {longest} bytes"
 
 
 def likely_lengths(data: bytes, size: int) -> list[tuple[int, float]]:
@@ -382,12 +394,6 @@ def looks_ebcdic(data: bytes) -> bool | None:
 
 def _is_text(data: bytes) -> bool:
     return b"\0" not in data and len(data.translate(None, _LINE_TEXT)) * 100 <= len(data)
-
-
-def _ends_lines(data: bytes, separator: bytes) -> bool:
-    """Return whether the distances between separators are those of lines of text: at most 512 bytes."""
-    places = [at for at in range(len(data)) if data[at : at + 1] == separator][:1000]
-    return bool(places) and all(after - before <= 512 for before, after in pairwise([0, *places]))
 
 
 _ASCII_TEXT = bytes(range(0x20, 0x7F)) + b"\t\n\r"

@@ -13,7 +13,7 @@ from itertools import product
 from math import gcd
 from typing import Final, Literal
 
-from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, likely_lengths
+from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, likely_lengths, lines_in
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline._numbers import Bytes
 from tdqsim.pipeline.boundaries import record_steps
@@ -27,10 +27,6 @@ _CERTAIN: Final = 5
 """From this number of records on, a chain of descriptor words is certain."""
 _LONGEST_HEADER: Final = 1024
 _FIXED_LENGTHS: Final = 12
-_LINE_MAXIMUM: Final = 32_760
-_LINE_OF_NL: Final = 512
-"""The byte of NL occurs often in numbers, so lines that end with it must be short."""
-_PRINTED: Final = bytes(range(0x20, 0x7F)) + bytes(range(0xA0, 0x100)) + b"\t\n\r\f"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,20 +194,10 @@ def _behind_headers(data: Bytes, whole: bool) -> Iterator[Framing]:
 
 
 def _lines(data: bytes, whole: bool, ebcdic: bool | None) -> Iterator[Framing]:
-    for name, separator in (("crlf", b"\r\n"), ("lf", b"\n"), ("nl", b"\x15")):
-        pieces = data.split(separator)
-        lines = pieces if whole and pieces[-1] else pieces[:-1]
-        if len(pieces) < 2 or max(map(len, lines)) > (_LINE_OF_NL if name == "nl" else _LINE_MAXIMUM):
-            continue
-        text = ebcdic if name == "nl" else not ebcdic and not data.translate(None, _PRINTED)
-        if not text or (name == "lf" and data.count(b"\n") == data.count(b"\r\n")):
-            continue
-        given = {"record_format": "D", "line_separator": name}
-        recfm = {"crlf": "CRLF", "lf": "LF", "nl": "NL"}[name]
-        ends, longest = f"X'{separator.hex().upper()}'", max(map(len, lines))
-        reason = f"{len(lines)} lines that end with {ends}; the longest has {longest} bytes"
-        sure: Confidence = "likely" if name == "nl" else "certain"
-        yield Framing(f"text, lines end with {name.upper()}", given, given, f"RECFM={recfm}", sure, reason)
+    for recfm, reason in lines_in(data, whole=whole, ebcdic=ebcdic):
+        given = {"record_format": "D", "line_separator": recfm.name.lower()}
+        sure: Confidence = "likely" if recfm is RecordFormat.NL else "certain"
+        yield Framing(f"text, lines end with {recfm.name}", given, given, f"RECFM={recfm.name}", sure, reason)
 
 
 def _fixed(data: bytes, size: int, length: int) -> Iterator[Framing]:
