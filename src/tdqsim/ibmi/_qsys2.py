@@ -16,6 +16,7 @@ from itertools import islice
 from typing import NamedTuple, cast
 
 from tdqsim.core.store import Entry
+from tdqsim.errors import ConversionError
 from tdqsim.ibmi._dts import NO_DTS, dts_to_datetime, ns_to_dts
 from tdqsim.ibmi._errors import ParameterError
 from tdqsim.ibmi._fact_tables import LIMITS, OPERATIONS
@@ -220,7 +221,11 @@ class Services:
         asynchronous: str = "NO",
     ) -> None:  # fmt: skip
         """Send text in UTF-8."""
-        data = message_data.encode("utf-8")
+        try:
+            data = message_data.encode("utf-8")
+        except UnicodeEncodeError as error:
+            wrong = f"U+{ord(message_data[error.start]):04X}, half of a surrogate pair"
+            raise ConversionError(f"character {error.start + 1} of the data is not in UTF-8: {wrong}") from None
         self.send_data_queue_binary(data, data_queue, data_queue_library, key_data, asynchronous)
 
     def send_data_queue_binary(
