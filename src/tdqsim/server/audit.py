@@ -3,13 +3,15 @@
 =============  ========================================================================================
 key            value
 =============  ========================================================================================
-face           http, console, command line, link, or the service of a host server such as as-dtaq
+face           http, console, command line, link, mapepire, or the service of a host server such as as-dtaq
 userid         the user; ``(owner)`` for the owner of the process, None if no user has signed on
 origin         the address of the client; ``local`` for the command line
 operation      the command, or the name of another operation (``facts/operations.tsv``)
 applid, queue  the region and the queue, or ``system`` and ``dtaq``, as far as the request names them
 command        the text of a command; not shown are the values of options that are declared as secret, such as
                PASSWORD, and the data that it sends
+client, job    of SQL: the name that the client gives itself, and its job
+times          how often a connection has done this to a data queue, or executed such a statement
 resp, status   the condition of the command, the status of the HTTP answer, as far as there is one
 =============  ========================================================================================
 
@@ -18,6 +20,7 @@ No record, password, token or parameter of a CL command is logged. Values of cli
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 import structlog
@@ -80,3 +83,30 @@ def audit(face: str, userid: str | None, operation: str, **facts: str | int | No
     values = {key: value for key, value in given.items() if value not in (None, "")}
     write = _log.debug if face == LINK else _log.info
     write("change", face=face, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values)
+
+
+class Counted:
+    """Changes of one connection that are counted before they are logged, one line for each kind of change.
+
+    Data queues are used thousands of times a second, and a line for each use would cost more than the use itself.
+    """
+
+    _MOST: Final = 100
+    """The kinds of change that are counted before they are logged."""
+
+    def __init__(self, face: str, system: str) -> None:
+        self._face, self._system = face, system
+        self._done: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
+
+    def count(self, operation: str, userid: str, **facts: str) -> None:
+        """Count a change, which its operation and further values distinguish from others."""
+        self._done[operation, (("userid", userid), *facts.items())] += 1
+        if len(self._done) > self._MOST:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was counted."""
+        done, self._done = self._done, Counter()
+        for (operation, facts), times in done.items():
+            given = dict(facts)
+            audit(self._face, given.pop("userid"), operation, system=self._system, times=times, **given)

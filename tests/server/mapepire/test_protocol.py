@@ -7,8 +7,12 @@ import ssl
 import urllib.request
 
 import pytest
+from structlog.testing import capture_logs
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
+from tdqsim.server.incidents import of_jobs
+from tdqsim.server.refusals import Refusals
+from tdqsim.testing import History
 from tests.server.hostservers.wire import eventually
 from tests.server.mapepire.conftest import Socket
 
@@ -152,6 +156,15 @@ def test_binary_data_is_hexadecimal_text(client):
     assert got["data"] == [{"MESSAGE_DATA_BINARY": "00FFC1", "KEY_DATA": "abc"}]
 
 
+def test_half_of_a_surrogate_pair_is_refused_and_the_session_goes_on(client):
+    one = client()
+    sql = "CALL QSYS2.SEND_DATA_QUEUE_UTF8(?, 'Q', 'QGPL')"
+    refused = one.ask("prepare_sql_execute", sql=sql, parameters=["ab\ud800"])
+    assert (refused["sql_rc"], refused["sql_state"]) == (-330, "22021")
+    assert refused["error"].endswith("character 3 of the data is not in UTF-8: U+D800, half of a surrogate pair")
+    assert one.ask("ping")["db_alive"]
+
+
 def test_cl_answers_the_messages_of_the_command(client):
     one = client()
     good = one.ask("cl", cmd="CRTLIB LIB(NEWLIB)")
@@ -203,3 +216,55 @@ def test_authority_of_the_user(client, door):
     door.do(make)
     refused = client().ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('x', 'SECRET', 'QGPL')")
     assert "[CPF9802]" in refused["error"]
+
+
+def test_library_that_does_not_exist_is_not_added_and_the_log_says_so(client, door, caplog):
+    one = client(props="libraries=QTEMP,NOWHERE")
+    job = door.do(lambda: next(iter(door.system.jobs.values())))
+    assert door.do(lambda: job.user_libraries) == ("QTEMP",)
+    assert "libraries: not added to the library list: CPF2110 Library NOWHERE not found." in caplog.text
+    one.ask("connect", props="libraries=QSYS,*LIBL,QTEMP")
+    job = door.do(lambda: next(iter(door.system.jobs.values())))
+    assert door.do(lambda: job.user_libraries) == ("QSYS", "QGPL", "QTEMP")
+
+
+def test_audit_log_has_one_line_for_each_statement_of_a_connection(client, door):
+    with capture_logs() as lines:
+        one = client(application="Python Client")
+        job = one.ask("getdbjob")["job"]
+        put(one, "secret 1", "secret 2", "secret 3")
+        for sql in ("SELECT 'secret'", "insert into secret", "CALL QSYS2.SEND_DATA_QUEUE('secret', 'NONE', 'QGPL')"):
+            assert not one.ask("sql", sql=sql)["success"]
+        one.ask("exit")
+        eventually(lambda: not door.do(lambda: len(door.system.jobs)))
+    same = {
+        "event": "change", "log_level": "info", "face": "mapepire", "userid": "ANNA", "client": "Python Client",
+        "origin": "127.0.0.1", "system": "SYS1", "job": job,
+    }  # fmt: skip
+    assert lines == [
+        {**same, "operation": "CALL SEND_DATA_QUEUE", "resp": "NORMAL", "times": 3},
+        {**same, "operation": "SELECT", "resp": "-104", "times": 1},
+        {**same, "operation": "INSERT", "resp": "-84", "times": 1},
+        {**same, "operation": "CALL SEND_DATA_QUEUE", "resp": "-443", "times": 1},
+    ]
+
+
+def test_refused_service_is_an_incident_and_part_of_the_history_like_the_api(client, door):
+    refusals, history = Refusals("SYS1"), History()
+
+    def watch():
+        door.system.on_failure = refusals.message
+        door.system.recorder = history
+
+    door.do(watch)
+    one = client()
+    job = one.ask("getdbjob")["job"]
+    assert not one.ask("sql", sql="CALL QSYS2.SEND_DATA_QUEUE('secret', 'NONE', 'QGPL')")["success"]
+    put(one, "x")
+    incidents = door.do(lambda: of_jobs(door.system, refusals))
+    assert [incident.kind for incident in incidents] == ["Refused"]
+    assert "QSNDDTAQ" in incidents[0].what
+    assert "NONE" in incidents[0].what
+    assert "secret" not in incidents[0].what
+    sent = [(event.job, event.queue, event.message) for event in history.events if event.kind == "QSNDDTAQ"]
+    assert sent == [(job, "QGPL/NONE", "CPF9801"), (job, "QGPL/Q", "")]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 import os
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,7 +20,7 @@ from typing import NamedTuple
 
 from tdqsim.hosting import CodePage, capitals, codepage
 from tdqsim.ibmi import Job, System, job_page
-from tdqsim.server.audit import audit
+from tdqsim.server.audit import Counted
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, Refused, block, reply
 from tdqsim.server.hostservers.passwords import Credential, PasswordLevel
@@ -123,10 +122,6 @@ def text10(raw: bytes, page: CodePage = EBCDIC) -> str:
     return capitals(page.printable(raw).rstrip(" "))
 
 
-_COUNTED = 100
-"""The number of operations and objects that are counted for one connection before they are logged."""
-
-
 class Conversation:
     """One connection to one server.
 
@@ -153,7 +148,7 @@ class Conversation:
         self.job: Job | None = None
         self.user = self.origin = ""
         self._reader = FrameReader(BOUNDS["frame_before_sign_on"])
-        self._done: Counter[tuple[str, str]] = Counter()
+        self._done = Counted(self.service, host.system.name)
         self._client_seed = self._server_seed = b""
         self._over = False
 
@@ -191,28 +186,14 @@ class Conversation:
     def close(self) -> None:
         """End the server job after the end of the connection. Call this in the engine's thread."""
         self._over = True
-        self.write_audit()
+        self._done.write()
         if self.job is not None:
             self.job.end()
             self.job = None
 
     def count_for_audit(self, operation: str, what: str) -> None:
-        """Count a change for the audit log, which gets one line for each operation and object of a connection.
-
-        Data queues are used thousands of times a second, and a line for each would cost more than the operation.
-        """
-        self._done[operation, what] += 1
-        if len(self._done) > _COUNTED:
-            self.write_audit()
-
-    def write_audit(self) -> None:
-        """Write what was counted to the audit log."""
-        done, self._done = self._done, Counter()
-        for (operation, what), times in done.items():
-            audit(
-                self.service, self.user, operation, system=self.host.system.name, dtaq=what, times=times,
-                origin=self.origin,
-            )  # fmt: skip
+        """Count a change of a data queue for the audit log."""
+        self._done.count(operation, self.user, dtaq=what, origin=self.origin)
 
     def _answer(self, frame: Frame) -> Step | None:
         if frame.request == PING:  # accepted for any server id

@@ -17,7 +17,6 @@ from typing import Final, NamedTuple
 
 from tdqsim.hosting import CodePage
 from tdqsim.ibmi import EscapeMessage, Job, ParameterError, PreparedSql, SqlError, SqlSession, SqlValue, shown_bytes
-from tdqsim.server.audit import one_line
 from tdqsim.server.hostservers.accounts import BOUNDS
 from tdqsim.server.hostservers.command import sent_text
 from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Step, SystemWork
@@ -109,7 +108,7 @@ class DatabaseServer(Conversation):
             error = SqlError(-901, "58004", f"[SQL0901] SQL system error: {error}.")
         self._errors[handle] = error
         name = self.job_name if self.job is None else self.job.qualified_name
-        _LOG.info("%s: request %04X was refused: %s", name, frame.request, one_line(error.text))
+        _LOG.info("%s: request %04X was refused: %s", name, frame.request, error.text.partition("]")[0][1:])
         return _Answer({}, _SQL_ERROR, error.code)
 
     def _replied(self, frame: Frame, handle: int, answer: _Answer) -> bytes:

@@ -8,7 +8,9 @@ for the same server job.
 from __future__ import annotations
 
 import json
+import logging
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,12 +22,14 @@ from typing import Any, Final
 from tdqsim.errors import ConversionError, TdqError
 from tdqsim.hosting import NS_PER_SECOND
 from tdqsim.ibmi import Job, Message, PreparedSql, SqlColumn, SqlError, SqlResult, SqlSession, SqlValue, Taken, shown
-from tdqsim.server.audit import audit
+from tdqsim.server.audit import Counted, audit, one_line
 from tdqsim.server.hostservers.accounts import BOUNDS, Attempt, SignOnCode, sign_on
 from tdqsim.server.hostservers.command import run_command
 from tdqsim.server.hostservers.conversation import HostSystem
+from tdqsim.server.hostservers.database import add_libraries
 from tdqsim.server.hostservers.passwords import PasswordLevel, is_des_password, substitute, token
 
+_LOG: Final = logging.getLogger(__name__)
 JOB_NAME: Final = "QZDASOINIT"
 IN_ORDER: Final = frozenset({"connect", "cl", "gettracedata"})
 """The requests that run one after another."""
@@ -39,6 +43,7 @@ _REFUSALS: Final = {
     SignOnCode.SECURITY_GENERAL: "General security error: too many sign-ons have failed.",
 }
 """Texts of refused sign-ons; all others are an incorrect password."""
+_FIRST_WORD: Final = re.compile(r"\s*[A-Za-z]{1,20}\b")
 _SIZES: Final = {"INTEGER": 11, "SMALLINT": 6, "BIGINT": 20, "TIMESTAMP": 26, "DATE": 10}
 _TRACE: Final = {"tracedest": "IN_MEM", "tracelevel": "OFF", "jtopentracedest": "IN_MEM", "jtopentracelevel": "OFF"}
 Answer = dict[str, Any]
@@ -72,6 +77,8 @@ class Requests:
         self._session: SqlSession | None = None
         self._cursors: OrderedDict[str, _Cursor] = OrderedDict()
         self._trace = dict(_TRACE)
+        self._client = ""
+        self._done = Counted("mapepire", host.system.name)
 
     @property
     def connected(self) -> bool:
@@ -101,6 +108,7 @@ class Requests:
         """End the server job."""
         session, self._session = self._session, None
         self._cursors.clear()
+        self._done.write()
         if session is not None:
             session.job.end()
 
@@ -120,6 +128,7 @@ class Requests:
             text = _REFUSALS.get(code, "Password is incorrect.")
             raise SqlError(-99999, "08004", f"The application server rejected the connection. ({text})")
         self.close()
+        self._client = one_line(str(request.get("application") or ""))
         job = self._host.job_of(self._user, JOB_NAME)
         self._session = SqlSession(job, _schema_of(job, _properties(request.get("props"))))
         return {"job": job.qualified_name}
@@ -143,15 +152,24 @@ class Requests:
 
     def sql(self, request: Mapping[str, Any], taken: list[Callable[[], None]]) -> Answer:
         """Execute a statement, with parameters for ``prepare_sql_execute``."""
-        statement = self._sql().prepare(_text(request, "sql"))
+        statement = self._prepared(request)
         parameters = _parameters(request.get("parameters") if request["type"] == "prepare_sql_execute" else [])
         return self._executed(request, str(request["id"]), _Cursor(statement), parameters, taken)
 
     def prepare(self, request: Mapping[str, Any], _taken: object) -> Answer:
         """Prepare a statement, which ``execute`` names by the id of this request."""
-        statement = self._sql().prepare(_text(request, "sql"))
+        statement = self._prepared(request)
         self._keep(str(request["id"]), _Cursor(statement))
         return {"parameter_count": len(statement.parameters), "metadata": self._metadata(statement, whole=False)}
+
+    def _prepared(self, request: Mapping[str, Any]) -> PreparedSql:
+        session, text = self._sql(), _text(request, "sql")
+        try:
+            return session.prepare(text)
+        except SqlError as error:
+            word = _FIRST_WORD.match(text)
+            self._count("SQL" if word is None else word[0].strip().upper(), str(error.code))
+            raise
 
     def execute(self, request: Mapping[str, Any], taken: list[Callable[[], None]]) -> Answer:
         """Execute a prepared statement."""
@@ -188,7 +206,7 @@ class Requests:
                 condition = str(error.code)
                 raise
             finally:
-                self._audit(statement.summary, condition)
+                self._count(statement.summary, condition)
             count += max(0, result.update_count)
         cursor.rows = list(result.rows)
         answer: Answer = {"has_results": result.columns is not None, "update_count": count}
@@ -240,6 +258,11 @@ class Requests:
             {"index": at, "type": one.type, "precision": one.precision, "scale": one.scale, "name": one.name}
             for at, one in enumerate(statement.parameters, 1)
         ]
+
+    def _count(self, operation: str, condition: str) -> None:
+        """Count a statement for the audit log, without its data."""
+        job = self._sql().job.qualified_name
+        self._done.count(operation, self._user, resp=condition, job=job, client=self._client, origin=self._origin)
 
     def _audit(self, operation: str, condition: str) -> None:
         system = self._host.system.name
@@ -356,22 +379,22 @@ def _properties(given: object) -> dict[str, str]:
 
 
 def _schema_of(job: Job, properties: Mapping[str, str]) -> str:
-    """Set the library list that the properties name; returns CURRENT SCHEMA.
+    """Set the library list that the properties name, as a JDBC connection does; returns CURRENT SCHEMA.
 
-    Raises:
-        SqlError: a library's name is not valid.
+    A library that does not exist is not added. A JDBC connection would have a warning; here the log has it, as the
+    answer to ``connect`` has no place for one.
     """
-    named = properties.get("libraries", "").replace(",", " ").split()
-    if named:
-        present = job.user_libraries
-        libraries = [each for one in named for each in (present if one.upper() == "*LIBL" else (one,))]
-        try:
-            job.user_libraries = list(dict.fromkeys(one.upper() for one in libraries))
-        except TdqError as error:
-            raise SqlError(-443, "42602", f"[SQL0443] libraries: {error}") from error
+    named = properties.get("libraries", "").replace(",", " ").upper().split()
+    at = named.index("*LIBL") if "*LIBL" in named else -1
+    first, last = named[: max(at, 0)], named[at + 1 :]
+    places = [("F", one) for one in reversed(first)] + [
+        ("C" if at < 0 and not place else "L", one) for place, one in enumerate(last)
+    ]
+    for refused in add_libraries(job, places):
+        _LOG.warning("%s: libraries: not added to the library list: %s", job.qualified_name, one_line(refused))
     if properties.get("naming", "sql") == "system":
         return "*LIBL"
-    return next((one.upper() for one in named if not one.startswith("*")), job.current_user)
+    return next((one for one in named if not one.startswith("*")), job.current_user)
 
 
 def _described(column: SqlColumn, *, whole: bool) -> Answer:
