@@ -215,6 +215,26 @@ def test_waiters_are_served_in_order_of_arrival(make_region: Callable[..., Regio
     assert order == list(range(5))
 
 
+@pytest.mark.rule("LOCK-FIFO")
+def test_the_holder_comes_behind_those_who_wait_the_second_time(region: Region) -> None:
+    """After its syncpoint the lock is free, and the waiter is not dispatched yet: it must not be overtaken."""
+
+    def holder(task: Task) -> None:
+        for number in range(3):
+            task.writeq_td("LOGQ", b"holder %d" % number)
+            task.suspend()
+            task.syncpoint()
+
+    def waiter(task: Task) -> None:
+        task.writeq_td("LOGQ", b"waiter")
+
+    region.start(holder)
+    for _ in range(2):
+        region.start(waiter)
+    region.run()
+    assert region.peek("LOGQ") == [b"holder 0", b"waiter", b"waiter", b"holder 1", b"holder 2"]
+
+
 @pytest.mark.rule("LOCK-DEADLOCK")
 def test_a_deadlock_lasts_until_dtimout(make_region: Callable[..., Region]) -> None:
     queues = [define_tdqueue(name=name, type="INTRA", recovstatus="LOGICAL") for name in ("Q1", "Q2")]
@@ -257,6 +277,27 @@ def test_a_disable_waits_for_its_users(region: Region) -> None:
         assert queue.enablestatus is Cvda[rule("DISABLE-COMPLETES").message]
         expect_rule("TD-DISABLED", owner.readq_td, "LOGQ")
     assert region.peek("LOGQ") == [b"a", b"c", b"b"]
+
+
+@pytest.mark.rule("DISABLE-COMPLETES")
+def test_a_disable_completes_when_the_last_waiter_is_refused(make_region: Make) -> None:
+    region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
+    answers: list[str] = []
+
+    def full(task: Task) -> None:
+        task.writeq_td("LOG2", b"x" * 300, nohandle=True)
+        state: Any = region.tdqueues["LOG2"]
+        answers.extend((task.eib.eibresp.name, state.enablestatus.name))  # while the task goes on
+
+    with region.task() as owner:
+        for _ in range(4):
+            owner.writeq_td("NOQ", b"x" * 300)
+        owner.writeq_td("LOG2", b"y" * 300)
+        region.start(full)
+        region.dispatcher.run_ready()
+        region.set_tdqueue("LOG2", enablestatus="DISABLED")
+    region.run()
+    assert answers == ["NOSPACE", "DISABLED"]
 
 
 @pytest.mark.rule("DISABLE-COMPLETES-WAITER")
