@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tdqsim import Abend
-from tdqsim.cobol import CobolError
+from tdqsim import Abend, Region
+from tdqsim.cobol import CobolError, CobolPrograms, Options, compile_program
 from tdqsim.cobol.margins import cut_off, without_margins
 
 pytestmark = pytest.mark.cobc
@@ -369,3 +369,35 @@ def test_copy_in_a_command_is_an_option_and_no_copy_statement(workshop):
         ["COPY", "CTLCHAR", "ISSUE", "TERMID"], ["AS", "COPY", "CSD", "RESTYPE"], *3 * [["COPY", "INQUIRE", "PROGRAM"]]
     ]  # fmt: skip
     assert workshop.out() == [b"COPY"]
+
+
+@pytest.mark.cobc
+def test_a_program_is_compiled_once_wherever_it_is(tmp_path):
+    """The cache has a module by the contents of its files; what fails names the files of each folder."""
+    for folder in ("one", "two/deeper"):
+        place = tmp_path / folder
+        (place / "copy").mkdir(parents=True)
+        (place / "copy" / "ITEM.cpy").write_text("       01  P PIC S9(3) COMP-3 VALUE 0.\n")
+        (place / "DIVS.cbl").write_text(
+            "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. DIVS.\n       DATA DIVISION.\n"
+            "       WORKING-STORAGE SECTION.\n           COPY ITEM.\n       PROCEDURE DIVISION.\n"
+            "           DIVIDE 1 BY P GIVING P\n           GOBACK.\n"
+        )
+        with Region() as region:
+            programs = CobolPrograms(region, sources=[place], copybooks=[place / "copy"], cache=tmp_path / "cache")
+            handle = region.start(programs.handler("DIVS"))
+            region.run()
+        assert f"{place / 'DIVS.cbl'}:7: decimal-divide exception" in str(handle.abend.cause)
+        assert str(place / "DIVS.cbl") in programs.module("DIVS").symbols.sources
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+@pytest.mark.cobc
+def test_an_error_of_the_compiler_names_the_file_as_it_is(tmp_path):
+    source = tmp_path / "BAD.cbl"
+    source.write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. BAD.\n       PROCEDURE DIVISION.\n           MOVE 1 TO NONE.\n"
+    )
+    with pytest.raises(CobolError) as caught:
+        compile_program(source, Options(), tmp_path / "cache")
+    assert f"{source}:4: error: 'NONE' is not defined" in str(caught.value)

@@ -42,6 +42,8 @@ def run_cases_apart(
     results = _run_jobs(jobs, part, check_only=check_only)
     for each in planned:
         yield each if isinstance(each, CaseResult) else next(results)
+    end = next(results, None)  # the process has ended, and has left its coverage
+    assert end is None
     if part is not None:
         coverage.write(coverage.merged(part), part)
 

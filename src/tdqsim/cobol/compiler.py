@@ -2,7 +2,8 @@
 
 ``cobc -E`` expands the source, :mod:`~tdqsim.cobol.translate` replaces its commands by CALLs, ``cobc -m`` compiles the
 result. All three depend only on the source, its copybooks and the options, so the cache has a module under the hash of
-its expanded text: a second compile costs one run of the preprocessor. Errors name the user's file and line.
+its expanded text, wherever the files are: a second compile costs one run of the preprocessor. Errors name the user's
+file and line.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
 _FACTS: Final = {row["name"]: row["value"] for row in table("cobol")}
-_FORMAT: Final = "31"
+_FORMAT: Final = "32"
 _LONGEST: Final = 600
 """The time limit of a compiler, in seconds: one that has crashed may hang, and then ignores SIGTERM."""
 _SEQUENCE: Final = re.compile(r"^(?:[ 0-9]{0,6}\s*)?(?:CBL|PROCESS)\s", re.IGNORECASE)
@@ -79,6 +80,8 @@ _RECURSIVE: Final = "/* Module structure pointer for recursive */"
 _LOCALS_OF: Final = re.compile(r"/\* Program local variables for '([^']+)' \*/")
 _SHELVES: Final = 64
 """The number of lists of copybooks that are cached."""
+_LINE_MARK: Final = re.compile(r'^#line \d+ "([^"\n]+)"', re.MULTILINE)
+_NAME_LENGTH: Final = 250
 _FOUND: Final = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+): (?P<what>error: .*)$", re.MULTILINE)
 
 
@@ -129,6 +132,7 @@ class Module:
         calls: its CALL statements.
         outcomes: the marks of its conditions.
         paragraphs: the paragraphs at which it can begin, by number from 1.
+        names: the names of its files by the stand-ins that the shared object has.
         plans: how to do its commands; empty before its first run.
     """
 
@@ -143,6 +147,7 @@ class Module:
     calls: tuple[ProgramCall, ...] = ()
     outcomes: tuple[int, ...] = ()
     paragraphs: tuple[str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
     plans: list[Any] = field(default_factory=list, repr=False)
 
 
@@ -196,15 +201,41 @@ def _stamps(module: Module, options: Options) -> tuple[object, ...]:
 
 
 def _compiled(source: Path, options: Options, cache: Path) -> Module:
-    text = _expanded(source, options)
+    names, text = _with_stand_ins(_expanded(source, options), source)
     made_by = (_FORMAT, compiler_release(), *options.arguments(), *_parts(options))
-    key = hashlib.sha256("\0".join((*made_by, str(source), text)).encode("utf-8", "surrogateescape"))
+    key = hashlib.sha256("\0".join((*made_by, text)).encode("utf-8", "surrogateescape"))
     # the compiler runs in a temporary folder, so its paths must be absolute
     place = cache.absolute() / key.hexdigest()[:32]
     kept = place / "program.json"
     if not kept.is_file():
-        _make(translate(text, str(source), paragraphs=options.paragraphs), source, options, place)
-    return _load(json.loads(kept.read_text("utf-8")), place, source)
+        named = next(iter(names), str(source))
+        try:
+            _make(translate(text, named, paragraphs=options.paragraphs), Path(named), options, place)
+        except CobolError as error:
+            raise CobolError([_with_names(problem, names) for problem in error.problems]) from None
+    escaped = {stand_in: json.dumps(name)[1:-1] for stand_in, name in names.items()}
+    return _load(json.loads(_with_names(kept.read_text("utf-8"), escaped)), place, source, names)
+
+
+def _with_stand_ins(text: str, source: Path) -> tuple[dict[str, str], str]:
+    """Replace the names of files in an expanded source, so that it is the same wherever they are.
+
+    Returns the names by their stand-ins, that of the source first. A stand-in has the length that a name may have, so
+    that a loaded copy of the module can have the names (see :mod:`~tdqsim.cobol.copies`); if one is longer, there are
+    no stand-ins.
+    """
+    files = list(dict.fromkeys([str(source), *_LINE_MARK.findall(text)]))
+    if any(len(os.fsencode(name)) > _NAME_LENGTH for name in files):
+        return {}, text
+    stand_ins = {name: f"tdq-{at}-".ljust(_NAME_LENGTH, "_") for at, name in enumerate(files)}
+    text = _LINE_MARK.sub(lambda mark: mark[0].replace(mark[1], stand_ins[mark[1]]), text)
+    return {stand_in: name for name, stand_in in stand_ins.items()}, text
+
+
+def _with_names(text: str, names: Mapping[str, str]) -> str:
+    for stand_in, name in names.items():
+        text = text.replace(stand_in, name)
+    return text
 
 
 def expand(source: Path, options: Options) -> str:
@@ -496,13 +527,13 @@ def entry_symbol(program: str) -> str:
     return f"_{name}" if name[:1].isdigit() else name
 
 
-def _load(kept: list[dict[str, Any]], place: Path, source: Path) -> Module:
+def _load(kept: list[dict[str, Any]], place: Path, source: Path, names: Mapping[str, str]) -> Module:
     """Load the first program of a file, with those that follow it."""
-    first, *following = (_load_one(each, place, source) for each in kept)
+    first, *following = (_load_one(each, place, source, names) for each in kept)
     return replace(first, following=tuple(following))
 
 
-def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
+def _load_one(kept: dict[str, Any], place: Path, source: Path, names: Mapping[str, str]) -> Module:
     program = str(kept["program"])
     commands = tuple(
         ExecCommand(
@@ -528,4 +559,5 @@ def _load_one(kept: dict[str, Any], place: Path, source: Path) -> Module:
         calls=calls,
         outcomes=tuple(kept["outcomes"]),
         paragraphs=tuple(kept["paragraphs"]),
+        names=names,
     )

@@ -1,12 +1,14 @@
 """The loaded copies of compiled programs.
 
 libcob refuses to enter an active program again and has one storage for each module. So each run of a program takes a
-copy of the module under a name of its own. After the run the copy is reused; the next run gets fresh storage.
+copy of the module under a name of its own. After the run the copy is reused; the next run gets fresh storage. In
+the copy the names of source files replace their stand-ins of the same length.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import shutil
 import tempfile
 import weakref
@@ -36,7 +38,10 @@ class Copies:
 
     def _load(self) -> int:
         copy = self._folder / f"{self._module.program}-{next(self._numbers)}.so"
-        shutil.copyfile(self._module.path, copy)
+        data = self._module.path.read_bytes()
+        for stand_in, name in self._module.names.items():
+            data = data.replace(stand_in.encode(), os.fsencode(name).ljust(len(stand_in), b"\0"))
+        copy.write_bytes(data)
         library = ctypes.PyDLL(str(copy), mode=ctypes.RTLD_LOCAL)
         self._loaded.append(library)
         entry = getattr(library, entry_symbol(self._module.program))
