@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tdqsim import Region, define_tdqueue, define_terminal, define_transaction
+from tdqsim import Region, define_connection, define_tdqueue, define_terminal, define_transaction
 
 BROKEN_HANDLER = """\
 from tdqsim import Region, define_tdqueue, define_transaction
@@ -121,3 +121,29 @@ def test_a_start_of_a_transaction_that_cannot_be_attached_is_said() -> None:
             task.start("PAYP")
         region.run()
         assert [(each.id, each.resource) for each in region.notices] == [("DFHAC2016", "TRANSACTION(PAYP)")]
+
+
+def test_a_start_whose_terminal_cannot_be_used_says_what_it_waits_for_until_it_runs() -> None:
+    definitions = [
+        define_transaction(name="PAYP"), define_terminal(name="T001"),
+        define_terminal(name="R001", remotesystem="TOR"), define_connection(name="TOR", netname="TORREG"),
+    ]  # fmt: skip
+    ran: list[str] = []
+    with Region(definitions, supplied_queues=False) as region:
+        region.notices.silence()
+        region.register("PAYP", lambda task: ran.append(task.eib.eibtrmid))
+        region.set_terminal("T001", inservice=False)
+        region.execute("START TRANSID('PAYP') TERMID('T001')")
+        region.execute("START TRANSID('PAYP') TERMID('R001')")
+        region.run()
+        told = {each.resource: str(each) for each in region.notices}
+        assert told == {
+            "TERMINAL(T001)": "TDQ0057 TERMINAL(T001): The START of PAYP waits for it: it is out of service. "
+            "Put the terminal in service: SET TERMINAL(T001) INSERVICE.",
+            "TERMINAL(R001)": "TDQ0058 TERMINAL(R001): The START of PAYP waits for it: the connection to system TOR, which "
+            "owns it, is released or out of service. Bring the link up: the request is then sent.",
+        }
+        region.set_terminal("T001", inservice=True)
+        region.run()
+        assert ran == ["T001"]
+        assert [each.resource for each in region.notices.lasting] == ["TERMINAL(R001)"]

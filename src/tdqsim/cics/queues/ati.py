@@ -235,6 +235,8 @@ class Ati:
         if isinstance(request, Latch):
             self._attach(request, facility)
         else:
+            if self._region.notices:
+                self._region.notices.over(f"TERMINAL({facility.name})")
             request.attach(facility)
 
     def _attach(self, latch: Latch, facility: Facility | None) -> None:

@@ -98,7 +98,14 @@ class Facilities:
         self._region.ati.serve(facility)
 
     def when_free(self, terminal: str, request: FacilityRequest) -> None:
-        """Make a request for a task at a terminal; it is attached once the terminal is in service and has no task."""
+        """Make a request for a task at a terminal; it is attached once the terminal is in service and has no task.
+
+        If the terminal, or the link to its owner, has to be brought up first, a notice says so.
+        """
         facility = self.get("TERMINAL", terminal)
         facility.requests.append(request)
+        if (event := self._region.ati.why_it_waits(facility)) is not None:
+            started = event.replace("trigger_", "start_", 1)
+            system = {"system": facility.owner} if facility.owner else {}
+            self._region.notices.say(started, transid=request.transid, facility=terminal, **system)
         self._region.ati.serve(facility)

@@ -349,7 +349,7 @@ class Routing:
                 if isinstance(request, FacilityRequest):
                     request.drop()
         else:
-            region.notices.over(f"TERMINAL({facility.name})", "TDQ0023")
+            region.notices.over(f"TERMINAL({facility.name})")
 
 
 def _until_done(strand: Strand) -> Any:
