@@ -106,6 +106,5 @@ class Facilities:
         facility.requests.append(request)
         if (event := self._region.ati.why_it_waits(facility)) is not None:
             started = event.replace("trigger_", "start_", 1)
-            system = {"system": facility.owner} if facility.owner else {}
-            self._region.notices.say(started, transid=request.transid, facility=terminal, **system)
+            self._region.notices.say(started, transid=request.transid, facility=terminal, system=facility.owner)
         self._region.ati.serve(facility)
