@@ -103,6 +103,7 @@ REGION = "definitions: [pay.yaml]\n"
         ("code_page: foo", GOOD, 2, "code_page = 'foo': is not known"),
         ("cobol: {code_pages: {PAYQ: 999}}", GOOD, 2, "'999': is not known"),
         ("start: [NOPE]", GOOD, 2, "start = 'NOPE': is not defined"),
+        ("start: COLD", GOOD, 2, "the type of the start is start_type: AUTO, INITIAL or COLD"),
         ("security: {users: [ANN]}", GOOD, 0, "CICSUSER"),
     ],
 )  # fmt: skip

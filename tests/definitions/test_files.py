@@ -183,6 +183,15 @@ def test_what_is_no_definition_file(text, line, message):
     assert (found[0].line, message in found[0].message) == (line, True), found
 
 
+def test_a_value_that_is_no_text_is_told_once_and_not_called_missing():
+    text = "group: G\ntdqueue:\n- {name: [A], type: INTRA}\n- {name: B, type: {a: b}}\ndtaq:\n- {dtaq: L/Q, maxlen: {a: 1}}"
+    assert [(each.line, each.attribute, each.message) for each in problems(text)] == [
+        (3, "name", "must be text, not a list"),
+        (4, "type", "must be text, not a mapping"),
+        (6, "maxlen", "must be text, not a mapping"),
+    ]
+
+
 def test_problems_are_limited():
     text = "group: G\ntdqueue:\n" + "- {name: toolong, type: INTRA}\n" * 1500
     assert len(problems(text)) == 1000

@@ -278,7 +278,7 @@ def test_data_set_name_of_44_and_more():
     longest = ".".join(["ABCDEFGH"] * 4 + ["ABCDEFGH"])
     assert len(longest) == 44
     assert extra(dsname=f"{longest}(MEMBER12)").dsname.startswith(longest)
-    with pytest.raises(DefinitionError, match="at most 44 characters"):
+    with pytest.raises(DefinitionError, match="together at most 44"):
         extra(dsname=f"{longest}.A")
 
 

@@ -186,6 +186,8 @@ def _not_startable(file: RegionFile, definitions: Definitions) -> Iterator[Probl
     for name in file.start:
         if name not in known:
             reason = f"is not defined, and no handlers: has a module for it; defined are {', '.join(known) or 'none'}"
+            if name in ("AUTO", "COLD", "HOT", "INITIAL", "WARM"):
+                reason += "; the type of the start is start_type: AUTO, INITIAL or COLD"
             yield _in_region(file, "start", name, reason)
 
 

@@ -365,13 +365,14 @@ class _FileReader:
         if not isinstance(node, MapNode):
             self.problem(node.line, f"must be a mapping of attributes, not {kind_of(node)}", resource=kind)
             return
-        attributes, right = self.plain(kind, node)
+        attributes, no_text = self.plain(kind, node)
         resource, faults = build(kind, without_type_remote(kind, attributes), group)
         title = self.title(kind, attributes)
         for fault in faults:
-            line = node.lines.get(fault.attribute, node.line)
-            self.problem(line, fault.message, resource=title, attribute=fault.attribute, value=fault.value)
-        if resource is None or not right:
+            if fault.attribute not in no_text:  # else that is said of it, and not that it is missing
+                line = node.lines.get(fault.attribute, node.line)
+                self.problem(line, fault.message, resource=title, attribute=fault.attribute, value=fault.value)
+        if resource is None or no_text:
             return
         key = (group, resource.kind or kind, resource.resource_name)
         earlier = self.defined_at.setdefault(key, node.line)
@@ -381,9 +382,9 @@ class _FileReader:
         empty = tuple(name for name, value in attributes.items() if value == "" and name != "description")
         self.entries.append(GroupEntry(resource, self.file, node.line, empty))
 
-    def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], bool]:
-        """The attributes as text or lists of text, and whether all of them have this form."""
-        right = True
+    def plain(self, kind: str, node: MapNode) -> tuple[dict[str, Any], set[str]]:
+        """The attributes as text or lists of text, and the names of those that have another form."""
+        no_text: set[str] = set()
         values: dict[str, Any] = {}
         for name, value in node.items.items():
             if isinstance(value, ScalarNode):
@@ -395,12 +396,12 @@ class _FileReader:
             ):
                 values[name] = [item.value for item in value.items if isinstance(item, ScalarNode)]
             else:
-                right = False
+                no_text.add(name)
                 title = self.title(
                     kind, {key: item.value for key, item in node.items.items() if isinstance(item, ScalarNode)}
                 )
                 self.problem(value.line, f"must be text, not {kind_of(value)}", resource=title, attribute=name)
-        return values, right
+        return values, no_text
 
     @staticmethod
     def title(kind: str, attributes: Mapping[str, object]) -> str:

@@ -218,9 +218,6 @@ class ExtraQueue(Tdqueue):
 
     def _size_conflicts(self) -> list[Conflict]:
         conflicts: list[Conflict] = []
-        longest = TDQUEUE_ATTRIBUTES["DSNAME"].maximum or 0
-        if len(self.dsname.partition("(")[0]) > longest:
-            conflicts.append(("dsname", f"must be at most {longest} characters, a member in parentheses not counted"))
         if not self.blocksize or not self.recordsize or not self.given("recordsize"):
             return conflicts
         if self.recordformat == "FIXED" and self.blocksize % self.recordsize:

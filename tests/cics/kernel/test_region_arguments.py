@@ -42,3 +42,10 @@ def test_a_keyword_in_lower_case_is_not_taken_for_another():
 def test_what_region_yaml_accepts_is_accepted():
     with Region(applid="PAYREGN", sysid="PAY1", default_user="ANNA", region_user="BERT", release="0730") as region:
         assert (region.applid, region.options.sysid, region.options.release) == ("PAYREGN", "PAY1", "0730")
+
+
+def test_one_name_for_handlers_is_not_taken_letter_by_letter():
+    with pytest.raises(
+        TypeError, match=r"handlers is 'abc'; allowed is a list of names of modules: handlers=\['abc'\]"
+    ):
+        Region(handlers="abc")

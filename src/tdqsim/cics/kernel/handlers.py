@@ -176,7 +176,12 @@ def check_handlers(handlers: Sequence[str] | Mapping[str, Handler] | None) -> No
 
     Raises:
         DefinitionError, UsageError: a key is not a transaction id, or its handler cannot be called.
+        TypeError: one name stands where a list of names is wanted; it would be taken letter by letter.
     """
+    if isinstance(handlers, str):
+        raise TypeError(
+            f"handlers is {handlers!r:.100}; allowed is a list of names of modules: handlers=[{handlers!r:.100}]"
+        )
     if isinstance(handlers, Mapping):
         for transid, handler in handlers.items():
             register({}, transid, handler)
