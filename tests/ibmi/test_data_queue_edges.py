@@ -1,4 +1,4 @@
-"""What a pass over the data queue APIs from outside has found: combinations, boundaries, what is asked for twice."""
+"""Edges of the data queue APIs: storage of the caller, what is asked for twice, entries that go back, commands by position."""
 
 from __future__ import annotations
 

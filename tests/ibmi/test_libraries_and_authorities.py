@@ -1,4 +1,4 @@
-"""Libraries, authorities, names and limits as somebody tried them who knew the machine."""
+"""Libraries, authorities, names and limits of a system, and acknowledged sends."""
 
 from __future__ import annotations
 
