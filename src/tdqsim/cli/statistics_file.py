@@ -1,4 +1,4 @@
-"""The file with the statistics of the last run: ``tdq run`` writes it into the store, ``tdq stats`` reads it."""
+"""The file with the statistics of the last run: ``tdq run`` writes it, ``tdq inquire --statistics`` reads it."""
 
 from __future__ import annotations
 
