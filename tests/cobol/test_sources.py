@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tdqsim import Abend, Region
+from tdqsim.cli import main
 from tdqsim.cobol import CobolError, CobolPrograms, Options, compile_program
 from tdqsim.cobol.margins import cut_off, without_margins
 
@@ -401,3 +402,50 @@ def test_an_error_of_the_compiler_names_the_file_as_it_is(tmp_path):
     with pytest.raises(CobolError) as caught:
         compile_program(source, Options(), tmp_path / "cache")
     assert f"{source}:4: error: 'NONE' is not defined" in str(caught.value)
+
+
+OPTION = """\
+       IDENTIFICATION DIVISION.
+       PROGRAM-ID. OPTS.
+       DATA DIVISION.
+       WORKING-STORAGE SECTION.
+           COPY ITEM.
+       PROCEDURE DIVISION.
+           EXEC CICS {} END-EXEC
+           GOBACK.
+"""
+
+
+@pytest.mark.cobc
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        ("READQ TD QUEUE('Q') INTO(D) LENGHT(N)", 1, "LENGHT is not an option of READQ; did you mean LENGTH?"),
+        ("READ FILE('F') INTO(D) RIDFLD(D) XRBA", 0, "OPTS.cbl:7: not simulated: "),
+        ("READQ TD QUEUE('Q') INTO(D) LENGTH(N)", 0, "OPTS.cbl: OPTS, 1 commands"),
+    ],
+)  # fmt: skip
+def test_check_tells_a_misspelt_option_from_one_that_is_not_simulated(tmp_path, capsys, command, code, said):
+    """region.yaml names the folders of sources and copybooks."""
+    for folder in ("region", "src", "copy"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "region" / "region.yaml").write_text("cobol: {sources: [../src], copybooks: [../copy]}\n")
+    (tmp_path / "copy" / "ITEM.cpy").write_text("       01  D PIC X(8).\n       01  N PIC S9(4) COMP.\n")
+    (tmp_path / "src" / "OPTS.cbl").write_text(OPTION.format(command))
+    assert main(["cobol", "check", str(tmp_path / "region")]) == code
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.cobc
+def test_compile_takes_the_folders_of_region_yaml(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "copy").mkdir()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "region.yaml").write_text("cobol: {sources: [src], copybooks: [copy]}\n")
+    (tmp_path / "copy" / "ITEM.cpy").write_text("       01  D PIC X(8).\n       01  N PIC S9(4) COMP.\n")
+    for name in ("ONE", "TWO", "THREE"):
+        (tmp_path / "src" / f"{name}.cbl").write_text(OPTION.format("ASKTIME").replace("OPTS", name))
+    assert main(["cobol", "compile", str(tmp_path)]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        f"{tmp_path / 'src' / f'{name}.cbl'}: {name} compiled" for name in ("ONE", "THREE", "TWO")
+    ]

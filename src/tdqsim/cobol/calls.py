@@ -40,8 +40,9 @@ from tdqsim.cobol.program_commands import (
 from tdqsim.cobol.sql_answers import answer_sql, end_cursors, unanswered
 from tdqsim.cobol.stubs import Stub, StubAnswer, Unserved, first_answer, give
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.cobol.vendor_options import vendor_options
 from tdqsim.facts import EIBFN, table
-from tdqsim.hosting import core_of
+from tdqsim.hosting import core_of, did_you_mean
 from tdqsim.languages import (
     COMMON_OPTIONS,
     AddressOf,
@@ -388,14 +389,31 @@ def unserved(declared: ExecCommand) -> str:
         return f'{declared.shown}: {unanswered(declared)}, or a function: programs.verbs["SQL"]'
     if declared.verb in _LANGUAGES:
         return f'{declared.shown}: only a function answers it: programs.verbs["{declared.verb}"]'
+    refusal = _refusal(declared)
+    return "" if refusal is None else f"{declared.shown}: {_needed(declared, refusal)}"
+
+
+def _refusal(declared: ExecCommand) -> Refusal | None:
+    """Why the simulator does not execute a CICS command; None if it does."""
     if own := program_command_name(declared):
-        refusal = refused(own, declared)
-        return "" if refusal is None else f"{declared.shown}: {_needed(declared, refusal)}"
+        return refused(own, declared)
     try:
         resolve(declared.text)
     except TranslationError as error:
-        return f"{declared.shown}: {_needed(declared, refusal_of(error))}"
-    return ""
+        return refusal_of(error)
+    return None
+
+
+def misspelt(declared: ExecCommand) -> str:
+    """The mistake in a command with an option that the vendor's command does not have either; else empty."""
+    if declared.sql or declared.verb in _LANGUAGES or (refusal := _refusal(declared)) is None or not refusal.option:
+        return ""
+    known = vendor_options(declared.verb)
+    if not known or refusal.option in known:
+        return ""
+    return (
+        f"{declared.shown}: {refusal.option} is not an option of {declared.verb}{did_you_mean(refusal.option, known)}"
+    )
 
 
 def too_long(declared: ExecCommand) -> list[tuple[str, str]]:

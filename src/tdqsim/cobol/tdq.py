@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
@@ -44,17 +46,44 @@ _TERMINAL = "TDQT"
 _HIGHEST_PORT = 65535
 
 
+def _settings_of(source: Path) -> definitions.RegionFile | None:
+    """The region.yaml in the folder of a source, or the nearest one above it, if it has settings for COBOL."""
+    folder = source.absolute() if source.is_dir() else source.absolute().parent
+    for place in (folder, *folder.parents):
+        if (place / definitions.REGION_FILE_NAME).is_file():
+            found = definitions.load_region_file(place)
+            return None if found.cobol is None else found
+    return None
+
+
+def _options(source: Path, copybooks: list[Path] | None) -> cobol.Options:
+    """The options of the compiler for a source: those of its region, with further copybooks."""
+    found = _settings_of(source)
+    if found is None or found.cobol is None:
+        return cobol.Options(tuple(copybooks or ()))
+    base, settings = Path(found.directory), found.cobol
+    return cobol.Options(
+        (*(copybooks or ()), *(base / each for each in settings.copybooks)),
+        ebcdic_order=settings.collating_sequence == "EBCDIC",
+        initial=settings.initial.lower(),
+    )
+
+
 def _files(sources: list[Path]) -> list[Path]:
     files: list[Path] = []
+    folders = [*sources]
     for source in sources:
+        if (source / definitions.REGION_FILE_NAME).is_file() and (found := _settings_of(source)) is not None:
+            folders += [Path(found.directory) / each for each in found.cobol.sources] if found.cobol else []
+    for source in folders:
         if source.is_dir():
             files += sorted(path for path in source.rglob("*") if path.suffix.lower() in PROGRAMS and path.is_file())
         else:
             files.append(source)
     if not files:
-        folders = ", ".join(map(str, sources))
-        raise InputError(f"{folders}: there is no COBOL source; the names of sources end in {', '.join(PROGRAMS)}")
-    return files
+        given = ", ".join(map(str, sources))
+        raise InputError(f"{given}: there is no COBOL source; the names of sources end in {', '.join(PROGRAMS)}")
+    return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
 
 
 @app.command()
@@ -73,7 +102,7 @@ def check(
     for source in _files(sources):
         text = ""
         try:
-            text = on_demand.compiler.expand(source, cobol.Options(tuple(copybooks or ())))
+            text = on_demand.compiler.expand(source, _options(source, copybooks))
             translation = on_demand.translate.translate(text, str(source))
         except cobol.CobolError as error:
             wrong += 1
@@ -84,8 +113,11 @@ def check(
             for each in (translation, *translation.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
                 for command in each.commands:
-                    if why := on_demand.calls.unserved(command):
-                        typer.echo(f"{command.place}: {why}")
+                    if mistake := on_demand.calls.misspelt(command):
+                        wrong += 1
+                        typer.echo(f"{command.place}: error: {mistake}")
+                    elif why := on_demand.calls.unserved(command):
+                        typer.echo(f"{command.place}: not simulated: {why}")
                     for _word, what in on_demand.calls.too_long(command):
                         wrong += 1
                         typer.echo(f"{command.place}: {command.verb}: {what}")
@@ -114,15 +146,20 @@ def _tell_of_margin(source: Path, text: str) -> None:
 def compile_(sources: _Sources, copybooks: _Copybooks = None) -> None:
     """Compile programs, and keep the modules in the cache for regions that use them."""
     wrong = 0
-    for source in _files(sources):
+
+    def compiled(source: Path) -> tuple[Path, Any]:
         try:
-            program = cobol.compile_program(
-                source, cobol.Options(tuple(copybooks or ())), on_demand.toolchain.default_cache()
-            )
+            return source, cobol.compile_program(source, _options(source, copybooks), cache)
         except cobol.CobolError as error:
-            wrong += 1
-            typer.echo(str(error))
-        else:
+            return source, error
+
+    cache = on_demand.toolchain.default_cache()
+    with ThreadPoolExecutor(os.cpu_count()) as pool:  # the compilers are processes
+        for source, program in pool.map(compiled, _files(sources)):
+            if isinstance(program, cobol.CobolError):
+                wrong += 1
+                typer.echo(str(program))
+                continue
             for each in (program, *program.following):
                 typer.echo(f"{source}: {each.program} compiled")
     if wrong:
