@@ -27,8 +27,8 @@ from opentelemetry.trace import Link, SpanKind, Status, StatusCode, get_tracer, 
 from tdqsim.cics import Condition, Region, Task, UnitOfWork
 from tdqsim.errors import UsageError
 from tdqsim.faults import add_hook, remove_hook
-from tdqsim.hosting import core_of, is_implicit, startcode_of, unit_of
-from tdqsim.languages import has_ended
+from tdqsim.hosting import core_of
+from tdqsim.languages import TaskInternals
 from tdqsim.report import resource_of
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Tracing:
     def before(self, task: Task, command: str, arguments: Mapping[str, object]) -> None:
         """See :class:`tdqsim.cics.Hook`."""
         around = self._around()
-        traced = None if is_implicit(task) else self._tasks.get(task) or self._begin_task(task)
+        traced = None if TaskInternals(task).implicit else self._tasks.get(task) or self._begin_task(task)
         holder = around if around is not None and around.task is task else traced
         named = (arguments[key] for key in _RESOURCES if key in arguments)
         resource = resource_of(command, arguments) or next(named, None)
@@ -145,7 +145,7 @@ class Tracing:
             frame = frame.outer
         if frame is None:
             return  # the command began before the trace
-        uow = unit_of(task)
+        uow = TaskInternals(task).unit
         if uow is not None and self._own_name(uow) not in self._units:
             self._begin_unit(uow, task, frame)
         resp, resp2 = (outcome.name, outcome.resp2) if isinstance(outcome, Condition) else ("NORMAL", 0)
@@ -191,7 +191,7 @@ class Tracing:
     def _around(self) -> _Frame | None:
         """The innermost frame of the strand. A command from which its task has ended by an exception ends now."""
         frame = _INNERMOST.get(self._core.dispatcher.current)
-        while frame is not None and frame.task is not None and has_ended(frame.task):
+        while frame is not None and frame.task is not None and TaskInternals(frame.task).ended:
             _close(frame, self._now())
             frame = frame.outer
         return frame
@@ -209,7 +209,7 @@ class Tracing:
         request = around if around is not None and around.is_request else None
         links = [Link(around.span.get_span_context())] if around is not None and request is None else []
         facts = {key: getattr(task, key) for key in ("transid", "userid")}
-        facts |= {"task": task.number, "startcode": startcode_of(task), "termid": task.eib.eibtrmid}
+        facts |= {"task": task.number, "startcode": TaskInternals(task).startcode, "termid": task.eib.eibtrmid}
         kind = SpanKind.INTERNAL if request is None else SpanKind.SERVER
         span = self._begin(f"task {task.transid}", now, request, facts, kind, links)
         self._tasks[task] = traced = _Open(span, now)

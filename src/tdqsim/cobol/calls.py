@@ -50,11 +50,11 @@ from tdqsim.languages import (
     Option,
     Reference,
     Resolved,
+    TaskInternals,
     TextLiteral,
     TranslationError,
     abend_code,
     brought,
-    has_ended,
     resolve,
 )
 
@@ -174,7 +174,7 @@ def _return(level: Level, rows: Sequence[int]) -> None:
     del rows
     task = level.task
     region = task.region
-    if has_ended(task) or region.closed or core_of(region).is_watched:
+    if TaskInternals(task).ended or region.closed or core_of(region).is_watched:
         task.return_()
     level.ended = True
 

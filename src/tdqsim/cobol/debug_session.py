@@ -21,7 +21,7 @@ from tdqsim.cobol.debug_breakpoints import Breakpoints, FunctionBreakpoint, Line
 from tdqsim.cobol.debug_frames import Depth, ProgramFrame, depth_of, frames_of, levels_of
 from tdqsim.cobol.debug_variables import StorageItem
 from tdqsim.errors import TdqError
-from tdqsim.languages import abend_code, has_ended
+from tdqsim.languages import TaskInternals, abend_code
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
@@ -189,7 +189,7 @@ class DebugSession:
 
     def _forget_ended(self) -> None:
         for number, task in list(self._tasks.items()):
-            if has_ended(task) or not levels_of(task):
+            if TaskInternals(task).ended or not levels_of(task):
                 del self._tasks[number]
 
     # -- the debugger's thread ----------------------------------------------------------------------------------------

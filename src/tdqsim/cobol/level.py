@@ -45,17 +45,14 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
-from tdqsim.hosting import suspensions_of
 from tdqsim.languages import (
     NO_HANDLES,
     Handles,
     ProgramLevel,
+    TaskInternals,
     TaskReturn,
     abend_code,
     calls_exits,
-    handles_of,
-    level_of,
-    set_handles,
     to_abend,
 )
 
@@ -228,7 +225,7 @@ class Level:
         storage = storage_of(task)
         self.task, self.storage, self.run_number = task, storage, next(_RUNS)
         commarea = guarded = given = None
-        level = level_of(task)
+        level = TaskInternals(task).level
         if level is not None:
             self._program_level = level
             given = level.commarea
@@ -359,7 +356,7 @@ class Level:
             self._turn_to(serial, library)
         else:
             task = self.task
-            self._frames.append((serial, handles_of(task)))
+            self._frames.append((serial, TaskInternals(task).handles))
 
     def _turn_to(self, serial: int, library: Libcob) -> None:
         """Switch frames: to a new one, or to one whose CALLs have ended."""
@@ -367,11 +364,11 @@ class Level:
         known = {frame[0] for frame in self._frames}
         bottom = serial if serial in known else library.below()
         while self._frames and self._frames[-1][0] != bottom:
-            set_handles(task, self._frames.pop()[1])
+            TaskInternals(task).handles = self._frames.pop()[1]
         if serial not in known:
-            self._frames.append((serial, handles_of(task)))
+            self._frames.append((serial, TaskInternals(task).handles))
             if len(self._frames) > 1:
-                set_handles(task, NO_HANDLES)
+                TaskInternals(task).handles = NO_HANDLES
 
     def _handles(self, error: Abend | Condition) -> bool:
         """Whether a HANDLE ABEND label of this level handles an exception."""
@@ -384,13 +381,13 @@ class Level:
         return True
 
     def _abend_label(self) -> AbendLabel | None:
-        label = handles_of(self.task).abend
+        label = TaskInternals(self.task).handles.abend
         return label if isinstance(label, AbendLabel) and label.run == self.run_number else None
 
     def _disarm(self, error: BaseException) -> None:
         """Deactivate the abend exit, as CICS does when it enters one."""
-        handles = handles_of(self.task)
-        set_handles(self.task, handles._replace(abend=None, cancelled=handles.abend))
+        handles = TaskInternals(self.task).handles
+        TaskInternals(self.task).handles = handles._replace(abend=None, cancelled=handles.abend)
         self.task.abcode = to_abend(self.task, error).code
 
     def failure(self, why: int, *, may_continue: bool) -> bool:
@@ -412,7 +409,7 @@ class Level:
     def _continues(self, error: BaseException) -> bool:
         # The programs that were CALLed have ended, so the HANDLEs of the program at the top are in force again.
         while len(self._frames) > 1:
-            set_handles(self.task, self._frames.pop()[1])
+            TaskInternals(self.task).handles = self._frames.pop()[1]
         if (label := self._abend_label()) is None:
             return False
         # This is DFHEI-NUMBER: when the program is entered again, its first paragraph goes to the label with this
@@ -611,7 +608,7 @@ class _Callbacks:
         level = _CURRENT.level
         assert level is not None
         storage = level.storage
-        suspended = storage.yields + suspensions_of(level.task)
+        suspended = storage.yields + TaskInternals(level.task).suspensions
         if suspended == storage.yields_known:
             return 1
         storage.yields_known = suspended

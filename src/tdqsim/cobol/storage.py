@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tdqsim.cobol.guarded_areas import GuardedArea
 from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.errors import UsageError
-from tdqsim.languages import keep_storage, kept_storage
+from tdqsim.languages import TaskInternals
 
 if TYPE_CHECKING:
     from tdqsim.cics import Task
@@ -154,14 +154,14 @@ def storage_of(task: Task) -> TaskStorage:
     Args:
         task: a task that runs COBOL programs, or waits in one.
     """
-    storage = kept_storage(task)
+    storage = TaskInternals(task).storage
     if not isinstance(storage, TaskStorage):
         storage = TaskStorage()
-        keep_storage(task, storage)
+        TaskInternals(task).storage = storage
     return storage
 
 
 def loaded_by(task: TaskData) -> Collection[str]:
     """The names of the tables that a task has loaded without HOLD; a task without COBOL programs has loaded none."""
-    storage = kept_storage(task)
+    storage = TaskInternals(task).storage
     return storage.loaded if isinstance(storage, TaskStorage) else ()

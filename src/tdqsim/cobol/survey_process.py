@@ -24,7 +24,7 @@ from tdqsim.cobol.stubs import Unserved
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.definitions import define_tdqueue, define_terminal, parse_bms
 from tdqsim.errors import TdqError
-from tdqsim.languages import strand_of
+from tdqsim.languages import TaskInternals
 
 _QUEUE: Final = re.compile(r"(?:READQ|WRITEQ|DELETEQ) TD\b")
 _NAMED: Final = re.compile(r"\bQUEUE\(A(\d+)\)")
@@ -60,7 +60,7 @@ def _run(asked: Mapping[str, Any]) -> tuple[str, str]:
         )
         region.register("SURV", programs.program(source))
         region.screens.type("T001", "SURV")
-        handle = strand_of(next(iter(region.tasks.values())))
+        handle = TaskInternals(next(iter(region.tasks.values()))).strand
         region.run()
         if handle is None or not handle.done:
             return "yes", "waits for input"

@@ -27,22 +27,11 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.cics.internals import (
-        core_of,
-        is_implicit,
-        is_mirror,
-        request_of,
-        requester_of,
-        startcode_of,
-        suspensions_of,
-        unit_of,
-    )
-    from tdqsim.cics.kernel.command import COMMANDS
+    from tdqsim.cics.internals import core_of
     from tdqsim.cics.kernel.dumps import COMMANDS_KEPT, CommandRecorder
     from tdqsim.cics.kernel.machine import why_not_told_apart
     from tdqsim.cics.look.explain_requests import doubt
     from tdqsim.cics.look.records import records
-    from tdqsim.cics.look.state import depths_of, intra_states, numitems_of
     from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.queues.stored import Half, StoredRegion
     from tdqsim.cics.region_arguments import from_region_file
@@ -70,7 +59,6 @@ if TYPE_CHECKING:
     from tdqsim.core.transport import LinkDown, Transport
 
 __all__ = [
-    "COMMANDS",
     "COMMANDS_KEPT",
     "NS_PER_SECOND",
     "OWN_FILE",
@@ -114,31 +102,21 @@ __all__ = [
     "columns_of",
     "control_folder",
     "core_of",
-    "depths_of",
     "did_you_mean",
     "doubt",
     "encode",
     "find",
     "from_region_file",
     "hex_bytes",
-    "intra_states",
-    "is_implicit",
-    "is_mirror",
     "is_own_frame",
-    "numitems_of",
     "own_lines",
     "parse_cemt",
     "product_fault",
     "read_at",
     "records",
-    "request_of",
-    "requester_of",
     "run_program",
     "sections_of",
     "session",
-    "startcode_of",
-    "suspensions_of",
-    "unit_of",
     "why_not_told_apart",
     "withdraw",
 ]
@@ -146,17 +124,7 @@ __all__ = [
 __getattr__, __dir__ = load_late(
     __name__,
     {
-        "tdqsim.cics.internals": (
-            "core_of",
-            "is_implicit",
-            "is_mirror",
-            "request_of",
-            "requester_of",
-            "startcode_of",
-            "suspensions_of",
-            "unit_of",
-        ),
-        "tdqsim.cics.kernel.command": ("COMMANDS",),
+        "tdqsim.cics.internals": ("core_of",),
         "tdqsim.cics.kernel.dumps": (
             "COMMANDS_KEPT",
             "CommandRecorder",
@@ -164,11 +132,6 @@ __getattr__, __dir__ = load_late(
         "tdqsim.cics.kernel.machine": ("why_not_told_apart",),
         "tdqsim.cics.look.explain_requests": ("doubt",),
         "tdqsim.cics.look.records": ("records",),
-        "tdqsim.cics.look.state": (
-            "depths_of",
-            "intra_states",
-            "numitems_of",
-        ),
         "tdqsim.cics.model.queue": ("IntraTdQueue",),
         "tdqsim.cics.queues.stored": (
             "Half",

@@ -6,7 +6,7 @@ GnuCOBOL (:mod:`tdqsim.cobol`) is one. A language is found by the entry point ``
 ``find(region, name)`` returns the program of that name, a callable that takes the task, or None. A language whose
 programs are texts of one command each::
 
-    from tdqsim.languages import Completion, completion, level_of, resolve
+    from tdqsim.languages import resolve
 
     class OneCommand:
         def __init__(self, text):
@@ -26,10 +26,10 @@ programs are texts of one command each::
             text = self.texts.get(name)
             return None if text is None else OneCommand(text)
 
-The names by their purpose: the level and its handles (``ProgramLevel``, ``Handles``, ``level_of``, ``handles_of``,
-``set_handles``); storage kept with a task (``keep_storage``, ``kept_storage``); the EIB (``Eib``, ``Completion``,
-``completion``); responses and ends (``respond``, ``to_abend``, ``abend_program``, ``note_program``); waits (``wait``,
-``TimedWait``, ``strand_of``); command texts (``resolve``, ``brought``, and the parts of a parsed text).
+The names by their purpose: what a task keeps private, such as its level, its handles and the storage of its programs
+(``TaskInternals``, ``ProgramLevel``, ``Handles``); the EIB (``Eib``, ``Completion``, ``completion``); responses and
+ends (``respond``, ``to_abend``, ``abend_program``, ``note_program``); waits (``wait``, ``TimedWait``); command texts
+(``resolve``, ``brought``, and the parts of a parsed text).
 """
 
 from __future__ import annotations
@@ -40,15 +40,7 @@ from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.cics.files.datafile import DataFile
-    from tdqsim.cics.internals import (
-        handles_of,
-        has_ended,
-        keep_storage,
-        kept_storage,
-        level_of,
-        set_handles,
-        strand_of,
-    )
+    from tdqsim.cics.internals import TaskInternals
     from tdqsim.cics.kernel.abstime import abstime, local_time
     from tdqsim.cics.kernel.authority import check_resource
     from tdqsim.cics.kernel.command import CommandOption
@@ -89,6 +81,7 @@ __all__ = [
     "Reference",
     "Resolved",
     "TaskData",
+    "TaskInternals",
     "TaskReturn",
     "TextLiteral",
     "TimedWait",
@@ -100,20 +93,13 @@ __all__ = [
     "calls_exits",
     "check_resource",
     "completion",
-    "handles_of",
-    "has_ended",
     "has_program",
     "interval_ns",
-    "keep_storage",
-    "kept_storage",
-    "level_of",
     "local_time",
     "moment_of_day",
     "note_program",
     "resolve",
     "respond",
-    "set_handles",
-    "strand_of",
     "supersede_post",
     "to_abend",
     "wait",
@@ -123,15 +109,7 @@ __getattr__, __dir__ = load_late(
     __name__,
     {
         "tdqsim.cics.files.datafile": ("DataFile",),
-        "tdqsim.cics.internals": (
-            "handles_of",
-            "has_ended",
-            "keep_storage",
-            "kept_storage",
-            "level_of",
-            "set_handles",
-            "strand_of",
-        ),
+        "tdqsim.cics.internals": ("TaskInternals",),
         "tdqsim.cics.kernel.abstime": (
             "abstime",
             "local_time",

@@ -23,9 +23,10 @@ from tdqsim.definitions import REGION_FILE_NAME, RegionFile, load_region_file
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import REGION_DEFAULTS
 from tdqsim.faults import ActivePlan, FaultPlan
-from tdqsim.hosting import Clock, Engine, core_of, is_mirror, own_lines, request_of, requester_of
+from tdqsim.hosting import Clock, Engine, core_of, own_lines
 from tdqsim.ibmi import SYSTEM_FILE_NAME, System, load_system_file, system_from_directory
 from tdqsim.job import JobClass, JobRequest, importable, named_class
+from tdqsim.languages import TaskInternals
 from tdqsim.layouts import Layout
 from tdqsim.report import FlowCounts, queue_layouts, resource_of
 from tdqsim.server.activity import Activity, ResourceChange
@@ -90,7 +91,7 @@ class _Recorder:
         else:
             self._flows.command(*key)
         self._commands.add(task.number, command, arguments, outcome)
-        called = {"requester": requester_of(task)} if is_mirror(task) else {}
+        called = {"requester": TaskInternals(task).requester} if TaskInternals(task).mirror else {}
         self._publish("command", command=command, task=task.number, condition=condition, queue=queue, **called)
         self._activity.commands += 1
         if called and not command.startswith("INQUIRE "):
@@ -130,11 +131,11 @@ class _Recorder:
 
     def task_started(self, task: Task) -> None:
         """A task was attached."""
-        request = request_of(task)
+        request = TaskInternals(task).request
         self._flows.tasks[task.transid] += 1
         if request is not None:
             self._flows.started[request.queue.name, task.transid] += 1
-        requester = requester_of(task)
+        requester = TaskInternals(task).requester
         called = {"requester": requester} if requester else {}
         self._publish("task_started", task=task.number, transid=task.transid, **called)
 

@@ -20,7 +20,7 @@ import structlog
 from tdqsim.cics import Task
 from tdqsim.hosting import is_own_frame
 from tdqsim.ibmi import SETUP_JOB
-from tdqsim.languages import kept_storage
+from tdqsim.languages import TaskInternals
 from tdqsim.report import RefusedCommands, RefusedGroup, refused_of
 from tdqsim.server.kept_lines import KeptLines, kept_values
 
@@ -127,7 +127,7 @@ def read_refused(store: Path) -> list[RefusedGroup]:
 
 def _place(task: Task) -> str:
     """The place in the program that issues the command: of a COBOL program its statement, else the Python line."""
-    if kept_storage(task) is not None:
+    if TaskInternals(task).storage is not None:
         from tdqsim.cobol.debug_frames import levels_of  # noqa: PLC0415  (loaded only with COBOL programs)
 
         levels = levels_of(task)

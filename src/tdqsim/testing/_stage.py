@@ -12,7 +12,7 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tdqsim.cics import Region, Task
-from tdqsim.cics.internals import core_of, request_of
+from tdqsim.cics.internals import TaskInternals, core_of
 from tdqsim.cics.model.task import TaskData
 from tdqsim.core.deadlines import Agenda, Entry, is_stale
 from tdqsim.core.dispatch import Dispatcher
@@ -224,7 +224,7 @@ def _moment(entry: Entry) -> tuple[int, int]:
 def _used_at_end(task: TaskData) -> Footprint:
     """The trigger queue and the terminal of a task, which its end makes free."""
     footprint = Footprint()
-    request = request_of(task)
+    request = TaskInternals(task).request
     applid = task.region.applid
     if request is not None:
         footprint.add(("TD", applid, request.queue.name))

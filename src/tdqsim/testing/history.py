@@ -39,7 +39,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from tdqsim.cics import Condition, Region
-from tdqsim.cics.internals import clock_of, core_of, request_of, suspended_of, unit_of
+from tdqsim.cics.internals import TaskInternals, clock_of, core_of
 from tdqsim.cics.look.state import QueueState, intra_states
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.queues.checks import final_target
@@ -260,7 +260,7 @@ class History:
 
     def task_waits(self, task: Task, what: str, holder: str) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        kind, name = suspended_of(task) or ("", "")
+        kind, name = TaskInternals(task).suspended or ("", "")
         info = {"what": what, "kind": kind, "name": name, **({"holder": holder} if holder else {})}
         self._of_wait("WAIT", task, info)
 
@@ -286,7 +286,7 @@ class History:
 
     def task_started(self, task: Task) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        request = request_of(task)
+        request = TaskInternals(task).request
         queue = request.queue.name if request is not None else ""
         info = {"facility": request.facility, "cycle": request.cycle} if request is not None else {}
         now = task.region.clock.time_ns()
@@ -294,7 +294,7 @@ class History:
 
     def task_ended(self, task: Task, *, normal: bool) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
-        request = request_of(task)
+        request = TaskInternals(task).request
         queue = request.queue.name if request is not None else ""
         info = {} if normal else {"abend": task.abcode or "yes"}
         now = task.region.clock.time_ns()
@@ -385,7 +385,7 @@ def story_of(events: Iterable[AnyEvent], queue: str, record: bytes) -> Events:
 
 
 def _uow_id(task: Task) -> bytes:
-    uow = unit_of(task)
+    uow = TaskInternals(task).unit
     return b"" if uow is None else uow.id
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tdqsim import state
 from tdqsim.cics import Abend, Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.hosting import Clock, core_of, numitems_of
+from tdqsim.hosting import Clock
 from tdqsim.ibmi import EscapeMessage, System, sent_key
 from tdqsim.pipeline.stages.recording import Depths
 from tdqsim.pipeline.stages.tables import Rows
@@ -199,7 +200,7 @@ class CicsFeed(_Feed):
         self.tasks.pop(number).__exit__(None if error is None else Abend, error, None)
 
     def _depth(self, queue: str) -> int | None:
-        return numitems_of(core_of(self.region), queue)
+        return state.depth(self.region, queue)
 
     def finish(self) -> None:
         """The events are finished: end open tasks normally, and run whatever waits for time."""

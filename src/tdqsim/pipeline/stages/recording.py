@@ -14,11 +14,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from tdqsim import state as look
 from tdqsim.cics import Condition, Region, Task
 from tdqsim.errors import TdqError
-from tdqsim.hosting import Strand, core_of, depths_of, intra_states, numitems_of, request_of
+from tdqsim.hosting import Strand, core_of
 from tdqsim.hosting import records as records_of
 from tdqsim.ibmi import System
+from tdqsim.languages import TaskInternals
 from tdqsim.pipeline.stages.isolation import Budget
 from tdqsim.pipeline.stages.tables import Rows
 
@@ -41,7 +43,7 @@ class Recording:
         self._budget = budget
         self._commands = commands
         self._attached: dict[int, tuple[int, int, int]] = {}
-        self._own = [(name, depths[name]) for name, _ in depths_of(core_of(region)) if name[:1] != "C"]
+        self._own = [(name, depths[name]) for name, _ in look.depths(region) if name[:1] != "C"]
         self.trace = self._traced if commands else None
         core_of(region).recorder = self
         region.dispatcher.on_dispatch = self._dispatched
@@ -56,14 +58,14 @@ class Recording:
         budget.dispatched(strand)
         now = self.region.clock.time_ns() // 1000
         for queue, probe in self._own:
-            probe.sample(budget.used, now, numitems_of(core_of(self.region), queue) or 0)
+            probe.sample(budget.used, now, look.depth(self.region, queue) or 0)
         task = strand.local
         if isinstance(task, Task) and task.number in self._attached:
             self._began(task, now)
 
     def _began(self, task: Task, now: int) -> None:
         attached, dispatches, depth = self._attached.pop(task.number)
-        request = request_of(task)
+        request = TaskInternals(task).request
         assert request is not None
         waited = self._budget.used - dispatches
         self._rows["ati_events"].add(request.queue.name, task.transid, task.number, depth, attached, now, waited)
@@ -73,7 +75,7 @@ class Recording:
     def task_started(self, task: Task) -> None:
         """See :class:`tdqsim.cics.Recorder`."""
         self.tasks += 1
-        request = request_of(task)
+        request = TaskInternals(task).request
         if request is None:
             return
         self.ati_starts += 1
@@ -200,7 +202,7 @@ def put_seeds(seed: Callable[[str, list[bytes]], object], batch: pa.RecordBatch)
 
 def put_queues(region: Region, rows: Mapping[str, Rows], depths: Depths) -> None:
     """The records left on the intrapartition queues of a region."""
-    for state in sorted(intra_states(core_of(region)), key=lambda state: state.name):
+    for state in sorted(look.queues(region, type="INTRA"), key=lambda state: state.name):
         peak = max(state.peak_items, depths.peak(state.name))
         if peak:
             held = ((b"", record) for record in records_of(region.tdqueues[state.name]))

@@ -8,10 +8,9 @@ from typing import Final
 from fastapi import HTTPException, Request
 from nicegui import ui
 
-from tdqsim.cics import Region
+from tdqsim.cics import COMMANDS, Region
 from tdqsim.facts import Resp
 from tdqsim.faults import ActivePlan, AnyFault, Fault, FaultPlan
-from tdqsim.hosting import COMMANDS
 from tdqsim.server.console.callers import Caller
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
