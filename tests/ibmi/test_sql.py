@@ -9,6 +9,7 @@ import pytest
 
 from tdqsim.ibmi import System
 from tdqsim.ibmi.sql_text import SqlError
+from tests.rules import expect_rule
 
 
 @pytest.fixture
@@ -179,6 +180,31 @@ def test_refused_statement_takes_no_entry(job, text, code, state, word):
         job.sql(text)
     assert (refused.value.code, refused.value.state) == (code, state)
     assert word in str(refused.value)
+    assert values(job, "SELECT MESSAGE_DATA FROM TABLE(QSYS2.DATA_QUEUE_ENTRIES('FIFOQ', 'QGPL'))") == (("stays",),)
+
+
+RULES = [
+    ("QSYS2-SQL-SYNTAX", "VALUES 1; VALUES 2", -104, "42601"),
+    ("QSYS2-SQL-NOT-SERVED", "INSERT INTO X SELECT * FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('FIFOQ', 'QGPL'))", -84, "42612"),
+    ("QSYS2-SQL-COLUMN", "SELECT NOPE FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('FIFOQ', 'QGPL')) X", -206, "42703"),
+    ("QSYS2-SQL-ARGUMENT", "SELECT * FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('FIFOQ', MOVE => 'YES')) X", -440, "42884"),
+    ("QSYS2-SQL-ARGUMENT", "CALL QSYS2.SEND_DATA_QUEUE('x')", -440, "42884"),
+    ("QSYS2-SQL-OBJECT", "SELECT * FROM MYLIB.ORDERS", -204, "42704"),
+    ("QSYS2-SQL-MARKERS", "CALL QSYS2.SEND_DATA_QUEUE(?, 'FIFOQ', 'QGPL')", -313, "07001"),
+    ("QSYS2-SQL-MESSAGE", "CALL QSYS2.QCMDEXC('DLTDTAQ DTAQ(QGPL/NONE)')", -443, "38501"),
+    ("QSYS2-SQL-BINARY", "CALL QSYS2.SEND_DATA_QUEUE_BINARY('no hex', 'FIFOQ', 'QGPL')", -302, "22023"),
+    ("QSYS2-SQL-UNDO", "SELECT INT(MESSAGE_DATA) FROM TABLE(QSYS2.RECEIVE_DATA_QUEUE('FIFOQ', 'QGPL')) X", -420, "22018"),
+    ("QSYS2-SQL-COUNT", "SELECT COUNT(*), DTAQ FROM QSYS2.DATA_QUEUE_INFO", -122, "42803"),
+    ("QSYS2-SQL-LIMIT", "VALUES " + "(" * 60 + "1" + ")" * 60, -101, "54001"),
+]  # fmt: skip
+
+
+@pytest.mark.rule(*dict.fromkeys(one[0] for one in RULES))
+@pytest.mark.parametrize(("rule_id", "text", "code", "state"), RULES)
+def test_rule_of_a_refused_statement_and_the_entry_stays(job, rule_id, text, code, state):
+    sent(job, "stays")
+    refused = expect_rule(rule_id, job.sql, text)
+    assert (refused.code, refused.state) == (code, state)
     assert values(job, "SELECT MESSAGE_DATA FROM TABLE(QSYS2.DATA_QUEUE_ENTRIES('FIFOQ', 'QGPL'))") == (("stays",),)
 
 

@@ -105,7 +105,7 @@ _AREAS: Final = {
         "ATI-", "BROWSE-", "CREATE-", "DEF-TDQ-", "DISABLE-", "DISCARD-", "EX-", "INQ-", "LOCK-", "REC-", "RESTART-",
         "SET-", "SIG", "TD-", "UOW-", "UOWENQ-", "UOWLINK-",
     ),
-    "data queues": ("CL-", "CRTDTAQ-", "DTAQ-", "RTV-"),
+    "data queues": ("CL-", "CRTDTAQ-", "DTAQ-", "QSYS2-", "RTV-"),
 }  # fmt: skip
 """How the names of the rules begin."""
 _BESIDE: Final = (

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tdqsim.server.hostservers import block
+from tests.rules import rule
 from tests.server.hostservers.certificates import certificate
 from tests.server.hostservers.java import HERE, JAR, SHORT
 from tests.server.hostservers.test_toolbox import pytestmark as needs_java
@@ -158,6 +159,14 @@ def test_refused_statement_is_not_executed_and_its_message_is_kept_by_its_handle
     assert int.from_bytes(told[0x3807][12:16], "big", signed=True) == -104
     assert told[0x3807][131:].decode("cp037") == "42601"
     assert 0x3801 not in database.ask(0x1F00, request(9, wanted=bytes.fromhex("E2000000")), template=20).blocks(40)
+
+
+@pytest.mark.rule("QSYS2-DATABASE-NOT-SERVED")
+def test_statement_that_as_database_does_not_serve(database):
+    database.ask(0x1F80, request(), template=20)
+    assert outcome(database.ask(0x1803, request(rest=sql("VALUES 1")), template=20)) == (1, -84)
+    told = database.ask(0x1F00, request(wanted=bytes.fromhex("E2000000")), template=20).blocks(40)
+    assert rule("QSYS2-DATABASE-NOT-SERVED").message in told[0x3802][4:].decode("cp037")
 
 
 def test_request_that_wants_no_reply_gets_none(database):
