@@ -1,10 +1,10 @@
-"""What a system says: of jobs whose program has failed while nobody waits for the result."""
+"""What a system says: of jobs whose program has failed while nobody waits for the result, of APIs that are not simulated."""
 
 from __future__ import annotations
 
 import pytest
 
-from tdqsim.ibmi import System
+from tdqsim.ibmi import EscapeMessage, ParameterError, System
 
 
 def failing(_job: object) -> None:
@@ -48,3 +48,22 @@ def test_a_job_whose_result_is_awaited_or_that_was_ended_is_no_notice() -> None:
         system.run()
         assert (ended.done, closed.done) == (True, False)
     assert list(system.notices) == []
+
+
+@pytest.mark.parametrize(
+    ("library", "name", "what"),
+    [("QSYS", "QUSROBJD", "Retrieve Object Description"), ("QGY", "QGYOLOBJ", "Open List of Objects")],
+)
+def test_a_call_of_an_api_that_is_not_simulated_names_it(library: str, name: str, what: str) -> None:
+    with System() as system, system.job("A") as job:
+        system.notices.silence()
+        for _ in range(2):
+            with pytest.raises(EscapeMessage, match="MCH3401"):
+                job.call_program(name, library)
+        with pytest.raises(EscapeMessage, match="MCH3401"):
+            job.call_program("QUSRMISS", "QSYS")
+        (notice,) = system.notices
+        assert (notice.id, notice.resource) == ("TDQ0059", f"PROGRAM({name})")
+        assert f"{name}, {what}, is an API of IBM i that is not simulated" in notice.reason
+        with pytest.raises(ParameterError, match=rf"this API \({what}\) is not simulated"):
+            job.call(name)

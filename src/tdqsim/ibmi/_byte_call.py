@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import cast
+from typing import Final, cast
 
+from tdqsim.facts import table
 from tdqsim.ibmi._byte_parameters import Arguments, Passed, in_bytes
 from tdqsim.ibmi._change import change, parse_changes
 from tdqsim.ibmi._commands import job_command
@@ -32,6 +33,9 @@ from tdqsim.ibmi.job_core import JobCore
 from tdqsim.ibmi.layouts import layout, pack_decimal
 from tdqsim.ibmi.messages import EscapeMessage, Message
 from tdqsim.ibmi.records import RDQS0100, RDQS0200, KeyOrder
+
+ABSENT_APIS: Final = {row["program"]: row["what"] for row in table("ibmi_program_absent")}
+"""What the vendor's APIs do that are not simulated, by name."""
 
 _COUNT_RULES = {
     "QSNDDTAQ": "DTAQ-SEND-PARAMETER-COUNT", "QMHQRDQD": "DTAQ-DESCRIBE-COUNT", "QMHRDQM": "DTAQ-RETRIEVE-COUNT",
@@ -54,7 +58,8 @@ def call(job: JobCore, api: str, *parameters: Passed) -> None:
     """
     declaration = DECLARATIONS.get(api)
     if declaration is None or api not in FORMS:
-        raise ParameterError(f"{api!r}: there is no such API; known are {', '.join(sorted(FORMS))}")
+        what = f"this API ({ABSENT_APIS[api]}) is not simulated" if api in ABSENT_APIS else "there is no such API"
+        raise ParameterError(f"{api!r}: {what}; known are {', '.join(sorted(FORMS))}")
     call_form(job, declaration, FORMS[api], parameters)
 
 

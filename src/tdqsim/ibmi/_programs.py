@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, cast
 
 from tdqsim.core.callables import refuse_coroutine
-from tdqsim.ibmi._byte_call import FORMS, call, call_form
+from tdqsim.ibmi._byte_call import ABSENT_APIS, FORMS, call, call_form
 from tdqsim.ibmi._byte_parameters import Storage, in_bytes
 from tdqsim.ibmi._cl_processor import command
 from tdqsim.ibmi._commands import job_command
@@ -76,11 +76,11 @@ def _resolve(job: JobCore, name: str, library: str) -> Program | None:
     else:
         wanted = job.current() if library == "*CURLIB" else library
         if job.library(wanted) is None:
-            _unresolved(job, wanted, "0401")
+            _unresolved(job, wanted, "0401", asked=(library, name))
         if (wanted, name) in programs:
             return programs[wanted, name]
     if library not in _SYSTEM or not (name in FORMS or name in _OWN or name in _SUPPLIED):
-        _unresolved(job, name, "0201")
+        _unresolved(job, name, "0201", asked=(library, name))
     return None
 
 
@@ -137,7 +137,11 @@ def _outgoing(
     ]
 
 
-def _unresolved(job: JobCore, name: str, kind: str) -> NoReturn:
+def _unresolved(job: JobCore, name: str, kind: str, asked: tuple[str, str]) -> NoReturn:
+    """End a call of a program (``asked``) with MCH3401; for an API that is not simulated a notice says so."""
+    library, program = asked
+    if program in ABSENT_APIS and library in (*_SYSTEM, LIST_LIBRARY):
+        job.system.notices.say("api_not_simulated", program=program, what=ABSENT_APIS[program], job=job.qualified_name)
     sent = job.message("MCH3401", name, kind)
     data = bytes.fromhex(kind) + job.page.encode(name.ljust(30))
     raise EscapeMessage(sent._replace(message_data=data))
