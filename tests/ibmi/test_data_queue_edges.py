@@ -1,4 +1,4 @@
-"""Edges of the data queue APIs: storage of the caller, what is asked for twice, entries that go back, commands by position."""
+"""Edges of the data queue APIs: storage of the caller, entries that go back, commands by position."""
 
 from __future__ import annotations
 

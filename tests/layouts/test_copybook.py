@@ -127,7 +127,7 @@ def test_slack_bytes_go_before_the_group_whose_first_item_is_aligned():
 
 
 @pytest.mark.rule("LAY-SYNC-OCCURS")
-def test_every_occurrence_is_aligned_alike():
+def test_every_occurrence_of_occurs_is_aligned_alike():
     found = offsets(
         """01 WORK-RECORD. 05 WORK-CODE PIC X. 05 COMP-TABLE OCCURS 10 TIMES. 10 COMP-TYPE PIC X.
            10 COMP-PAY PIC S9(4)V99 COMP SYNC. 10 COMP-HOURS PIC S9(3) COMP SYNC. 10 COMP-NAME PIC X(5)."""
@@ -375,7 +375,7 @@ def test_clauses_that_do_not_fit_are_refused():
         expect_rule("LAY-TWO-SIGNS", parse_copybook, f"01 R. 05 A PIC {picture}.")
 
 
-def test_redefinitions_may_follow_each_other_and_name_each_other():
+def test_redefines_may_follow_each_other_and_name_each_other():
     layout = parse_copybook(
         "01 R. 05 A PIC X(4). 05 B REDEFINES A PIC 9(3). 05 C REDEFINES B PIC X. 05 D PIC X."
     ).record()

@@ -143,7 +143,7 @@ def test_rules_of_a_layout(rules, clauses, data, expected):
         ("PIC 9(2)V9 BLANK WHEN ZERO", "40 40 40", Decimal("0.0")),
     ],
 )
-def test_numbers_by_the_rules_of_ibm(clauses, data, expected):
+def test_comp_3_and_other_numbers_by_the_rules_of_ibm(clauses, data, expected):
     found = value(clauses, data)
     assert found == expected
     assert type(found) is type(expected)

@@ -116,7 +116,7 @@ def test_over_tls_the_cookie_never_goes_without(host):
     assert "Secure" in answer.headers["set-cookie"]
 
 
-def test_a_changing_request_of_a_browser_needs_its_token_and_its_origin(browser):
+def test_a_changing_request_of_a_browser_needs_its_csrf_token_and_its_origin(browser):
     sign_on(browser)
     csrf = browser.get("/api/v1/session").json()["csrf"]
     write = {"json": {"text": "x"}}

@@ -377,7 +377,7 @@ def test_transactions_that_cannot_be_attached(make_region: Make, attributes: Any
 
 
 @pytest.mark.rule("ATI-SET-LEVEL")
-def test_a_lowered_level_fires_at_the_next_write(make_region: Make) -> None:
+def test_a_lowered_triggerlevel_fires_at_the_next_write(make_region: Make) -> None:
     region = make_region(*trigger(triggerlevel=10))
     starts, program = counting(drain("TRGQ"))
     region.register("PAYP", program)
@@ -572,7 +572,7 @@ def test_a_set_while_the_task_is_due_or_runs_starts_no_second_one(
 
 @pytest.mark.rule("ATI-AGAIN-LEVEL-ZERO")
 @pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM"])
-def test_a_task_of_a_terminal_is_not_started_again_at_level_zero(make_region: Make, facility: str) -> None:
+def test_a_task_of_a_terminal_is_not_started_again_at_triggerlevel_0(make_region: Make, facility: str) -> None:
     queue = trigger(triggerlevel=1, atifacility=facility, facilityid="T001")
     region = linked(make_region, *queue)
     starts, program = counting(lambda task: task.delay(seconds=10))

@@ -30,14 +30,14 @@ def test_records_come_back_in_order_and_once(region: Region, queue: str) -> None
 
 @pytest.mark.rule("TD-READQ-QZERO", "TD-READQ-LENGERR-ZERO-EMPTY")
 @pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
-def test_an_empty_queue(region: Region, queue: str) -> None:
+def test_qzero_of_an_empty_queue(region: Region, queue: str) -> None:
     expect_rule("TD-READQ-QZERO", region.readq_td, queue)
     expect_rule("TD-READQ-LENGERR-ZERO-EMPTY", region.readq_td, queue, 0)
 
 
 @pytest.mark.rule("TD-READQ-LENGERR-NEGATIVE")
 @pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
-def test_a_negative_length_reads_nothing(region: Region, queue: str) -> None:
+def test_lengerr_of_a_negative_length_reads_nothing(region: Region, queue: str) -> None:
     expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
     region.writeq_td(queue, b"stays")
     expect_rule("TD-READQ-LENGERR-NEGATIVE", region.readq_td, queue, -1)
@@ -56,7 +56,7 @@ def test_length_zero_consumes_the_record(region: Region, queue: str) -> None:
 
 @pytest.mark.rule("TD-READQ-LENGERR-SHORT")
 @pytest.mark.parametrize("queue", [*DIRECT, "LOGQ"])
-def test_a_short_area_truncates_and_consumes(region: Region, queue: str) -> None:
+def test_lengerr_truncates_to_a_short_area_and_consumes(region: Region, queue: str) -> None:
     region.writeq_td(queue, b"0123456789")
     with region.task() as task:
         error = expect_rule("TD-READQ-LENGERR-SHORT", task.readq_td, queue, 4)
@@ -76,7 +76,9 @@ def test_a_long_enough_area(region: Region) -> None:
 @pytest.mark.parametrize(
     ("record", "length"), [(b"", None), (b"abc", 0), (b"abc", -1), (b"x" * 4065, None), (b"a", 40000)]
 )
-def test_lengths_that_cannot_be_written(region: Region, queue: str, record: bytes, length: int | None) -> None:
+def test_lengerr_of_lengths_that_cannot_be_written(
+    region: Region, queue: str, record: bytes, length: int | None
+) -> None:
     expect_rule("TD-WRITEQ-LENGERR", region.writeq_td, queue, record, length)
     assert region.peek(queue) == []
 
@@ -119,7 +121,7 @@ def test_what_is_no_record_or_name_is_refused_in_words(region: Region) -> None:
 
 
 @pytest.mark.rule("TD-INDIRECT-CHAIN", "TD-INDIRECT-MISSING", "TD-INDIRECT-RING")
-def test_aliases_stand_for_their_final_target(region: Region) -> None:
+def test_indirect_queues_are_aliases_of_their_final_target(region: Region) -> None:
     expect_rule("TD-INDIRECT-CHAIN", region.writeq_td, "ALIA", b"x")
     assert region.peek("NOQ") == [b"x"]
     assert region.readq_td("ALI2") == b"x"
@@ -198,7 +200,7 @@ def test_security_is_asked_for_the_final_target(make_region: Callable[..., Regio
 
 
 @pytest.mark.rule("TD-EXTRA-DELETEQ-INVREQ", "TD-EXTRA-DIRECTION-INVREQ", "TD-EXTRA-NOTOPEN")
-def test_the_state_table_of_data_sets(make_region: Callable[..., Region], tmp_path: object) -> None:
+def test_notopen_and_the_other_states_of_data_sets(make_region: Callable[..., Region], tmp_path: object) -> None:
     region = make_region(
         define_tdqueue(name="OUTQ", type="EXTRA", typefile="OUTPUT", recordformat="FIXED", recordsize=3),
         define_tdqueue(name="INQ", type="EXTRA", ddname="INDD", recordformat="FIXED", recordsize=3),

@@ -210,7 +210,9 @@ def test_a_damaged_catalogue_is_named(make_region: Make, tmp_path: Path) -> None
 @pytest.mark.parametrize("facility", ["TERMINAL", "SYSTEM", "FILE"])
 @pytest.mark.parametrize("recovstatus", ["NO", "PHYSICAL", "LOGICAL"])
 @pytest.mark.parametrize("clean", [True, False])
-def test_cycles_that_were_on(make_region: Make, tmp_path: Path, facility: str, recovstatus: str, clean: bool) -> None:
+def test_trigger_cycles_that_were_on_by_recovstatus_and_atifacility(
+    make_region: Make, tmp_path: Path, facility: str, recovstatus: str, clean: bool
+) -> None:
     store = tmp_path / "store"
     attributes = {"facilityid": "T001"} if facility != "FILE" else {}
     queue = trigger(atifacility=facility, recovstatus=recovstatus, **attributes)
@@ -287,7 +289,7 @@ def test_a_prepared_unit_of_work_survives_with_its_locks(
 
 @pytest.mark.rule("TD-NOSPACE")
 @pytest.mark.parametrize("queue", ["NOQ", "PHYQ", "LOGQ"])
-def test_a_full_data_set(make_region: Make, queue: str) -> None:
+def test_nospace_when_the_intrapartition_data_set_is_full(make_region: Make, queue: str) -> None:
     """Five control intervals of 480 bytes for queues: five records of 300."""
     region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
     for number in range(5):
@@ -304,7 +306,7 @@ def test_a_full_data_set(make_region: Make, queue: str) -> None:
     assert region._core.intra.count() == 0
 
 
-def test_backed_out_writes_give_their_room_back(make_region: Make) -> None:
+def test_backed_out_writes_give_their_room_back_after_nospace(make_region: Make) -> None:
     region = make_region(dfhintra={"ci_size": 512, "control_intervals": 6})
     for _ in range(10):
         with region.task() as task:

@@ -75,7 +75,7 @@ def test_trigger_attributes_need_a_disabled_queue(reg, change):
 
 
 @pytest.mark.rule("SET-ATI")
-def test_trigger_attributes_of_a_disabled_queue(reg):
+def test_atifacility_and_triggerlevel_of_a_disabled_queue(reg):
     reg.set_tdqueue("PAYQ", enablestatus="DISABLED")
     reg.set_tdqueue("PAYQ", atitranid="PAY2", atifacility="TERMINAL", triggerlevel=9)
     info = reg.inquire_tdqueue("PAYQ", "ATITRANID", "ATIFACILITY", "ATITERMID", "TRIGGERLEVEL")
@@ -91,7 +91,7 @@ def test_trigger_attributes_of_a_disabled_queue(reg):
 
 
 @pytest.mark.rule("SET-ATI-SESSION")
-def test_a_session_is_a_terminal_to_set():
+def test_atifacility_of_a_session_is_terminal_to_set():
     """ATIFACILITY(TERMINAL) is a terminal or a session: what INQUIRE has returned can be set again and changes nothing."""
     ran = []
     system = define_tdqueue(name="SESS", type="INTRA", transid="PAYP", atifacility="SYSTEM", facilityid="CONN")
@@ -125,7 +125,7 @@ def test_a_session_is_a_terminal_to_set():
 
 
 @pytest.mark.rule("SET-ATITRANID-LEVEL")
-def test_a_transaction_comes_with_the_default_trigger_level(reg):
+def test_atitranid_comes_with_the_default_triggerlevel(reg):
     level = int(rule("SET-ATITRANID-LEVEL").message)
     reg.install([define_tdqueue(name="SAID", type="INTRA", triggerlevel=0)])
     for name in ("PHYQ", "SAID", "CQUE"):
@@ -179,7 +179,7 @@ def test_what_a_trigger_attribute_may_not_be(reg):
 
 @pytest.mark.rule("SET-TRIGGERLEVEL-RANGE")
 @pytest.mark.parametrize("value", [-2, 32768, "5", 2.5, True])
-def test_a_trigger_level_out_of_range(reg, value):
+def test_a_triggerlevel_out_of_range(reg, value):
     expect_rule("SET-TRIGGERLEVEL-RANGE", reg.set_tdqueue, "PAYQ", triggerlevel=value)
     assert reg.inquire_tdqueue("PAYQ", "TRIGGERLEVEL").triggerlevel == 500
 
@@ -296,7 +296,7 @@ def test_a_backout_does_not_undo_set(reg):
 
 
 @pytest.mark.rule("SET-TRIGGERLEVEL-NEXT-WRITE", "SET-TRIGGERLEVEL-ZERO")
-def test_a_lowered_trigger_level_counts_from_the_next_write(reg):
+def test_a_lowered_triggerlevel_counts_from_the_next_write(reg):
     started = []
     reg.register("PAYP", lambda task: started.append(task.assign("QNAME")))
     for _ in range(5):
