@@ -216,6 +216,12 @@ def test_an_abend_that_is_not_expected_fails_the_case_and_its_reason_is_shown(pl
 
 
 def test_the_command_line_writes_junit_and_coverage(place, tdq_test):
+    """The coverage has the program that no case runs."""
+    never = ADDER.replace("ADDER", "NEVER").replace("77  X PIC X.", "77  X PIC 9 VALUE 0.")
+    head = never.partition("       LINKAGE")[0]
+    (place / "cobol" / "NEVER.cbl").write_text(
+        f"{head}       PROCEDURE DIVISION.\n           ADD 1 TO X\n           GOBACK.\n"
+    )
     (place / "more").mkdir()
     (place / "more" / "bad.case.yaml").write_text(
         "cases:\n  - {name: a & b, when: [{program: ADDER, commarea: '001001'}], then: {commarea: '003'}}\n"
@@ -230,7 +236,10 @@ def test_the_command_line_writes_junit_and_coverage(place, tdq_test):
     failure = suites[0][0][0]
     assert suites[0][0].get("name") == "a & b"
     assert failure.get("message") == "commarea: expected '003', found '001002'"
-    assert "SF:" in (place / "coverage" / "lcov.info").read_text()
+    found = (place / "coverage" / "lcov.info").read_text()
+    assert f"SF:{place / 'cobol' / 'PAYPROG.cbl'}\n" in found
+    never = found.partition(f"SF:{place / 'cobol' / 'NEVER.cbl'}\n")[2].partition("end_of_record")[0]
+    assert never.splitlines() == ["DA:7,0", "DA:8,0", "LF:2", "LH:0"]
 
 
 def test_update_changes_what_differs_and_nothing_else(place, tdq_test):

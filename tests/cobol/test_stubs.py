@@ -187,3 +187,23 @@ def test_wrong_stubs_are_refused(workshop):
     with pytest.raises(Abend) as met:
         workshop.run("READER")
     assert "the answer has SET, which is not an option of the command" in str(met.value.cause)
+
+
+def test_a_stub_gives_the_lists_of_inquire_task_list(workshop):
+    workshop.program(
+        "STUBLIST",
+        "77 N PIC S9(8) COMP.\n77 P USAGE POINTER.\n77 T USAGE POINTER.",
+        """
+        EXEC CICS INQUIRE TASK LIST LISTSIZE(N) SET(P) SETTRANSID(T) END-EXEC
+        SET ADDRESS OF L-NUMBERS TO P
+        SET ADDRESS OF L-IDS TO T
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-NUMBERS) END-EXEC
+        EXEC CICS WRITEQ TD QUEUE('OUT') FROM(L-IDS) END-EXEC
+        GOBACK.
+        """,
+        "01 L-NUMBERS PIC X(8).\n01 L-IDS PIC X(8).",
+    )
+    answer = StubAnswer({"LISTSIZE": 2, "SET": [41, 42], "SETTRANSID": ["PAYP", "AB"]})
+    workshop.programs.stubs.append(Stub("INQUIRE TASK LIST", answer))
+    workshop.run("STUBLIST")
+    assert workshop.out() == [bytes.fromhex("0000041C0000042C"), b"PAYPAB  "]

@@ -12,11 +12,12 @@ from __future__ import annotations
 import html
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 from tdqsim.cobol._paragraph_entries import GO_BACK, PARAGRAPH
+from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.copies import copies_of, loaded_modules
 from tdqsim.cobol.level import begin_coverage, reached_statements
 
@@ -67,10 +68,11 @@ def begin() -> None:
         copies_of(module).forget_outcomes()
 
 
-def collected() -> dict[str, SourceCoverage]:
-    """The coverage of each program that has been loaded since :func:`begin`."""
+def collected(others: Iterable[Module] = ()) -> dict[str, SourceCoverage]:
+    """The coverage of each program that has been loaded since :func:`begin`, and of others, which have not run."""
     coverage: dict[str, SourceCoverage] = {}
-    for module, reached in reached_statements():
+    loaded = dict(reached_statements())
+    for module, reached in (dict.fromkeys(others, frozenset[int]()) | loaded).items():
         files: dict[str, SourceCoverage] = {}
         asked = {str(each.place) for each in module.commands if each.verb == PARAGRAPH and each.text != GO_BACK}
         for mark in module.symbols.statements:
@@ -89,10 +91,10 @@ def collected() -> dict[str, SourceCoverage]:
     return coverage
 
 
-def leave_part(folder: Path) -> None:
-    """Write this process's coverage to a file for :func:`merged`."""
+def leave_part(folder: Path, others: Iterable[Module] = ()) -> None:
+    """Write this process's coverage to a file for :func:`merged`, with that of programs that have not run."""
     folder.mkdir(parents=True, exist_ok=True)
-    parts = {file: {"lines": lines, "branches": lines.branches} for file, lines in collected().items()}
+    parts = {file: {"lines": lines, "branches": lines.branches} for file, lines in collected(others).items()}
     _put(folder / f"part-{os.getpid()}.json", json.dumps(parts))
 
 

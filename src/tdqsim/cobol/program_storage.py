@@ -130,24 +130,18 @@ class ProgramStorage:
 
     def numbers_at(self, address: int, size: int) -> dict[str, Item]:
         """The names, with subscripts, of the numbers with this storage."""
-        numbers = {}
-        for item in self._symbols.items:
-            at = address - self._start(item.root) - item.offset
-            if item.kind != "NUMERIC" or item.name == "FILLER" or item.size != size or at < 0:
-                continue
-            subscripts = []
-            for count, step in item.dimensions:
-                at, inside = at % step, at // step
-                subscripts.append(str(inside + 1))
-                if inside >= count:
-                    break
-            else:
-                if at == 0:
-                    numbers[item.name + (f" ({', '.join(subscripts)})" if subscripts else "")] = item
-        return numbers
+        return {
+            name: item
+            for item, at, name in self._named_at(address)
+            if at == 0 and item.kind == "NUMERIC" and item.size == size
+        }
 
     def items_at(self, address: int) -> Iterator[tuple[int, str]]:
         """The items that have a byte at an address, each as its size and its name with subscripts."""
+        return ((item.size, name) for item, at, name in self._named_at(address) if at < item.size)
+
+    def _named_at(self, address: int) -> Iterator[tuple[Item, int, str]]:
+        """The items that begin at an address or before it: each with the bytes from there and its subscripted name."""
         for item in self._symbols.items:
             at = address - self._start(item.root) - item.offset
             if at < 0 or item.name == "FILLER":
@@ -159,8 +153,7 @@ class ProgramStorage:
                 if inside >= count:
                     break
             else:
-                if at < item.size:
-                    yield item.size, item.name + (f" ({', '.join(subscripts)})" if subscripts else "")
+                yield item, at, item.name + (f" ({', '.join(subscripts)})" if subscripts else "")
 
     def _start(self, root: str) -> int:
         """The address of an 01 or 77; an address greater than all others if it has no storage."""

@@ -17,7 +17,7 @@ FLENGTH or TOLENGTH, and in WEB commands HOST sets HOSTLENGTH, PATH sets PATHLEN
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -35,11 +35,15 @@ from tdqsim.languages import AIDS, NO_COMMAND, completion, respond
 
 Value = str | int | bytes
 """A value for an option or for a field of the EIB."""
+ListValue = Sequence[int | str]
+"""A list for an option that receives an address (SET and SETTRANSID of INQUIRE TASK LIST): task numbers (packed, four
+bytes each) or transaction ids (four characters each)."""
 Options = Mapping[str, Area | None]
 """The options of a command with their arguments; None for an option without one."""
 _EIB: Final = {row["name"]: row for row in table("eib_fields")}
 _NAMES: Final = ("EIBTRMID", "EIBDS", "EIBREQID")
-_RECORDS: Final = ("INTO", "SET")
+_ADDRESSES: Final = ("SET", "SETTRANSID")
+_RECORDS: Final = ("INTO", *_ADDRESSES)
 _LENGTHS: Final = {
     "INTO": ("LENGTH", "FLENGTH", "TOLENGTH"),
     "SET": ("LENGTH", "FLENGTH", "TOLENGTH"),
@@ -131,7 +135,7 @@ class StubAnswer:
 
     Attributes:
         values: by option: bytes, text, or a number. Text is padded with blanks to the length of its area, except for
-            INTO; for an area that is a number, it is a number or the name of a CVDA.
+            INTO; for an area that is a number, it is a number or the name of a CVDA; SET and SETTRANSID take a list.
         resp: the condition; NORMAL for none.
         resp2: RESP2, -2147483648 to 2147483647.
         eib: fields of the EIB by name, such as ``{"EIBAID": "PF3", "EIBEOC": b"\xff"}``. Indicators such as EIBEOC are
@@ -142,7 +146,7 @@ class StubAnswer:
         UsageError: there is no such condition or field of the EIB.
     """
 
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value | ListValue] = field(default_factory=dict)
     resp: str = "NORMAL"
     resp2: int = 0
     eib: Mapping[str, Value] = field(default_factory=dict)
@@ -321,7 +325,7 @@ def give(level: Issuer, name: str, options: Options, answer: object, *, nohandle
             _put_eib(level, field_name, value)
 
 
-def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) -> None:
+def _put_values(level: Issuer, options: Options, values: Mapping[str, Value | ListValue]) -> None:
     """Put the values into the areas of the options, and the length of a record."""
     for name, value in values.items():
         area = options.get(name)
@@ -329,8 +333,14 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) ->
             raise UsageError(
                 f"the answer has {name}, which is not an option of the command; its options are {', '.join(options)}"
             )
-        data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
-        if name == "SET" and isinstance(data, bytes):
+        data: Value
+        if not isinstance(value, str | int | bytes):
+            if name not in _ADDRESSES:
+                raise UsageError(f"{name} does not receive the address of a list: {value!r}")
+            data = b"".join(map(_listed, value))
+        else:
+            data = value.encode(_LATIN, "replace") if isinstance(value, str) and name in _RECORDS else value
+        if name in _ADDRESSES and isinstance(data, bytes):
             area.point(level.storage.hold(level.libcob, ("stub", area.address), data))
         else:
             put(area, data)
@@ -338,6 +348,11 @@ def _put_values(level: Issuer, options: Options, values: Mapping[str, Value]) ->
             room = options.get(length)
             if room is not None and length not in values and not room.written[:1].isdigit():
                 put(room, len(data) if isinstance(data, str | bytes) else area.size)
+
+
+def _listed(value: int | str) -> bytes:
+    """An element of a list: a transaction id, or a task number in packed decimal."""
+    return value.encode(_LATIN, "replace")[:4].ljust(4) if isinstance(value, str) else bytes.fromhex(f"{value:07d}C")
 
 
 def put(area: Area, value: Value) -> None:
