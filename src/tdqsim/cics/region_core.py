@@ -132,6 +132,7 @@ class RegionCore(RegionData):
         self.clock = self.dispatcher.clock
         self.log = RegionLog(applid)
         self.notices = Notices(f"region {applid}", notice_words, self.clock.time_ns, self.log)
+        self.clock.on_set_back.append(self.notices.clock_set_back)
         self.closed = self.failed = self.started = False
         self.why_closed = "is closed"
         self.start_type = ""
@@ -450,6 +451,7 @@ def let_go(region: RegionCore, *, clean: bool) -> None:
     region.closed = True
     region.starts.stop_timers()
     region.statistics.stop()
+    region.clock.on_set_back[:] = [hear for hear in region.clock.on_set_back if hear != region.notices.clock_set_back]
     mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
     region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
     try:

@@ -10,6 +10,13 @@ Three kinds of waiting
     then, and another thread may end the sleep with :meth:`Clock.wake`. A real clock may be *frozen*: it stands still, a
     wait lasts until the clock is moved, and :meth:`Clock.thaw` lets it run on from there.
 
+When the machine's clock is set
+    Forward: a real clock follows it, as after the machine has slept. Back: a real clock runs on, so that no wait is
+    longer than it was asked to be, and stays ahead of the machine's clock from then on. Whoever is in
+    :attr:`Clock.on_set_back` hears of it. What has passed meanwhile is told by the machine's second clock, which nobody
+    sets. The two are compared when a thread begins and ends to sleep, and not at each reading. A simulated clock does
+    not care: its waits jump.
+
 A clock belongs to the thread of its dispatcher, like everything that is simulated. Other threads may only read it and
 call :meth:`Clock.wake`.
 """
@@ -31,6 +38,10 @@ NS_PER_SECOND: Final = 1_000_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_NAP: Final = 5.0
 """Seconds after which a sleeping thread reads the machine's clock again, because that clock may have been set."""
+_SET_BACK_NS: Final = NS_PER_SECOND
+"""Less than this is no setting back: a thread may lose the processor between two readings."""
+_LONGEST_PASSED_NS: Final = 86_400 * NS_PER_SECOND
+"""More than this between two comparisons is not believed: a test has replaced the second clock in between."""
 _NO_THREAD: Final = -1
 _END_NS: Final = 2**63 - 1
 """The last moment of a clock, in the year 2262: the largest signed number of 8 bytes in nanoseconds since 1970."""
@@ -89,12 +100,17 @@ class Clock:
         thread: identifier of the thread that may move it; 0 until it is passed to a dispatcher.
         on_move: functions called after :meth:`advance`, :meth:`advance_to` or a jump has moved it; a region's day ends
             so without a timer.
+        on_set_back: functions called after the machine's clock was set back under a real clock, with the nanoseconds by
+            which it was, and by which this clock is ahead of it since.
 
     Raises:
         UsageError: the machine's clock, which a test may have replaced, is before 1970 or after 2262.
     """
 
-    __slots__ = ("__weakref__", "_alarm", "_jumped_ns", "_stood_ns", "on_move", "simulated", "thread")
+    __slots__ = (
+        "__weakref__", "_ahead_ns", "_alarm", "_jumped_ns", "_machine_ns", "_steady_ns", "_stood_ns", "on_move",
+        "on_set_back", "simulated", "thread",
+    )  # fmt: skip
 
     def __init__(self, *, simulated: bool = True) -> None:
         if not 0 <= time.time_ns() <= _END_NS:
@@ -106,6 +122,9 @@ class Clock:
         self.thread = 0
         self._jumped_ns = 0
         self.on_move: list[Callable[[], None]] = []
+        self.on_set_back: list[Callable[[int, int], None]] = []
+        self._ahead_ns = 0
+        self._machine_ns, self._steady_ns = time.time_ns(), time.monotonic_ns()  # at the last comparison
         self._stood_ns: int | None = None
         self._alarm = allocate_lock()  # a one-bit event: locked unless wake() was called
         self._alarm.acquire()
@@ -181,6 +200,7 @@ class Clock:
         """
         self.check_thread()
         if self._stood_ns is None:
+            self._compare()
             self._stood_ns = time.time_ns()
 
     def thaw(self) -> None:
@@ -192,7 +212,23 @@ class Clock:
         self.check_thread()
         stood = self._stood_ns
         if stood is not None:
+            self._compare()
             self._jumped_ns, self._stood_ns = self._jumped_ns + stood - time.time_ns(), None
+
+    def _compare(self) -> None:
+        """Make good what the machine's clock was set back by since the last comparison."""
+        if self.simulated:
+            return
+        machine, steady = time.time_ns(), time.monotonic_ns()
+        went, passed = machine - self._machine_ns, steady - self._steady_ns
+        self._machine_ns, self._steady_ns = machine, steady
+        lost = (passed if 0 <= passed <= _LONGEST_PASSED_NS else 0) - went
+        if lost < _SET_BACK_NS or self.frozen:  # frozen it reads no machine's clock
+            return
+        self._jumped_ns += lost
+        self._ahead_ns += lost
+        for each in tuple(self.on_set_back):
+            each(lost, self._ahead_ns)
 
     # -- waiting --------------------------------------------------------------------------------------------------
 
@@ -221,6 +257,7 @@ class Clock:
         """
         self.check_thread()
         while True:
+            self._compare()
             nap = _LONGEST_NAP
             if until_ns is not None and not self.frozen:
                 behind = until_ns - self.time_ns()
@@ -228,6 +265,7 @@ class Clock:
                     return False
                 nap = min(nap, behind / NS_PER_SECOND)
             if self._alarm.acquire(timeout=nap):
+                self._compare()
                 return True
 
     def wake(self) -> None:

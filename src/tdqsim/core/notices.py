@@ -22,6 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
+from tdqsim.core.clock import NS_PER_SECOND
 from tdqsim.core.own_frames import is_own_frame
 
 Severity = Literal["error", "warning"]
@@ -161,6 +162,10 @@ class Notices:
                 str(inserts.get("task", "")), traceback, self._time_ns(),
             )
         )  # fmt: skip
+
+    def clock_set_back(self, back_ns: int, ahead_ns: int) -> None:
+        """Say that the machine's clock was set back; see :attr:`tdqsim.core.clock.Clock.on_set_back`."""
+        self.say("clock_set_back", seconds=round(back_ns / NS_PER_SECOND), ahead=round(ahead_ns / NS_PER_SECOND))
 
     def add(self, message_id: str, resource: str, reason: str, cure: str = "", **more: Any) -> bool:
         """Add a notice with texts that are made elsewhere, such as those of a vendor's message.

@@ -110,6 +110,7 @@ class SystemData:
         self.date_format = "*YMD"
         self.readonly = readonly
         self.notices = Notices(f"system {name}", notice_words, self.clock.time_ns)
+        self.clock.on_set_back.append(self.notices.clock_set_back)
         self.closed = self.failed = False
         self.recorder: SystemRecorder | None = None
         self.on_failure: OnFailure | None = None

@@ -408,6 +408,7 @@ class System(SystemBase):
             return ()
         clean = clean and not core.closed  # after an interrupted close, only close the files
         core.closed, core.failed = True, not clean
+        core.clock.on_set_back[:] = [hear for hear in core.clock.on_set_back if hear != core.notices.clock_set_back]
         try:
             return self._end(clean=clean)
         except BaseException:
