@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.machine import why_not_told_apart
     from tdqsim.cics.look.explain_requests import doubt
     from tdqsim.cics.look.records import records
-    from tdqsim.cics.model.queue import IntraTdQueue
     from tdqsim.cics.queues.stored import Half, StoredRegion
     from tdqsim.cics.region_arguments import from_region_file
     from tdqsim.cics.ship.network import FarLink
@@ -80,7 +79,6 @@ __all__ = [
     "FileLock",
     "FrameDecoder",
     "Half",
-    "IntraTdQueue",
     "Kinds",
     "LinkDown",
     "MessageError",
@@ -132,7 +130,6 @@ __getattr__, __dir__ = load_late(
         "tdqsim.cics.kernel.machine": ("why_not_told_apart",),
         "tdqsim.cics.look.explain_requests": ("doubt",),
         "tdqsim.cics.look.records": ("records",),
-        "tdqsim.cics.model.queue": ("IntraTdQueue",),
         "tdqsim.cics.queues.stored": (
             "Half",
             "StoredRegion",
