@@ -39,7 +39,7 @@ from tdqsim.cics.text.exec_text import (
 )
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Label, Labels, Received, Variables
 from tdqsim.core.codepage import CodePage
-from tdqsim.facts import Cvda, Resp, table
+from tdqsim.facts import EIBFN, Cvda, Resp, table
 
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 COMMON_OPTIONS: Final = ("RESP", "RESP2", "NOHANDLE")
@@ -91,6 +91,10 @@ class BoundCommand:
 # -- finding the command -----------------------------------------------------------------------------------------------
 
 
+_NOT_SIMULATED: Final = {row["name"] for row in table("security_commands")}
+"""The types of resources that commands of CICS name; one that has a command here never gets as far as this."""
+
+
 @cache
 def _by_verb(_known: int) -> Mapping[str, tuple[tuple[frozenset[str], Command], ...]]:
     """Verb -> (other words of the name, command), most words first. ``_known``: the number of commands, a cache key."""
@@ -105,7 +109,9 @@ def _command(source: ExecText) -> Command:
     verb = source.options[0]
     rows = _by_verb(len(COMMANDS)).get(verb.word)
     if rows is None or verb.argument is not None:
-        raise source.error(f"{verb.word} is not a command", verb.offset)
+        known = any(name.split()[0] == verb.word for name in EIBFN)
+        more = "; CICS has it, and here only COBOL programs may: it works with addresses" if known else ""
+        raise source.error(f"{verb.word} is not a command{more}", verb.offset)
     words = [option.word for option in source.options[1:]]
     if verb.word.endswith("Q") and not {"TD", "TS"} & set(words):
         words.append("TS")
@@ -115,7 +121,9 @@ def _command(source: ExecText) -> Command:
     if len(rows) == 1 and rows[0][0] <= rows[0][1].receives.keys():
         return rows[0][1]  # ASKTIME without its ABSTIME
     names = ", ".join(sorted(command.name for _others, command in rows))
-    raise source.error(f"no command {verb.word} has these options; there are {names}", verb.offset)
+    of_cics = next((word for word in words[:1] if word in _NOT_SIMULATED), None)
+    why = f": {verb.word} {of_cics} is not simulated" if of_cics else ""
+    raise source.error(f"no command {verb.word} has these options{why}; there are {names}", verb.offset)
 
 
 @cache
