@@ -116,12 +116,13 @@ def test_check_names_the_commands_that_only_a_function_answers(workshop):
     for line, command, function in (
         (7, "EXEC CICS WEB OPEN HOST(X): WEB is not a command", "WEB OPEN"),
         (8, "EXEC CICS INQUIRE URIMAP('U') HOST(X): no command INQUIRE", "INQUIRE URIMAP"),
-        (9, "EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is not an option", "READQ"),
         (10, 'EXEC SQL COMMIT: only a test answers it: SqlStub(SqlAnswer(...), kind="COMMIT"), or a function', "SQL"),
         (11, "EXEC CICS SPOOLCLOSE RESP(X): SPOOLCLOSE is not a command", "SPOOLCLOSE"),
     ):
-        assert f"ASKS.cbl:{line}: {command}" in told
+        assert f"ASKS.cbl:{line}: not simulated: {command}" in told
         assert f'programs.verbs["{function}"]' in told
+    misspelt = "error: EXEC CICS READQ TD QUEUE(X) INTOO(X): INTOO is not an option of READQ; did you mean INTO?"
+    assert f"ASKS.cbl:9: {misspelt}" in told
 
 
 @pytest.mark.cobc
