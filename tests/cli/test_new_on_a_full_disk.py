@@ -1,4 +1,4 @@
-"""`tdq new` on a full disk: the place is named and nothing partial stays."""
+"""`tdq new` and `tdq guide --html` on a full disk: the place is named and nothing partial stays."""
 
 from __future__ import annotations
 
@@ -34,3 +34,26 @@ def test_new_names_the_place_and_leaves_nothing(
     assert (tmp_path / "pay").exists() is there
     monkeypatch.undo()
     assert tdq("new", tmp_path / "pay").code == 0
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_site_names_the_place_and_leaves_nothing(
+    tdq: Tdq, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: bool
+) -> None:
+    pytest.importorskip("material", reason="the extra tdqsim[guide] is not installed")
+    target = tmp_path / "site"
+    if there:
+        target.mkdir()
+
+    def full(config: dict[str, str]) -> None:
+        Path(config["site_dir"], "assets").mkdir(parents=True)
+        Path(config["site_dir"], "index.html").write_text("half", "utf-8")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/opt/material/templates/assets/fonts.css")
+
+    monkeypatch.setattr("mkdocs.commands.build.build", full)
+    monkeypatch.setattr("tdqsim.cli.site._make_pictures", lambda folder: folder.mkdir())
+    ended = tdq("guide", "--html", target)
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == f"tdq: {target}: No space left on device; nothing was left there\n"
+    assert [*tmp_path.glob("site/*")] == []
+    assert target.exists() is there

@@ -122,7 +122,7 @@ def new(
     copied = _example(source) if source else None
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: already exists and is not empty; name a new directory")
-    with _whole_or_nothing(directory):
+    with whole_or_nothing(directory):
         if copied is not None and copied.is_file():
             directory.mkdir(parents=True, exist_ok=True)
             shutil.copy(copied, directory)
@@ -140,7 +140,7 @@ def new(
 
 
 @contextmanager
-def _whole_or_nothing(directory: Path) -> Iterator[None]:
+def whole_or_nothing(directory: Path) -> Iterator[None]:
     """Empty the directory again if it cannot be written, as on a full disk; the error names it."""
     was_there = directory.exists()
     try:

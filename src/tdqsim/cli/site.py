@@ -20,6 +20,7 @@ import yaml
 from tdqsim.cli.chapters import CHAPTERS, GROUPS, chapter_file, chapter_text
 from tdqsim.cli.errors import InputError
 from tdqsim.cli.reference import MODULES, page
+from tdqsim.cli.scaffold import whole_or_nothing
 from tdqsim.errors import ExtraMissing
 
 _FENCE: Final = re.compile(r"^```(\w+)([^\n]*)$", re.MULTILINE)
@@ -62,7 +63,7 @@ def write_site(directory: Path) -> int:
 
     Raises:
         ExtraMissing: MkDocs or its theme is not installed.
-        InputError: the directory is not empty.
+        InputError: the directory is not empty, or cannot be written; then nothing is left there.
     """
     if directory.is_symlink() or (directory.exists() and (not directory.is_dir() or any(directory.iterdir()))):
         raise InputError(f"{directory}: already exists and is not empty; name a new directory")
@@ -72,12 +73,16 @@ def write_site(directory: Path) -> int:
     except ImportError as error:
         raise ExtraMissing(error.name, "guide") from error
     logging.getLogger("mkdocs").setLevel(logging.ERROR)
-    with tempfile.TemporaryDirectory() as scratch:
+    with whole_or_nothing(directory), tempfile.TemporaryDirectory() as scratch:
         source = Path(scratch, "docs")
         _write_sources(source)
         settings = Path(scratch, "mkdocs.yml")
         settings.write_text(yaml.safe_dump(_settings()), "utf-8")
-        build(load_config(str(settings), docs_dir=str(source), site_dir=str(directory.absolute())))
+        config = load_config(str(settings), docs_dir=str(source), site_dir=str(directory.absolute()))
+        try:
+            build(config)
+        except OSError as error:  # it names the file of the theme that it could not copy
+            raise OSError(error.errno, error.strerror or str(error), str(directory)) from error
     return len(CHAPTERS)
 
 
