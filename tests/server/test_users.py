@@ -256,3 +256,25 @@ def test_sign_ons_that_failed_are_counted_on_when_the_file_changes(tmp_path):
     with pytest.raises(TooManySignOns):
         users.authenticate("ALICE", "plum pie", "192.0.2.1")
     assert users.authenticate("ALICE", "plum pie", "192.0.2.2").id == "ALICE"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("users: x\n", "users.yaml:1: users: must be a list"),
+        ("x\n", "users.yaml:1: must be keys with values, as key: value"),
+        ("users: [x]\n", "users.yaml:1: users.0: must be keys with values, as key: value"),
+    ],
+)
+def test_a_file_of_another_form_is_told_in_words_of_yaml(tmp_path, text, said):
+    path = written(tmp_path / "users.yaml", text)
+    with pytest.raises(DefinitionError) as refused:
+        Users.load(path)
+    assert str(refused.value) == f"{tmp_path}/{said}"
+
+
+def test_a_long_list_of_wrong_users_gives_a_short_message(tmp_path):
+    path = written(tmp_path / "users.yaml", "users:\n" + "- x\n" * 20_000)
+    with pytest.raises(DefinitionError) as refused:
+        Users.load(path)
+    assert len(str(refused.value)) <= 4_096

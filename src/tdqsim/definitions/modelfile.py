@@ -6,7 +6,7 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -101,8 +101,18 @@ def line_of(path: Path, *steps: str | int) -> int:
     return node_at(read_yaml(read_plain(path), str(path)) or MapNode({}, {}, 1), steps)[1]
 
 
+_MESSAGES: Final = {
+    "extra_forbidden": "is not known here",
+    "missing": "is required",
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "must be keys with values, as key: value"),
+    **dict.fromkeys(("list_type", "tuple_type", "set_type", "frozen_set_type"), "must be a list"),
+    "string_type": "must be text",
+}
+"""Texts in the words of YAML, by the type of error; others have the text of the validation."""
+
+
 def _problem(file: str, root: Node, item: Mapping[str, Any], *, secrets: bool) -> Problem:
     node, line = node_at(root, item["loc"])
-    message = {"extra_forbidden": "is not known here", "missing": "is required"}.get(item["type"], item["msg"])
+    message = _MESSAGES.get(item["type"], item["msg"])
     shown = node.value[:80] if isinstance(node, ScalarNode) and not secrets else ""
     return Problem(file, line, "", ".".join(map(str, item["loc"])), shown, message.removeprefix("Value error, "))
