@@ -239,6 +239,13 @@ def test_many_records_are_paged(store):
     assert tdq("peek", "PAYQ", "-n", "2", "--store", store).stdout == "00000\n00001\n"
 
 
+def test_an_address_that_is_none_is_refused_before_a_token_is_asked_for():
+    for address in ("nonsense", "unix:/tmp/x", "http:/host", "localhost:8000"):
+        found = tdq("peek", "PAYQ", "--server", address)
+        assert found.returncode == 2
+        assert found.stderr == f"tdq: --server {address}: give http://HOST:PORT or https://HOST:PORT\n"
+
+
 def test_a_server_elsewhere_by_its_address(store, server):
     tdq("write", "PAYQ", "one", "--store", store)
     given = {"TDQ_TOKEN": server["token"]}

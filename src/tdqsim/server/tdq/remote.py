@@ -98,9 +98,9 @@ def client_at(url: str) -> Iterator[tuple[Client, str]]:
     Raises:
         InputError: the address is invalid, or there is nothing to sign on with.
     """
-    if url.startswith("unix:"):
-        raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
     parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InputError(f"--server {url}: give http://HOST:PORT or https://HOST:PORT")
     base = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     with _signed_on(base, parts.username, parts.password) as client:
         yield client, parts.path.strip("/").upper()
