@@ -109,8 +109,8 @@ def test_shunted_units_of_work_are_named(region: Region) -> None:
     part.lose_coordinator()
     told = region.explain("LOGQ")
     assert "INDOUBT, SHUNTED: it waits for its coordinator" in str(told)
-    assert told.commands["WRITEQ TD"].outcome == "LOCKED"
-    assert told.commands["READQ TD"].outcome == "WAIT"  # no committed record is left; the write end is not its own
+    for command in ("WRITEQ TD", "READQ TD"):  # no committed record is left
+        assert told.commands[command].outcome == "LOCKED"
     task.__exit__(None, None, None)
 
 

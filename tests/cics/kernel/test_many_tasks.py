@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from tdqsim.cics.queues import logical
+from tdqsim.cics.model.lock import READ_OUT, LockStanding
+from tdqsim.facts import Resp
 from tests.cics.kernel.many_driver import QUEUES, Driver
 from tests.cics.kernel.many_model import State, Task, settled
 
@@ -163,7 +164,7 @@ def machine(examples: int, steps: int, **more: Any) -> Any:
 
 def test_a_planted_bug_is_found_and_told_as_a_script(monkeypatch):
     """READQ does not wait for another's commit but meets QZERO; the script that is printed fails as the machine did."""
-    monkeypatch.setattr(logical, "KEEPS_WAITING", frozenset())
+    monkeypatch.setitem(READ_OUT, LockStanding.HELD, Resp.NORMAL)
     case = machine(600, 20, database=None, phases=[Phase.generate], derandomize=True)("runTest")
     with pytest.raises(AssertionError, match="To see it again") as raised:
         case.runTest()

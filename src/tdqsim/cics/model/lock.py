@@ -9,8 +9,8 @@ Waiters are served in order of arrival. A lock is held only while its unit of wo
 (``ended``) frees all its locks at once, even if an exception follows; a waiting task is woken or tries again.
 
 The state of an end as seen from a unit of work (:class:`LockStanding`) decides the outcome of a request: :data:`ASKED`
-for a request that needs the end, :data:`KEEPS_WAITING` for a READQ that has the read end, finds no committed record,
-and so depends on the write end. The commands use these tables, and so does the code that predicts their outcome.
+for a request that needs the end, :data:`READ_OUT` for a READQ that has the read end, finds no committed record, and so
+depends on the write end. The commands use these tables, and so does the code that predicts their outcome.
 """
 
 from __future__ import annotations
@@ -50,10 +50,14 @@ ASKED: Final[dict[LockStanding, Resp | None]] = {
     LockStanding.RETAINED: Resp.LOCKED,
 }
 
-KEEPS_WAITING: Final = frozenset({LockStanding.HELD, LockStanding.RETAINED})
-"""The standings of the write end in which a READQ without a committed record waits until the queue is no longer written
-to. Otherwise it reads a record of its own, or gets QZERO. A retained write end is no lock that READQ needs: it is not
-refused."""
+READ_OUT: Final[dict[LockStanding, Resp | None]] = {
+    # the outcome of a READQ without a committed record, by the write end: NORMAL reads its own record, or gets QZERO
+    LockStanding.FREE: Resp.NORMAL,
+    LockStanding.OWN: Resp.NORMAL,
+    LockStanding.CLAIMED: Resp.NORMAL,
+    LockStanding.HELD: None,
+    LockStanding.RETAINED: Resp.LOCKED,
+}
 
 
 class Lock:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.waiting import wait
-from tdqsim.cics.model.lock import ASKED, KEEPS_WAITING, Lock
+from tdqsim.cics.model.lock import ASKED, READ_OUT, Lock
 from tdqsim.cics.model.queue import IntraTdQueue
 from tdqsim.cics.model.space import check_size
 from tdqsim.cics.model.task import TaskData
@@ -95,14 +95,19 @@ def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool
     task._region.hardening.settle()
     uow, end = task._unit, queue.write_end
     assert uow is not None  # it has taken the read end
-    data = attempt(work, end, uow)
-    if isinstance(data, WaitMark):
-        if busy:
-            detail = f"no committed record is left, and {end.holder()}"
-            raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")
-        waiting = queue.td_read
-        assert waiting is not None  # a logically recoverable queue has one
-        data = wait(task, lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)
+    try:
+        data = attempt(work, end, uow)
+        if isinstance(data, WaitMark):
+            if busy:
+                detail = f"no committed record is left, and {end.holder()}"
+                raise Condition(Resp.QBUSY, detail=detail, rule="LOCK-QBUSY-NOSUSPEND")  # noqa: TRY301  (only LOCKED is counted)
+            waiting = queue.td_read
+            assert waiting is not None  # a logically recoverable queue has one
+            data = wait(task, lambda: attempt(work, end, uow), waiting, "TD_READ", queue.name)
+    except Condition as condition:
+        if condition.resp is Resp.LOCKED:
+            end.refused()
+        raise
     if data is None:
         uow.saw_qzero(queue)
     return data
@@ -113,7 +118,12 @@ def attempt(work: LogicalWork, write_end: Lock, uow: UnitOfWork) -> bytes | Wait
     record = work.take()
     if record is not None:
         return record
-    return WAIT if write_end.standing(uow) in KEEPS_WAITING else work.take_own()
+    resp = READ_OUT[write_end.standing(uow)]
+    if resp is Resp.NORMAL:
+        return work.take_own()
+    if resp is None:
+        return WAIT
+    raise Condition(resp, detail=f"no committed record is left, and {write_end.holder()}")
 
 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
