@@ -169,3 +169,15 @@ def test_python_may_look_beyond_an_area(workshop):
     )
     workshop.run("POINTS")
     assert seen == [b"RECORD" + bytes(14)]
+
+
+def test_a_linked_program_writes_beyond_a_commarea_that_is_longer_than_its_area(workshop):
+    """LINK passes an item of nine bytes of an area of five."""
+    workshop.program("FAROVER", "", "MOVE ALL 'Z' TO A-REST\nGOBACK.", LINKAGE.format(30000))
+    workshop.program(
+        "FARLINK",
+        "",
+        "EXEC CICS LINK PROGRAM('FAROVER') COMMAREA(DFHCOMMAREA) END-EXEC\nGOBACK.",
+        "01 DFHCOMMAREA PIC X(9).",
+    )
+    assert "FAROVER.cbl:11: protection exception (S0C4): byte " in overrun(workshop, "FARLINK", bytearray(5))

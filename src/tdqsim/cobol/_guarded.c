@@ -21,9 +21,9 @@ struct area {
 /* An argument of the current command that reaches beyond an area. */
 struct shelter {
     cob_field *field;
-    unsigned char *data, *copy;
+    unsigned char *data, *copy, *before; /* the copy lies in an area too: LINK passes it to a program */
     size_t size, valid; /* bytes of the copy, and how many of them are the area's */
-    struct area *area;
+    struct area *area, *room;
 };
 
 static struct area *areas, *spare_areas;
@@ -198,9 +198,13 @@ static int shelter_arguments(cob_module *module, struct shelter *shelters) {
         made->area = area;
         made->size = size;
         made->valid = field->data < area->end ? (size_t)(area->end - field->data) : 0;
-        made->copy = calloc(2, size);
-        memcpy(made->copy, field->data, made->valid);
-        memcpy(made->copy + size, made->copy, size);
+        made->room = dfh_area(size, area->name);
+        made->before = calloc(1, size);
+        if (made->room == NULL || made->before == NULL)
+            leave(CRASHED);
+        made->copy = made->room->data;
+        memcpy(made->before, field->data, made->valid);
+        memcpy(made->copy, made->before, size);
         field->data = made->copy;
     }
     return count;
@@ -213,7 +217,7 @@ static int end_shelters(struct shelter *shelters, int count) {
         struct shelter *each = &shelters[at];
         each->field->data = each->data;
         memcpy(each->data, each->copy, each->valid);
-        if (memcmp(each->copy + each->valid, each->copy + each->size + each->valid, each->size - each->valid)) {
+        if (memcmp(each->copy + each->valid, each->before + each->valid, each->size - each->valid)) {
             read_beyond = NULL;
             fault_address = (size_t)each->area->end;
             snprintf(message, sizeof message,
@@ -222,7 +226,8 @@ static int end_shelters(struct shelter *shelters, int count) {
                      (long)(each->area->end - each->area->data));
             wrong = 1;
         }
-        free(each->copy);
+        free(each->before);
+        dfh_area_end(each->room);
     }
     return wrong;
 }
