@@ -455,3 +455,10 @@ def test_a_command_imports_no_handler_where_a_region_has_cobol_programs_too(tdq:
     command, *rest = words.split()
     ended = tdq(command, pay, *rest)
     assert (ended.code, mark.exists()) == (0, False)
+
+
+def test_a_set_that_is_refused_and_a_task_that_abends_are_no_success(tdq: Tdq, pay: Path) -> None:
+    refused = tdq("cemt", "SET TD(PAYQ) OPE", "-r", pay, "-s", pay / "store")
+    assert (refused.code, "INVREQ" in refused.out + refused.err) == (1, True)
+    abended = tdq("ceci", "ABEND ABCODE(OOPS)", "-r", pay, "-s", pay / "store")
+    assert (abended.code, "OOPS" in abended.out + abended.err) == (1, True)
