@@ -462,3 +462,8 @@ def test_a_set_that_is_refused_and_a_task_that_abends_are_no_success(tdq: Tdq, p
     assert (refused.code, "INVREQ" in refused.out + refused.err) == (1, True)
     abended = tdq("ceci", "ABEND ABCODE(OOPS)", "-r", pay, "-s", pay / "store")
     assert (abended.code, "OOPS" in abended.out + abended.err) == (1, True)
+
+
+def test_a_program_that_is_not_there_is_an_input_that_cannot_be_used(tdq: Tdq, tmp_path: Path) -> None:
+    ended = tdq("cobol", "run", tmp_path / "nofile.cbl")
+    assert (ended.code, ended.err) == (2, f"tdq: {tmp_path / 'nofile.cbl'}: there is no such file\n")

@@ -188,6 +188,8 @@ def run(
     ] = "",
 ) -> None:
     """Run a program as a task, and the tasks that it starts; then show the queues that have changed."""
+    if not source.is_file():
+        raise InputError(f"{source}: there is no such file")
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
     with _debugged(debug), place.open() as made:
