@@ -270,6 +270,19 @@ def test_all_requests_are_there_after_a_warm_start_and_run_when_their_time_has_c
     region.close()
 
 
+def test_recoverable_data_that_were_backed_out_are_gone_after_a_warm_start_too(runs: Runs) -> None:
+    region = runs.begin()
+    with region.task() as task:
+        task.start("LATE", b"backed out", reqid="RECGONE", minutes=1)
+        task.syncpoint_rollback()
+    region.close()
+    runs.clock.advance(3600)
+    region = runs.begin()
+    run_what_is_due(region)
+    assert runs.seen == [("WARM", [], "")]
+    region.close()
+
+
 @pytest.mark.parametrize(("text", "data"), [("", []), ("FROM(D)", [b"data"])])
 def test_what_waits_for_its_terminal_is_there_after_a_warm_start(runs: Runs, text: str, data: list[bytes]) -> None:
     region = runs.begin()

@@ -97,6 +97,8 @@ class StartRequest:
         if self.channel is not None:
             held = {name: [each.kind, each.data.hex()] for name, each in self.channel.containers.items()}
             record["channel"] = [self.channel.name, held]
+        if self.backed_out:
+            record["backed_out"] = True
         return json.dumps(record, separators=(",", ":")).encode()
 
     @classmethod
@@ -110,6 +112,7 @@ class StartRequest:
         data = None if record["data"] is None else bytes.fromhex(record["data"])
         made = cls(data=data, deadline_ns=int(record["deadline"]), **{name: str(record[name]) for name in _TEXTS})
         made.more = {str(word): str(value) for word, value in record["more"].items()}
+        made.backed_out = bool(record.get("backed_out"))
         if "channel" in record:
             name, held = record["channel"]
             containers = {each: Container(bytes.fromhex(data), kind) for each, (kind, data) in held.items()}
