@@ -143,6 +143,11 @@ def test_of_what_makes_them(function: Callable[..., Any]) -> None:
         (lambda made: next(made.readq_td_all([])), r"READQ TD, WRITEQ TD: queue is \[\]; allowed is str"),
         (lambda made: made.task().execute([]), r"execute: text is \[\]; allowed is str"),
         (lambda made: made.seed("Q", [b"a", None]), r"seed: records\[1\] is None; allowed is bytes or str"),
+        (
+            lambda made: made.writeq_ts("Q", "text"),
+            r"WRITEQ TS: from is 'text'; allowed is bytes; region\.encode\('text'\) makes bytes of text$",
+        ),
+        (lambda made: made.writeq_ts("Q", 5), "WRITEQ TS: from is 5; allowed is bytes$"),
         (lambda _: Region(timezone=5), "Region: timezone is 5; allowed is str"),
     ],
 )

@@ -230,6 +230,9 @@ def test_python_values_are_checked(job, fifo):
     for bad in ("text", 5, None):
         with pytest.raises(ParameterError, match="bytes are needed"):
             job.qsnddtaq("WORK", "APPLIB", bad)
+    with pytest.raises(ParameterError) as refused:
+        job.qsnddtaq("WORK", "APPLIB", "text")
+    assert str(refused.value) == "data: bytes are needed, not str; job.page.encode('text') makes bytes of text"
     with pytest.raises(ParameterError, match="whole number"):
         job.qrcvdtaq("WORK", "APPLIB", 1.5)
     with pytest.raises(ParameterError, match="1 to 10 characters"):

@@ -47,6 +47,7 @@ from tdqsim.cics.region_arguments import (
     RegionOptions,
     as_definitions,
     check_arguments,
+    check_groups,
     from_region_file,
     machine_answers,
     security_policy,
@@ -343,6 +344,7 @@ class Region(RegionBase):
             start=start, tdintra=tdintra, cmdsec=cmdsec, ressec=ressec, trigger_next=trigger_next,
         )  # fmt: skip
         check_handlers(handlers)
+        check_groups(groups)
         if mxt is not None:
             check_maxtasks(mxt)
         options = RegionOptions(

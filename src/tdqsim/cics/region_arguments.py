@@ -127,6 +127,23 @@ def check_arguments(**given: str) -> None:
             raise UsageError(f"{name} = {value!r:.80}: {error.errors()[0]['msg']}") from None
 
 
+def check_groups(groups: Mapping[str, Collection[str]] | None) -> None:
+    """Refuse groups that a security policy could not look up, or would take letter by letter.
+
+    Raises:
+        TypeError: the text names the argument, its value and the allowed form.
+    """
+    if groups is None:
+        return
+    if not isinstance(groups, Mapping):
+        raise TypeError(
+            f"groups is {groups!r:.100}; allowed is the groups of each user: groups={{'ANNA': ['PAYTEAM']}}"
+        )
+    for user, names in groups.items():
+        if isinstance(names, str | bytes) or not isinstance(names, Collection):
+            raise TypeError(f"groups[{user!r:.40}] is {names!r:.100}; allowed is a list of names of groups")
+
+
 def dfhintra(given: Mapping[str, int]) -> tuple[int, int]:
     """The size of a control interval and the number of control intervals, as given or by default.
 

@@ -75,7 +75,14 @@ def _wrong(place: str, value: Any, hint: Any) -> tuple[str, Any, str] | None:
     return next((contradiction for contradiction in elements if contradiction is not None), None)
 
 
-def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def _wants_bytes(value: object, words: str) -> bool:
+    """Whether a value is text where the allowed types, as words, have bytes."""
+    return isinstance(value, str) and "bytes" in words.split()
+
+
+def raise_wrong_type(
+    error: Exception, name: str, function: Callable[..., Any], args: Any, kwargs: Any, encoder: str = ""
+) -> None:
     """Raise an error that names the first argument whose class its annotation does not allow, if there is one.
 
     Args:
@@ -84,6 +91,7 @@ def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], 
         function: the function with its annotations.
         args: its positional arguments, ``self`` included.
         kwargs: its keyword arguments.
+        encoder: the call that makes bytes of text, such as ``region.encode``: the cure for text where bytes are wanted.
 
     Raises:
         TypeError: an argument, or an element of a list or tuple, has a wrong type; chained to ``error``.
@@ -103,7 +111,8 @@ def raise_wrong_type(error: Exception, name: str, function: Callable[..., Any], 
         contradiction = _wrong(each.rstrip("_"), value, hints.get(each, Any))
         if contradiction is not None:
             place, wrong, words = contradiction
-            raise TypeError(f"{name}: {place} is {wrong!r:.40}; allowed is {words}") from error
+            cure = f"; {encoder}({wrong!r:.40}) makes bytes of text" if encoder and _wants_bytes(wrong, words) else ""
+            raise TypeError(f"{name}: {place} is {wrong!r:.40}; allowed is {words}{cure}") from error
         if isinstance(error, OverflowError) and isinstance(value, int) and abs(value) > _LARGEST:
             raise ValueError(f"{name}: {each} is {value!r:.40}; allowed are numbers to {_LARGEST}") from error
         if isinstance(error, ValueError) and isinstance(value, str) and "\0" in value:

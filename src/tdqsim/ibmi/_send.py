@@ -151,7 +151,7 @@ def check_send_length(job: JobCore, name: str, library: str, length: int, key: b
         check_entry(job, queue, bytes(max(length, 0)), key)
 
 
-def checked_bytes(value: bytes, what: str) -> bytes:
+def checked_bytes(value: object, what: str) -> bytes:
     """``value`` as bytes.
 
     Raises:
@@ -159,7 +159,8 @@ def checked_bytes(value: bytes, what: str) -> bytes:
     """
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
-    raise ParameterError(f"{what}: bytes are needed, not {type(value).__name__}; text is encoded by a named code page")
+    cure = f"; job.page.encode({value!r:.40}) makes bytes of text" if isinstance(value, str) else ""
+    raise ParameterError(f"{what}: bytes are needed, not {type(value).__name__}{cure}")
 
 
 def _replayed(job: JobCore, queue: DataQueue, block: bytes) -> tuple[bytes, bytes]:

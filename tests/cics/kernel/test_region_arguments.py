@@ -49,3 +49,18 @@ def test_one_name_for_handlers_is_not_taken_letter_by_letter():
         TypeError, match=r"handlers is 'abc'; allowed is a list of names of modules: handlers=\['abc'\]"
     ):
         Region(handlers="abc")
+
+
+@pytest.mark.parametrize(
+    ("groups", "text"),
+    [
+        ("abc", "groups is 'abc'; allowed is the groups of each user: groups={'ANNA': ['PAYTEAM']}"),
+        (["abc"], "groups is ['abc']; allowed is the groups of each user: groups={'ANNA': ['PAYTEAM']}"),
+        ({"BOB": "OPERS"}, "groups['BOB'] is 'OPERS'; allowed is a list of names of groups"),
+        ({"BOB": None}, "groups['BOB'] is None; allowed is a list of names of groups"),
+    ],
+)
+def test_groups_of_another_form_are_refused(groups, text):
+    with pytest.raises(TypeError) as refused:
+        Region(groups=groups)
+    assert str(refused.value) == text

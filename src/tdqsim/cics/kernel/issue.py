@@ -112,7 +112,7 @@ def issued(
             instead = cast("T", otherwise(*args) if callable(otherwise) else otherwise)
             return respond(task, condition, name, shown, nohandle=nohandle, otherwise=instead)
         except BARE as error:
-            raise_wrong_type(error, name, work, (task, *args), kwargs)
+            raise_wrong_type(error, name, work, (task, *args), kwargs, "region.encode")
             raise
         if given is not None:
             _notify(region, task, name, given, value)
