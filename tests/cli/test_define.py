@@ -127,14 +127,16 @@ def test_check_refuses_what_run_refuses(
         "handlers: [own]",
         "job: own:Job",
         "start: [PAYP]\nhandlers: [own]",
-        "cobol: {sources: [cobol]}",
+        pytest.param("cobol: {sources: [cobol]}", marks=pytest.mark.cobc),
     ],
 )
 def test_check_takes_what_is_there_without_running_it(tdq: Tdq, good: Path, region: str) -> None:
     (good.parent / "region.yaml").write_text(REGION + region)
     (good.parent / "own.py").write_text("def register(region): ...\ndef f(task): ...\nraise SystemExit('was run')")
     (good.parent / "cobol").mkdir()
-    (good.parent / "cobol" / "PROG.cbl").write_text("")
+    (good.parent / "cobol" / "PROG.cbl").write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. PROG.\n       PROCEDURE DIVISION.\n           GOBACK.\n"
+    )
     lines = ["- {name: T, handler: 'own:f'}", "- {name: U, program: PROG, handler: 'os.path:join'}"]
     lines += (
         ["- {name: V, program: PROG}"] if region.startswith("cobol") else ["- {name: V, handler: 'json.decoder:f'}"]

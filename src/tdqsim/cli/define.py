@@ -80,6 +80,10 @@ def check(
             if file is not None:
                 problems += on_demand.region_check.region_problems(file, loaded)
                 warnings += on_demand.region_check.region_warnings(file, loaded)
+                for name in extensions("check"):
+                    errors, doubts = extension("check", name)(file, loaded)
+                    problems += errors
+                    warnings += doubts
             if not loaded.entries and path.name != "system.yaml" and not (path / "system.yaml").is_file():
                 problems.append(
                     Problem(str(path), 0, "", "", "", "defines nothing; it needs a section such as tdqueue")

@@ -6,6 +6,8 @@ copybooks have is the copybook.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 PROGRAMS: Final = (".cbl", ".cob", ".cobol", ".ccp")
@@ -14,3 +16,20 @@ COPYBOOKS: Final = ("", ".cpy", ".copy", ".inc", ".dcl")
 """The suffixes that only copybooks have; DCLGEN writes ``.dcl``."""
 MAPS: Final = ".bms"
 """The suffix of BMS sources."""
+
+
+def source_of(name: str, folders: Iterable[Path]) -> Path | None:
+    """The source of a program: the first file of its name; None when there is none.
+
+    Args:
+        name: the program, in capitals.
+        folders: the folders of sources, in order.
+    """
+    candidates = (
+        folder / f"{stem}{suffix}"
+        for folder in folders
+        for stem in (name, name.lower())
+        for ending in PROGRAMS
+        for suffix in (ending, ending.upper())
+    )
+    return next((path for path in candidates if path.is_file()), None)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.late import load_modules
 
 if TYPE_CHECKING:
-    from tdqsim.cobol import calls as calls
     from tdqsim.cobol import case_file as case_file
     from tdqsim.cobol import case_process as case_process
     from tdqsim.cobol import case_report as case_report
@@ -18,12 +17,12 @@ if TYPE_CHECKING:
     from tdqsim.cobol import debug_adapter as debug_adapter
     from tdqsim.cobol import margins as margins
     from tdqsim.cobol import portability as portability
+    from tdqsim.cobol import source_check as source_check
     from tdqsim.cobol import survey as survey
     from tdqsim.cobol import toolchain as toolchain
     from tdqsim.cobol import translate as translate
 
 _MODULES: Final = (
-    "tdqsim.cobol.calls",
     "tdqsim.cobol.case_file",
     "tdqsim.cobol.case_process",
     "tdqsim.cobol.case_report",
@@ -32,6 +31,7 @@ _MODULES: Final = (
     "tdqsim.cobol.debug_adapter",
     "tdqsim.cobol.margins",
     "tdqsim.cobol.portability",
+    "tdqsim.cobol.source_check",
     "tdqsim.cobol.survey",
     "tdqsim.cobol.toolchain",
     "tdqsim.cobol.translate",

@@ -12,7 +12,7 @@ from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program
-from tdqsim.cobol.file_names import PROGRAMS
+from tdqsim.cobol.file_names import PROGRAMS, source_of
 from tdqsim.cobol.level import Level
 from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
 from tdqsim.cobol.post_mortem import note_state
@@ -274,14 +274,7 @@ class CobolPrograms:
         return sorted({path.stem.upper() for path in files if path.suffix.lower() in PROGRAMS})
 
     def _source(self, name: str) -> Path | None:
-        candidates = (
-            folder / f"{stem}{suffix}"
-            for folder in self._sources
-            for stem in (name, name.lower())
-            for ending in PROGRAMS
-            for suffix in (ending, ending.upper())
-        )
-        return next((path for path in candidates if path.is_file()), None)
+        return source_of(name, self._sources)
 
 
 def _runner(module: Module, settings: Settings) -> Program:

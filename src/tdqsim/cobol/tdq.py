@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -59,14 +59,8 @@ def _settings_of(source: Path) -> definitions.RegionFile | None:
 def _options(source: Path, copybooks: list[Path] | None) -> cobol.Options:
     """The options of the compiler for a source: those of its region, with further copybooks."""
     found = _settings_of(source)
-    if found is None or found.cobol is None:
-        return cobol.Options(tuple(copybooks or ()))
-    base, settings = Path(found.directory), found.cobol
-    return cobol.Options(
-        (*(copybooks or ()), *(base / each for each in settings.copybooks)),
-        ebcdic_order=settings.collating_sequence == "EBCDIC",
-        initial=settings.initial.lower(),
-    )
+    options = cobol.Options() if found is None else on_demand.source_check.options_of(found)
+    return replace(options, copybooks=(*(copybooks or ()), *options.copybooks))
 
 
 def _files(sources: list[Path]) -> list[Path]:
@@ -112,15 +106,9 @@ def check(
             _tell_of_margin(source, text)
             for each in (translation, *translation.following):
                 typer.echo(f"{source}: {each.program}, {len(each.commands)} commands")
-                for command in each.commands:
-                    if mistake := on_demand.calls.misspelt(command):
-                        wrong += 1
-                        typer.echo(f"{command.place}: error: {mistake}")
-                    elif why := on_demand.calls.unserved(command):
-                        typer.echo(f"{command.place}: not simulated: {why}")
-                    for _word, what in on_demand.calls.too_long(command):
-                        wrong += 1
-                        typer.echo(f"{command.place}: {command.verb}: {what}")
+                for found in on_demand.source_check.findings(each):
+                    wrong += found.wrong
+                    typer.echo(found.text)
             for place in on_demand.portability.differences(text, str(source)) if code_page else ():
                 typer.echo(str(place))
     if wrong:

@@ -1,0 +1,100 @@
+"""What is wrong with programs before they are compiled: what ``tdq cobol check`` and ``tdq check`` find.
+
+``tdq check DIRECTORY`` translates the programs of the region's transactions; a program that only LINK, XCTL or CALL
+names is left to ``tdq cobol check``, because the name may be the value of an item.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tdqsim.cobol import calls
+from tdqsim.cobol.compiler import Options, expand
+from tdqsim.cobol.file_names import source_of
+from tdqsim.cobol.toolchain import CobolMissing
+from tdqsim.cobol.translate import CobolError, Translation, translate
+from tdqsim.definitions import REGION_FILE_NAME, Definitions, RegionFile, Transaction
+from tdqsim.errors import Problem
+
+_PLACE: Final = re.compile(r"(.+?):(\d+): (?:error: )?(.*)", re.DOTALL)
+
+
+class SourceFinding(NamedTuple):
+    """What the check says of a command.
+
+    Attributes:
+        wrong: whether it is a mistake; else tdqsim does not simulate what CICS has.
+        text: file, line and what it is.
+    """
+
+    wrong: bool
+    text: str
+
+
+def findings(translation: Translation) -> Iterator[SourceFinding]:
+    """What is wrong with the commands of a program, and which of them are not simulated."""
+    for command in translation.commands:
+        if mistake := calls.misspelt(command):
+            yield SourceFinding(True, f"{command.place}: error: {mistake}")
+        elif why := calls.unserved(command):
+            yield SourceFinding(False, f"{command.place}: not simulated: {why}")
+        for _word, what in calls.too_long(command):
+            yield SourceFinding(True, f"{command.place}: {command.verb}: {what}")
+
+
+def options_of(file: RegionFile) -> Options:
+    """The options of the compiler for the programs of a region."""
+    if file.cobol is None:
+        return Options()
+    return Options(
+        tuple(Path(file.directory) / each for each in file.cobol.copybooks),
+        ebcdic_order=file.cobol.collating_sequence == "EBCDIC",
+        initial=file.cobol.initial.lower(),
+    )
+
+
+def region_findings(file: RegionFile, definitions: Definitions) -> tuple[list[Problem], list[Problem]]:
+    """The errors and the warnings about the programs of a region's transactions."""
+    sources = list(dict.fromkeys(_sources(file, definitions)))
+    errors: list[Problem] = []
+    warnings: list[Problem] = []
+    options = options_of(file)
+    try:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # the preprocessors are processes
+            for found in pool.map(lambda source: _findings(source, options), sources):
+                for each in found:
+                    (errors if each.wrong else warnings).append(_problem(each.text))
+    except CobolMissing as missing:
+        message = f"the programs of transactions are not checked: {missing}"
+        return [], [Problem(str(Path(file.directory) / REGION_FILE_NAME), 0, "", "cobol", "", message)]
+    return errors, warnings
+
+
+def _sources(file: RegionFile, definitions: Definitions) -> Iterator[Path]:
+    folders = () if file.cobol is None else [Path(file.directory) / each for each in file.cobol.sources]
+    for entry in definitions.entries:
+        each = entry.resource
+        if isinstance(each, Transaction) and not each.handler and each.remotesystem in ("", file.sysid):
+            source = source_of(each.program.upper(), folders)
+            if source is not None:
+                yield source
+
+
+def _findings(source: Path, options: Options) -> list[SourceFinding]:
+    try:
+        translation = translate(expand(source, options), str(source))
+    except CobolError as error:
+        return [SourceFinding(True, each) for each in error.problems]
+    return [found for each in (translation, *translation.following) for found in findings(each)]
+
+
+def _problem(text: str) -> Problem:
+    place = _PLACE.fullmatch(text)
+    if place is None:
+        return Problem(text, 0, "", "", "", "the program cannot be translated")
+    return Problem(place[1], int(place[2]), "", "", "", place[3])
