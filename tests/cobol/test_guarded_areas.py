@@ -97,11 +97,41 @@ def test_a_command_that_writes_beyond_an_area_is_asra_too(workshop, command):
     assert "protection exception (S0C4): byte 31 of the COMMAREA, which has 30 bytes" in said
 
 
-def test_a_command_that_reads_beyond_an_area_takes_zeros(workshop):
-    workshop.program("FROMC", "", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A-REST) END-EXEC\nGOBACK.", LINKAGE.format(8))
+@pytest.mark.parametrize(
+    ("command", "told", "record"),
+    [
+        ("FROM(A-REST)", "FROM(A-REST): 4 of 8 bytes that were read are behind the COMMAREA", b"----" + bytes(4)),
+        ("FROM(A-REST) LENGTH(6)", "FROM(A-REST): 2 of 6 bytes that were read are behind the COMMAREA", b"----" + bytes(2)),
+        ("FROM(A-LAST) LENGTH(1)", "FROM(A-LAST): 1 of 1 bytes that were read are behind the COMMAREA", bytes(1)),
+    ],
+)  # fmt: skip
+def test_a_command_that_reads_beyond_an_area_takes_zeros_and_tells_it_once(workshop, command, told, record):
+    write = f"EXEC CICS WRITEQ TD QUEUE('OUT') {command} END-EXEC"
+    workshop.program("FROMC", "77 N PIC 9.", f"PERFORM 2 TIMES\n    {write}\nEND-PERFORM\nGOBACK.", LINKAGE.format(8))
     workshop.region.programs.register("FROMC", workshop.programs.handler("FROMC"))
-    linked(workshop, "FROMC", bytearray(b"-" * 30))
-    assert workshop.out() == [b"----" + bytes(4)]
+    with pytest.warns(CobolWarning) as warned:
+        linked(workshop, "FROMC", bytearray(b"-" * 30))
+    (said,) = [str(each.message) for each in warned]
+    assert said.endswith(f"FROMC.cbl:13: WRITEQ: {told}: on the mainframe they are other storage")
+    assert workshop.out() == [record] * 2
+
+
+def test_a_name_that_a_command_reads_beyond_an_area_is_told(workshop):
+    workshop.program(
+        "NAMEC", "77 N PIC 9.", "EXEC CICS DELETEQ TD QUEUE(A-LAST) RESP(N) END-EXEC\nGOBACK.", LINKAGE.format(1)
+    )
+    workshop.region.programs.register("NAMEC", workshop.programs.handler("NAMEC"))
+    with pytest.warns(CobolWarning, match=r"QUEUE\(A-LAST\): 2 of 4 bytes that were read are behind the COMMAREA"):
+        linked(workshop, "NAMEC", bytearray(b"-" * 29))
+
+
+def test_a_command_that_takes_no_more_than_the_area_has_is_not_told(workshop):
+    workshop.program(
+        "PARTF", "", "EXEC CICS WRITEQ TD QUEUE('OUT') FROM(A-REST) LENGTH(4) END-EXEC\nGOBACK.", LINKAGE.format(8)
+    )
+    workshop.region.programs.register("PARTF", workshop.programs.handler("PARTF"))
+    linked(workshop, "PARTF", bytearray(b"-" * 30))
+    assert workshop.out() == [b"----"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@
  * the area faults at its statement, and the level ends. A read beyond opens these pages for reading, as binary zeros,
  * and is noted for a warning. Python must not touch them: a fault there would end the process. So a command gets a copy
  * of an argument that reaches beyond an area, and what it has written into the copy is looked at afterwards. What it
- * reads there is not told: LENGTH may say that it takes fewer bytes than the item has.
+ * reads there Python tells, which knows how many bytes of an item it takes: LENGTH may say that they are fewer.
  *
  * Areas are kept for reuse and never unmapped, because Python may hold a view of one that is no longer in use. */
 
@@ -235,13 +235,32 @@ static int end_shelters(struct shelter *shelters, int count) {
 static const struct shelter *sheltered_now;
 static int sheltered_count;
 
-/* The address in the program of an argument of the current command, given that of its copy. */
-const void *dfh_original(const void *address) {
+static const struct shelter *shelter_at(const void *address) {
     int at;
     for (at = 0; at < sheltered_count; at++)
         if (sheltered_now[at].copy == address)
-            return sheltered_now[at].data;
-    return address;
+            return &sheltered_now[at];
+    return NULL;
+}
+
+/* The address in the program of an argument of the current command, given that of its copy. */
+const void *dfh_original(const void *address) {
+    const struct shelter *found = shelter_at(address);
+    return found == NULL ? address : found->data;
+}
+
+/* How many arguments of the current command reach beyond an area; for the address of a copy, how many of its bytes are
+ * the area's (-1 for another address), and the name of the area. */
+int dfh_sheltered(void) { return sheltered_count; }
+
+long dfh_valid(const void *address) {
+    const struct shelter *found = shelter_at(address);
+    return found == NULL ? -1 : (long)found->valid;
+}
+
+const char *dfh_area_of(const void *address) {
+    const struct shelter *found = shelter_at(address);
+    return found == NULL ? "" : found->area->name;
 }
 
 size_t dfh_fault_address(void) { return fault_address; }

@@ -203,6 +203,11 @@ class Libcob:
         library.dfh_original.restype = ctypes.c_size_t
         library.dfh_original.argtypes = (ctypes.c_void_p,)
         self.original: Callable[[int], int] = library.dfh_original
+        library.dfh_valid.restype, library.dfh_area_of.restype = ctypes.c_long, ctypes.c_char_p
+        library.dfh_valid.argtypes = library.dfh_area_of.argtypes = (ctypes.c_void_p,)
+        self.sheltered: Callable[[], int] = library.dfh_sheltered
+        self.valid: Callable[[int], int] = library.dfh_valid
+        self.area_of: Callable[[int], bytes] = library.dfh_area_of
         self.fault_address: Callable[[], int] = library.dfh_fault_address
         library.dfh_last_words.argtypes = (ctypes.c_int,)
         if _LAST_WORDS:

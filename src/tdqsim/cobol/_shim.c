@@ -911,7 +911,7 @@ int dfh_exec(void) {
     table[3] = (long long)(size_t)control;
     sheltered_now = shelters;
     sheltered_count = sheltered;
-    answer = PyErr_CheckSignals() ? -LEAVE : command(frame == mine->frame ? control->number : -control->number);
+    answer = PyErr_CheckSignals() ? -LEAVE : command(frame == mine->frame && !sheltered ? control->number : -control->number);
     charge(mine->task);
     mine->frame = frame;
     current = mine;

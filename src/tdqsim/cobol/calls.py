@@ -21,7 +21,7 @@ from functools import lru_cache
 from struct import Struct
 from typing import TYPE_CHECKING, Any, Final
 
-from tdqsim.cics import Condition
+from tdqsim.cics import Abend, Condition
 from tdqsim.cobol._paragraph_entries import PARAGRAPH
 from tdqsim.cobol.area_warnings import over, unconverted, unfit, warn_of
 from tdqsim.cobol.code_pages import Conversion
@@ -93,14 +93,16 @@ class Plan:
         plain: whether it changes only those fields of the EIB that describe the last command.
         yields: whether the task gives up control with it, see ``facts/suspends.tsv``.
         rows: takes the numbers of its arguments from the run-time's table.
+        call: the command that the task answers; None for others.
     """
 
-    __slots__ = ("declared", "issue", "names", "plain", "rows", "yields")
+    __slots__ = ("call", "declared", "issue", "names", "plain", "rows", "yields")
 
     def __init__(self, declared: ExecCommand) -> None:
         self.declared = declared
         self.names = _words(declared)
         self.plain = False
+        self.call: _Call | None = None
         self.yields = not _SUSPENDS.isdisjoint(_names_of(declared))
         self.rows: Callable[[memoryview, int], tuple[int, ...]] = Struct(f"{5 * declared.passed}q").unpack_from
         own = program_command_name(declared)
@@ -119,7 +121,9 @@ class Plan:
         elif own:
             self.issue = program_command(PROGRAM_COMMANDS[own], declared)
         else:
-            self.issue = _served(declared)
+            served = _served(declared)
+            self.call = served if isinstance(served, _Call) else None
+            self.issue = served.issue if isinstance(served, _Call) else served
             self.plain = self.names[1] in _PLAIN
             if self.names[1] == "SYNCPOINT":
                 self.issue = _syncpoint(self.issue, backout="ROLLBACK" in declared.text)
@@ -204,6 +208,7 @@ class _Call:
         self.numbers: list[tuple[str, int]] = []
         self.lengths: list[tuple[str, int]] = []  # halfwords that the command reads first and writes afterwards
         self.data: list[tuple[str, int, str, str]] = []
+        self.sent: list[tuple[int, str, int]] = []  # those that are no data, with the most bytes that CICS takes
         parameters = {option.parameter for option in command.options}
         if resolved.common and "nohandle" in parameters:
             self.constants["nohandle"] = True
@@ -211,6 +216,9 @@ class _Call:
         receives = [(each, option) for each, option in resolved.receives if not _fixed(declared, _at(option))]
         written = {_at(option) for _each, option in receives}
         for each, option in resolved.sends:
+            if each.kind not in ("flag", "data") and isinstance(option.argument, _AREAS):
+                most = each.length if each.kind == "name" else _SIZES.get(each.kind, 0)
+                self.sent.append((_at(option), each.word, most))
             if each.kind == "flag":
                 self.constants[each.parameter] = True
             elif isinstance(option.argument, TextLiteral):  # the value of an option without argument
@@ -275,6 +283,20 @@ class _Call:
         elif self.receivers:
             met: Condition | None = task.condition
             self._deliver(level, self._areas(level, rows), result if met is None else brought(met), pages)
+
+    def tell_of_reads(self, level: Level, rows: Sequence[int]) -> None:
+        """Warn of each argument of which the command reads bytes behind an area with guard pages."""
+        library = level.libcob
+        with suppress(Abend):  # of an address that is no storage; the command ends with it
+            keywords = self._values(level, rows)
+            lengths = [(at, word, keywords.get(companion)) for _name, at, word, companion in self.data]
+            for at, word, most in [*self.sent, *lengths]:
+                address, size = rows[at * 5 : at * 5 + 2]
+                taken, valid = min(most or size, size), library.valid(address)
+                if 0 <= valid < taken:
+                    name, written = library.area_of(address).decode("latin-1"), self.declared.written[at]
+                    text = f"{word}({written}): {taken - valid} of {taken} bytes that were read are behind the {name}"
+                    warn_of(level, self.declared, word, f"{text}: on the mainframe they are other storage")
 
     def _values(self, level: Level, rows: Sequence[int]) -> dict[str, Any]:
         """The keyword arguments that are not data areas."""
@@ -461,7 +483,7 @@ def _needed(declared: ExecCommand, refusal: Refusal) -> str:
     return f'{what} (a function may answer it: programs.verbs["{name}"])'
 
 
-def _served(declared: ExecCommand) -> Issue:
+def _served(declared: ExecCommand) -> _Call | Issue:
     try:
         resolved = resolve(declared.text)
     except TranslationError as error:
@@ -469,7 +491,7 @@ def _served(declared: ExecCommand) -> Issue:
     if resolved.names:
         names = [option.word for option in resolved.names]
         return lambda level, _rows: level.task.ignore_condition(*names)
-    return _Call(declared, resolved).issue
+    return _Call(declared, resolved)
 
 
 def _of_the_user(declared: ExecCommand, refusal: Refusal) -> Issue:

@@ -302,6 +302,8 @@ class Level:
         if number < 0:
             number = -number
             self._enter(library)
+            if library.sheltered() and (call := self._plans[number - 1].call) is not None:
+                call.tell_of_reads(self, self._plans[number - 1].rows(library.table, _ROWS))
         plan = self._plan = self._plans[number - 1]
         self.branch = 0
         settings = self.settings
