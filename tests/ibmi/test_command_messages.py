@@ -184,11 +184,13 @@ def test_a_library_of_the_list_that_is_gone(system, officer):
 
 def test_the_lists_are_those_of_commands(job):
     rows = table("ibmi_command_messages")
-    assert len({row["command"] for row in rows}) == 17
-    assert {row["command"] for row in rows} <= DECLARATIONS.keys()
+    assert len({row["command"] for row in rows}) == 19
+    assert {row["command"] for row in rows} <= DECLARATIONS.keys() | {"CRTDUPOBJ", "SBMJOB"}
     assert {row["how"] for row in rows} == {"escape", "status"}
     assert {row["message"] for row in rows if row["command"] == "DLCOBJ"} == {"CPF1005"}
     assert {row["message"] for row in rows if row["command"] == "DLTDTAQ"} == {
         "CPF2105", "CPF2110", "CPF2113", "CPF2117", "CPF2182", "CPF2189", "CPF9503",
     }  # fmt: skip
+    assert {row["message"] for row in rows if row["command"] == "SBMJOB"} == {"CPF133A", "CPF1338", "CPF1651"}
+    assert "CPF9801" not in {row["message"] for row in rows if row["command"] == "CRTDUPOBJ"}
     assert "CPF2208" in MESSAGES
