@@ -8,6 +8,7 @@ import pytest
 
 from tdqsim.cobol import CobolPrograms, Trace, coverage
 
+pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.cobc
 
 BRANCHES = """
@@ -118,3 +119,30 @@ def test_branches_are_the_outcomes_of_conditions(workshop, tmp_path):
     assert '<span class="part">    10      PERFORM' not in page
     assert "IF N = 4 MOVE 1 TO M END-IF<i>  never false</i>" in page
     assert "7 of 14" in (tmp_path / "cov" / "index.html").read_text()
+
+
+def test_the_coverage_of_a_pytest_run_has_the_programs_that_no_test_runs(pytester):
+    folder = pytester.mkdir("cobol")
+    lines = ["IDENTIFICATION DIVISION.", "PROGRAM-ID. {}.", "PROCEDURE DIVISION.", "    {}."]
+    for name, statement in (("RUNS", "GOBACK"), ("NEVER", "STOP RUN"), ("BROKEN", "GO TO NOWHERE")):
+        text = "".join(f"       {line}\n" for line in lines).format(name, statement)
+        (folder / f"{name}.cbl").write_text(text)
+    pytester.makepyfile(
+        """
+        from tdqsim import Region
+        from tdqsim.cobol import CobolPrograms
+
+        def test_runs():
+            with Region() as region:
+                programs = CobolPrograms(region, sources=["cobol"], cache="compiled")
+                handle = region.start(programs.handler("RUNS"))
+                region.run()
+                handle.result()
+        """
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:xdist", "--tdq-cobol-coverage=cov")
+    done.assert_outcomes(passed=1)
+    records = (pytester.path / "cov" / "lcov.info").read_text()
+    assert "SF:cobol/NEVER.cbl\nDA:4,0\nLF:1\nLH:0\n" in records
+    assert "SF:cobol/RUNS.cbl\nDA:4,1\nLF:1\nLH:1\n" in records
+    assert "BROKEN" not in records

@@ -18,7 +18,8 @@ from tdqsim.cobol import coverage
 from tdqsim.cobol._libcob import last_words_to
 from tdqsim.cobol.case_data import CaseDifference
 from tdqsim.cobol.case_file import Case, CaseFile, read_case_file
-from tdqsim.cobol.case_run import CaseResult, programs_of, run_case
+from tdqsim.cobol.case_run import CaseResult, run_case
+from tdqsim.cobol.programs import covered_programs
 from tdqsim.errors import DefinitionError
 
 _Job = tuple[Path, CaseFile, Case]
@@ -117,7 +118,7 @@ def _run_and_leave(jobs: Sequence[_Job], send: int, part: Path | None, *, check_
                 lines.write(json.dumps(_fields(result), default=str) + "\n")
                 lines.flush()
             if part is not None:
-                coverage.leave_part(part, programs_of(file.region for _path, file, _case in jobs))
+                coverage.leave_part(part, covered_programs())
         code = 0
     finally:
         sys.stdout.flush()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,7 +30,6 @@ from tdqsim.cobol.case_file import (
     read_case_file,
 )
 from tdqsim.cobol.case_stubs import CaseWatch, stubs_of, value_of
-from tdqsim.cobol.compiler import Module
 from tdqsim.cobol.handlers import COBOL
 from tdqsim.cobol.paragraphs import ParagraphResult
 from tdqsim.cobol.programs import CobolPrograms
@@ -105,18 +104,6 @@ def run_case(path: Path, file: CaseFile, case: Case, *, check_only: bool = False
         text = str(error.args[0]) if isinstance(error, LookupError) and error.args else str(error)
         result.error = str(located(path, case.name, [CaseMistake((), "", text)])[0])
     return result
-
-
-def programs_of(directories: Iterable[str]) -> list[Module]:
-    """The programs of regions, run or not, except those that cannot be compiled."""
-    found = []
-    for directory in dict.fromkeys(directories):
-        with _region(Path(directory), "2026-01-01") as region:
-            programs = COBOL.programs(region)
-            for name in programs.names():
-                with suppress(TdqError):
-                    found += [module for module in (programs.module(name),) if module is not None]
-    return found
 
 
 @contextmanager

@@ -33,3 +33,9 @@ def source_of(name: str, folders: Iterable[Path]) -> Path | None:
         for suffix in (ending, ending.upper())
     )
     return next((path for path in candidates if path.is_file()), None)
+
+
+def names_in(folders: Iterable[Path]) -> list[str]:
+    """The names of the programs whose sources are in folders."""
+    files = (path for folder in folders if folder.is_dir() for path in folder.iterdir())
+    return sorted({path.stem.upper() for path in files if path.suffix.lower() in PROGRAMS})

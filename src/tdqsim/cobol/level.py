@@ -88,6 +88,11 @@ def begin_coverage() -> None:
         libcob(_CALLBACKS).forget_reached()
 
 
+def coverage_is_on() -> bool:
+    """Whether statements that are reached are recorded."""
+    return bool(_COVERAGE)
+
+
 def reached_statements() -> Iterator[tuple[Module, frozenset[int]]]:
     """The loaded modules, each with the marks of the statements that were reached."""
     for module in loaded_modules():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -12,8 +13,8 @@ from tdqsim.cobol import watching
 from tdqsim.cobol.code_pages import NO_CODE_PAGES, CodePages, Conversion
 from tdqsim.cobol.collation import SEQUENCES
 from tdqsim.cobol.compiler import INITIAL, Module, Options, compile_program
-from tdqsim.cobol.file_names import PROGRAMS, source_of
-from tdqsim.cobol.level import Level
+from tdqsim.cobol.file_names import names_in, source_of
+from tdqsim.cobol.level import Level, coverage_is_on
 from tdqsim.cobol.paragraphs import ParagraphResult, ParagraphRun, ParagraphStub
 from tdqsim.cobol.post_mortem import note_state
 from tdqsim.cobol.settings import Settings, Verb, Watcher, issue_warning, policies
@@ -27,6 +28,20 @@ Program = Callable[[Task], None]
 
 _ASCII: Final = 819
 """The code page between terminals and these programs; the programs run in ASCII."""
+
+
+_COVERED: Final[dict[tuple[tuple[Path, ...], Options, Path], None]] = {}
+"""Sources, options and cache of the programs of regions that were made while coverage was on."""
+
+
+def covered_programs() -> list[Module]:
+    """The programs of all regions made while coverage was on, run or not, except those that cannot be compiled."""
+    found = []
+    for folders, options, cache in _COVERED:
+        for source in (source_of(name, folders) for name in names_in(folders)):
+            with suppress(TdqError):
+                found += [] if source is None else [compile_program(source, options, cache)]
+    return found
 
 
 class NewVersions(NamedTuple):
@@ -105,6 +120,8 @@ class CobolPrograms:
         self._options = Options(
             tuple(map(Path, copybooks)), tuple(flags), collating_sequence == "ebcdic", initial=initial
         )
+        if coverage_is_on():
+            _COVERED[tuple(self._sources), self._options, self._cache] = None
         self._modules: dict[str, Module | None] = {}
         self._behind: dict[str, Module] = {}
         self.settings = Settings(self._called)
@@ -270,8 +287,7 @@ class CobolPrograms:
 
     def names(self) -> list[str]:
         """The names of the sources."""
-        files = (path for folder in self._sources if folder.is_dir() for path in folder.iterdir())
-        return sorted({path.stem.upper() for path in files if path.suffix.lower() in PROGRAMS})
+        return names_in(self._sources)
 
     def _source(self, name: str) -> Path | None:
         return source_of(name, self._sources)

@@ -131,7 +131,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if folder is None:
         return
     from tdqsim.cobol import coverage  # noqa: PLC0415
+    from tdqsim.cobol.programs import covered_programs  # noqa: PLC0415
 
-    coverage.leave_part(folder)
+    coverage.leave_part(folder, covered_programs())
     if not hasattr(session.config, "workerinput"):
         coverage.write(coverage.merged(folder), folder)
