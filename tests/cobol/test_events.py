@@ -163,7 +163,9 @@ def test_what_is_refused(workshop, command, row):
         EXEC CICS RETURN END-EXEC.
         """,
     )
-    workshop.run("REFUSED")
+    handle = workshop.region.start(lambda task: task.link("REFUSED"))
+    workshop.region.run()
+    handle.result()
     found = rule(row)
     assert workshop.out() == [f"{Resp[found.resp]:04d}{found.resp2:0>4}".encode()]
 
@@ -226,3 +228,5 @@ def test_a_table_is_loaded_once_for_all(workshop):
     workshop.run("LOADER")
     workshop.run("LOADER")
     assert workshop.out() == [b"00100010", b"0230 ", b"0016", b"00100010", b"9999 ", b"0000"]
+    with workshop.region.task() as task:
+        assert task.load("RATES") == b"0105 9999 "  # a Python program sees the copy that the COBOL program has changed

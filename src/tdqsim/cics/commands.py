@@ -18,7 +18,7 @@ from tdqsim.cics.kernel import formattime as formatted_time
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.level import ProgramLevel
 from tdqsim.cics.programs import commands as programs
-from tdqsim.cics.programs import containers, diagnostics
+from tdqsim.cics.programs import containers, diagnostics, loading
 from tdqsim.cics.queues import td, td_bulk
 from tdqsim.cics.security import query
 from tdqsim.cics.security import signon as passwords
@@ -260,6 +260,10 @@ class Task(TaskBase):
     """Run another program at a lower level, in this region or another one; then continue."""
     xctl = programs.xctl
     """Transfer control to another program at the same level; this program ends."""
+    load = loading.load
+    """Load a table that ``region.programs.define_table`` has defined."""
+    release = loading.release
+    """End the use of a table that this task has loaded, or any task with HOLD."""
     put_container = containers.put_container
     """Put data into a container; the container and its channel are created if they do not exist."""
     get_container = containers.get_container

@@ -6,9 +6,8 @@ START of a transaction of this region takes it back. CANCEL without a name cance
 has expired, and clears the area; CANCEL with its REQID makes it expire at once. WAIT EVENT waits until any such area is
 posted (bit 1 of byte 0); an area that a program posts by itself is noticed when the next POST expires.
 
-LOAD returns the address of a table that ``region.programs.define_table`` has defined. All tasks share one copy, so a
-change by one program is a change for all. The table stays loaded until RELEASE or the end of the task; with HOLD until
-RELEASE by any task. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), from memory.
+LOAD returns the address of a table (see :mod:`tdqsim.cics.programs.loading`): of its one copy, so a change by one
+program is a change for all. Sources: POST, CANCEL, WAIT EVENT, LOAD, RELEASE (IBM Docs), from memory.
 """
 
 from __future__ import annotations
@@ -21,16 +20,12 @@ from typing import TYPE_CHECKING, Final
 from tdqsim.cics import Condition, Task
 from tdqsim.cobol.fields import FLOOR, Area
 from tdqsim.cobol.guarded_areas import GuardedArea
-from tdqsim.cobol.storage import loaded_by
 from tdqsim.cobol.translate import ExecCommand
 from tdqsim.facts import Cvda, Resp
 from tdqsim.hosting import WAIT, WaitMark, core_of
 from tdqsim.languages import (
     COMMON_OPTIONS,
-    XPPT,
-    Access,
     TimedWait,
-    check_resource,
     completion,
     interval_ns,
     moment_of_day,
@@ -151,62 +146,29 @@ def _wait_event(level: Level, options: _Options, declared: ExecCommand) -> None:
 def _load(level: Level, options: _Options, declared: ExecCommand) -> None:
     """LOAD: return the address and the length of a table."""
     del declared
-    task = level.task
     name = _program(options)
-    tables = level.settings.tables
-    try:
-        check_resource(task, XPPT, name, Access.READ)
-    except Condition as condition:
-        _respond(level, options, "LOAD", name, condition)
+    if level.task.load(name, hold="HOLD" in options, nohandle=quiet(options)) is None:
         return
-    if name not in tables:
-        data = task.region.programs.table(name)
-        definition = task.region.programs.definition(name)
-        if definition is not None and definition.remotesystem not in ("", task.region.options.sysid):
-            why = f"{name} is defined in system {definition.remotesystem}"
-            _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 9, why))
-            return
-        if data is None:
-            known = task.region.programs.find(name) is not None
-            why = "is a program, of which there is no image" if known else "is not defined"
-            _respond(level, options, "LOAD", name, Condition(Resp.PGMIDERR, 3 if known else 1, f"{name} {why}"))
-            return
-        tables[name] = GuardedArea(level.libcob, f"table {name}", data)
-    table = tables[name]
-    if "HOLD" in options:
-        level.settings.held.add(name)
-    else:
-        level.storage.loaded.add(name)
+    table = level.task.region.programs.loadable(name)
+    assert table is not None
+    if table.storage is None:
+        table.storage = GuardedArea(level.libcob, f"table {name}", table.data)
+    area = table.storage
+    assert isinstance(area, GuardedArea)
     for word in ("SET", "ENTRY"):
         pointer = options.get(word)
         if pointer is not None:
-            pointer.point(table.address)
+            pointer.point(area.address)
     for word, size in (("LENGTH", 2), ("FLENGTH", 4)):
         length = options.get(word)
         if length is not None:
-            length.store(min(table.size, _LARGEST) if size == 2 else table.size, size)
-    task.eib.last = completion("LOAD", name)
+            length.store(min(area.size, _LARGEST) if size == 2 else area.size, size)
 
 
 def _release(level: Level, options: _Options, declared: ExecCommand) -> None:
     """RELEASE: end the use of a table."""
     del declared
-    name = _program(options)
-    owner = level.storage.loaded if name in level.storage.loaded else level.settings.held
-    if name not in owner:
-        _respond(level, options, "RELEASE", name, _not_released(level, name))
-        return
-    owner.discard(name)
-    level.task.eib.last = completion("RELEASE", name)
-
-
-def _not_released(level: Level, name: str) -> Condition:
-    """The condition of a RELEASE by a task that has not loaded the program, which nobody has loaded with HOLD."""
-    if name == level.module.program:
-        return Condition(Resp.INVREQ, 5, f"{name} is the program that issues the command, and has not loaded itself")
-    if any(name in names for names in map(loaded_by, level.task.region.tasks.values())):
-        return Condition(Resp.INVREQ, 7, f"{name} was loaded by another task, without HOLD")
-    return Condition(Resp.INVREQ, 6, f"{name} is not loaded")
+    level.task.release(_program(options), nohandle=quiet(options))
 
 
 def _program(options: _Options) -> str:

@@ -72,7 +72,6 @@ class Settings:
         cwa: the common work area, when a program has asked for its address.
         shared: the storage of GETMAIN SHARED, which is not freed at the end of a task.
         events: where tasks wait for an area of POST.
-        tables, held: the loaded tables, and the names of those loaded with HOLD.
         has_run: whether a program has run with them.
         checked, warned: the commands whose areas were checked, and the warnings issued so far.
     """
@@ -91,8 +90,6 @@ class Settings:
     cwa: GuardedArea | None = None
     shared: TaskStorage = field(default_factory=TaskStorage)
     events: WaitQueue = field(default_factory=lambda: WaitQueue("a POST that expires"))
-    tables: dict[str, GuardedArea] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)
     has_run: bool = False
     checked: set[object] = field(default_factory=set)
     warned: set[object] = field(default_factory=set)

@@ -6,7 +6,7 @@ level are searched first. See :mod:`~tdqsim.cobol.program_storage` for the names
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cobol.guarded_areas import GuardedArea
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from tdqsim.cobol._libcob import Libcob
     from tdqsim.cobol.display import DisplayLines
     from tdqsim.hosting import Timer
-    from tdqsim.languages import TaskData
 
 
 class RunningLevel(Protocol):
@@ -53,14 +52,13 @@ class TaskStorage:
         levels: the levels of COBOL programs, the lowest last.
         timer: the timer of its POST that has not expired, or None.
         page: its DISPLAY output; None before the first line.
-        loaded: the names of the tables it has loaded without HOLD.
         cursors: its open SQL cursors, by program and name.
         yields: how many of its commands have given up control, see ``facts/suspends.tsv``.
         yields_known: how often it had given up control or waited when its processor time was last looked at;
             -1 before the first look.
     """
 
-    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "loaded", "page", "timer", "yields", "yields_known")
+    __slots__ = ("_got", "_held", "_twa", "cursors", "levels", "page", "timer", "yields", "yields_known")
 
     def __init__(self) -> None:
         self.levels: list[RunningLevel] = []
@@ -69,7 +67,6 @@ class TaskStorage:
         self._twa: GuardedArea | None = None
         self.page: DisplayLines | None = None
         self.timer: Timer | None = None
-        self.loaded: set[str] = set()
         self.cursors: dict[tuple[str, str], Cursor] = {}
         self.yields, self.yields_known = 0, -1
 
@@ -159,9 +156,3 @@ def storage_of(task: Task) -> TaskStorage:
         storage = TaskStorage()
         TaskInternals(task).storage = storage
     return storage
-
-
-def loaded_by(task: TaskData) -> Collection[str]:
-    """The names of the tables that a task has loaded without HOLD; a task without COBOL programs has loaded none."""
-    storage = TaskInternals(task).storage
-    return storage.loaded if isinstance(storage, TaskStorage) else ()

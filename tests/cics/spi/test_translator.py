@@ -299,7 +299,7 @@ def test_the_region_executes_text_as_a_task_of_its_own(reg):
     ("text", "words"),
     [
         ("FROBNICATE TD", "FROBNICATE is not a command"),
-        ("LOAD PROGRAM('SUBP') SET(P)", "LOAD is not a command; CICS has it, and here only COBOL programs may"),
+        ("GETMAIN SET(P) FLENGTH(9)", "GETMAIN is not a command; CICS has it, and here only COBOL programs may"),
         ("INQUIRE TRANDUMPCODE('PAY1')", "has these options: INQUIRE TRANDUMPCODE is not simulated; there are INQUIRE"),
         ("SET TRANDUMPCODE('PAY1')", "has these options: SET TRANDUMPCODE is not simulated; there are SET"),
         ("READQ TD QUEUE('PAYQ')", "either INTO or SET"),

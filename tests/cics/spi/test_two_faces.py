@@ -315,6 +315,11 @@ CASES = [
     ("DELAY", {"minutes": 1, "seconds": 60}, ()),
     ("XCTL", {"program": "PROG", "commarea": b"abc", "length": 2}, ()),
     ("XCTL", {"program": "NOPROG"}, ()),
+    ("LOAD", {"program": "RATES"}, ("SET", "LENGTH")),
+    ("LOAD", {"program": "RATES", "hold": True}, ("ENTRY", "FLENGTH")),
+    ("LOAD", {"program": "NOPROG"}, ("SET",)),
+    ("RELEASE", {"program": "RATES"}, ()),
+    ("RELEASE", {"program": "NOPROG"}, ()),
     ("SEND MAP", {"map": "PAYMAP", "mapset": "PAYSET", "from_": b"\0" * 40, "length": 40, "dataonly": True}, ()),
     ("SEND MAP", {"map": "PAYMAP", "mapset": "PAYSET", "maponly": True, "cursor": 5, **SHOWN}, ()),
     ("SEND MAP", {"map": "NOMAP"}, ()),
@@ -393,6 +398,7 @@ def furnish(reg):
     for key in (b"A1", b"A2", b"B1", b"C9"):
         data.put(key, key + b" record")
     reg.files.define("ACCT", data, recoverable=True)
+    reg.programs.define_table("RATES", b"0105")
     reg.programs.register("PROG", lambda task: task.writeq_td("PAYQ", bytes(task.commarea or b"none")))
     reg.screens.install(parse_bms(MAPS))
     return data

@@ -21,6 +21,19 @@ _DISABLED: Final = 2
 _REMOTE: Final = 9
 
 
+def check_local(task: TaskBase, name: str) -> None:
+    """Refuse a program whose definition does not let this region use it.
+
+    Raises:
+        Condition: PGMIDERR 2: it is disabled. PGMIDERR 9: it belongs to another region.
+    """
+    definition = task._region.programs.definition(name)
+    if definition is not None and definition.remotesystem not in ("", task._region.sysid):
+        raise Condition(Resp.PGMIDERR, _REMOTE, f"program {name} is defined in system {definition.remotesystem}")
+    if definition is not None and definition.status == "DISABLED":
+        raise Condition(Resp.PGMIDERR, _DISABLED, f"program {name} is disabled")
+
+
 def find_program(task: TaskBase, name: str) -> Program:
     """The program of this region with a name.
 
@@ -28,12 +41,8 @@ def find_program(task: TaskBase, name: str) -> Program:
         Condition: PGMIDERR 1: there is none. PGMIDERR 2: it is disabled. PGMIDERR 9: it belongs to another region.
             NOTAUTH 101: the user may not use it.
     """
+    check_local(task, name)
     programs: Programs = task._region.programs
-    definition = programs.definition(name)
-    if definition is not None and definition.remotesystem not in ("", task._region.sysid):
-        raise Condition(Resp.PGMIDERR, _REMOTE, f"program {name} is defined in system {definition.remotesystem}")
-    if definition is not None and definition.status == "DISABLED":
-        raise Condition(Resp.PGMIDERR, _DISABLED, f"program {name} is disabled")
     program = programs.find(name)
     if program is None:
         raise Condition(Resp.PGMIDERR, _NOT_DEFINED, f"program {name} is not defined")

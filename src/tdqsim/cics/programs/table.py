@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tdqsim.cics.queues.exits import Exits
 from tdqsim.core.callables import why_unusable
 from tdqsim.errors import UsageError
 
 if TYPE_CHECKING:
+    from tdqsim.cics.model.task import TaskData
     from tdqsim.definitions import ProgramDefinition
 
 Program = Callable[[Any], object]
 """A program: called with its task. Its COMMAREA is ``task.commarea``."""
+
+
+class TableStorage(Protocol):
+    """The storage of a table in a language whose programs get its address."""
+
+    def view(self) -> memoryview:
+        """The storage, which is readable as long as this object exists."""
+
+
+class LoadableTable:
+    """A table that LOAD gives to programs; all tasks share its one copy.
+
+    Attributes:
+        data: its bytes as defined.
+        storage: the copy that programs with addresses use, when one of them has loaded it.
+        users: the tasks that have loaded it without HOLD; ended ones no longer count.
+        held: whether it is loaded with HOLD.
+    """
+
+    __slots__ = ("data", "held", "storage", "users")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.storage: TableStorage | None = None
+        self.users: set[TaskData] = set()
+        self.held = False
+
+    def read(self) -> bytes:
+        """Its bytes as they are now."""
+        return self.data if self.storage is None else bytes(self.storage.view())
+
+    @property
+    def in_use(self) -> bool:
+        """Whether it is loaded."""
+        return self.held or any(not each._ended for each in self.users)
 
 
 class Programs:
@@ -33,7 +69,7 @@ class Programs:
         on_register: Callable[[], None] = lambda: None,
     ) -> None:
         self._table: dict[str, Program] = {}
-        self._tables: dict[str, bytes] = {}
+        self._tables: dict[str, LoadableTable] = {}
         self.finders = list(finders)
         self.definitions: dict[str, ProgramDefinition] = {}
         self._on_register = on_register
@@ -69,16 +105,27 @@ class Programs:
         """Define the bytes that LOAD of this name returns, for example a table that is not a COBOL program.
 
         Raises:
-            UsageError: the name is not a valid program name, or there are no bytes.
+            UsageError: the name is not a valid program name, there are no bytes, or a table of this name is loaded now
+                that has other bytes.
         """
         if not 0 < len(name) <= 8 or not name.isascii():
             raise UsageError(f"table {name!r}: the name of a program is 1 to 8 characters")
         if not data:
             raise UsageError(f"table {name}: it has no bytes")
-        self._tables[name.upper()] = bytes(data)
+        known = self._tables.get(name.upper())
+        if known is not None and known.in_use:
+            if known.read() == data:
+                return
+            raise UsageError(f"table {name} is loaded; it is defined anew when every task has released it")
+        self._tables[name.upper()] = LoadableTable(bytes(data))
 
     def table(self, name: str) -> bytes | None:
-        """The bytes of a table, or None."""
+        """The bytes of a table as they are now, or None."""
+        table = self._tables.get(name)
+        return None if table is None else table.read()
+
+    def loadable(self, name: str) -> LoadableTable | None:
+        """The table of this name, for LOAD and RELEASE; None if there is none."""
         return self._tables.get(name)
 
     def names(self) -> list[str]:

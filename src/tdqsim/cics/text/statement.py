@@ -17,7 +17,7 @@ from tdqsim.cics.kernel.command import CommandOption
 from tdqsim.cics.spi.info import Info
 from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Received, Variables
-from tdqsim.cics.text.translator import BoundCommand, Resolved, convert, fits_from, option_error, resolve
+from tdqsim.cics.text.translator import LENGTHS, BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
 
 _KEPT: Final = 1024
@@ -150,7 +150,7 @@ class TranslatedStatement:
     def receive(self, result: object, variables: Variables) -> Received | None:
         """Store the result in plain receivers; None if the result is neither a record nor the result of an inquiry."""
         if result.__class__ is bytes:
-            received = {word: len(result) if word == "LENGTH" else result for word, _name in self.outputs}
+            received = {word: len(result) if word in LENGTHS else result for word, _name in self.outputs}
         elif isinstance(result, Info):
             values = result.as_dict()
             received = {word: values[word] for word, _name in self.outputs if word in values}

@@ -44,6 +44,8 @@ from tdqsim.facts import EIBFN, Cvda, Resp, table
 _RANGES: Final = {"halfword": (-(2**15), 2**15 - 1), "fullword": (-(2**31), 2**31 - 1)}
 COMMON_OPTIONS: Final = ("RESP", "RESP2", "NOHANDLE")
 """The options of every command; each of them prevents a condition from being raised."""
+LENGTHS: Final = ("LENGTH", "FLENGTH")
+"""The receivers of the length, where a command returns bytes."""
 _RESOLVED_KEPT: Final = 1024
 _MISSING: Final = object()
 
@@ -579,7 +581,7 @@ def _returned(declared: CommandOption, result: object, call: BoundCommand, page:
     if declared.kind == "pointer" and hasattr(result, "image"):
         return result.image(page)
     if isinstance(result, (bytes, bytearray)):  # a record, and its length
-        return len(result) if declared.word == "LENGTH" else bytes(result)
+        return len(result) if declared.word in LENGTHS else bytes(result)
     if hasattr(result, "as_dict"):
         result = result.as_dict()
     if isinstance(result, Mapping):
