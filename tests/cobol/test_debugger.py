@@ -269,11 +269,12 @@ def test_a_client_that_is_gone_lets_the_programs_go_on(place):
         b"X" * 5000,
     ],
 )
-def test_what_is_no_request_ends_the_connection(place, sent):
+def test_what_is_no_request_ends_the_connection(place, sent, caplog):
     place.client.socket.sendall(sent)
     place.client.socket.shutdown(socket.SHUT_WR)
     with contextlib.suppress(ConnectionResetError):
         assert place.client.file.read() == b""
+    assert "the connection of a debugger is closed: " in caplog.text
     again = DebugClient(place.server.port)
     assert again.request("initialize")["supportsSetVariable"]
     again.close()
@@ -303,6 +304,19 @@ def test_wrong_requests_are_answered_by_an_error(place, command, arguments):
     with pytest.raises(Refused):
         place.client.request(command, **arguments)
     assert place.client.request("threads") == {"threads": []}
+
+
+def test_a_second_debugger_is_refused_while_the_first_goes_on(place, caplog):
+    place.client.attach()
+    second = DebugClient(place.server.port)
+    with contextlib.closing(second), pytest.raises(Refused, match="another debugger is connected to these programs"):
+        second.request("initialize")
+    assert "a debugger is refused: another debugger is connected" in caplog.text
+    assert place.client.request("threads") == {"threads": []}
+    place.client.request("disconnect")
+    third = DebugClient(place.server.port)
+    with contextlib.closing(third):
+        assert third.request("initialize")["supportsSetVariable"]
 
 
 def test_programs_run_without_hooks_before_and_after(place):

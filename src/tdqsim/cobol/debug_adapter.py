@@ -8,6 +8,7 @@ are tasks, frames are the programs of LINK, XCTL and CALL, scopes are the sectio
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
 import socket
@@ -38,6 +39,9 @@ _PAGE: Final = 1000
 """The maximum number of variables in a response."""
 _SENDING: Final = 30
 """The number of seconds in which a client must read what is sent to it."""
+_PATIENCE: Final = 2.0
+"""The number of seconds in which a debugger may leave before the next one is refused, and that one may ask."""
+_LOG: Final = logging.getLogger("tdqsim.cobol")
 _CAPABILITIES: Final = {
     "supportsConfigurationDoneRequest": True,
     "supportsFunctionBreakpoints": True,
@@ -110,7 +114,9 @@ class _Client:
         try:
             while not self.ended and (request := self._channel.read()) is not None:
                 self._serve(request)
-        except (OSError, ValueError, BadMessage):
+        except BadMessage as error:
+            _LOG.warning("the connection of a debugger is closed: %s", error)
+        except (OSError, ValueError):
             pass
         finally:
             self.close()
@@ -322,6 +328,7 @@ class DebugServer:
         self._closed = False
         self._listener = None if streams is not None else socket.create_server((LOOPBACK, port), backlog=5)
         self._connection: socket.socket | None = None
+        self._serving: Thread | None = None
         self.port: int = 0 if self._listener is None else self._listener.getsockname()[1]
         act = self._listen if streams is None else partial(self._serve, DebugStream(*streams))
         self._thread = Thread(target=act, name="tdqsim debugger", daemon=True)
@@ -358,6 +365,8 @@ class DebugServer:
         if self._listener is not None:
             self._listener.close()
             self._thread.join(_SENDING)
+        if self._serving is not None:
+            self._serving.join(_SENDING)
 
     def _listen(self) -> None:
         assert self._listener is not None
@@ -366,19 +375,48 @@ class DebugServer:
                 connection, _address = self._listener.accept()
             except OSError:
                 return
+            if self._serving is not None:
+                self._serving.join(_PATIENCE)
+                if self._serving.is_alive():
+                    _refuse(connection)
+                    continue
             self._connection = connection
-            with suppress(OSError), connection:
-                # only sending is limited in time: a client may have nothing to ask for hours
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", _SENDING, 0))
-                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                with connection.makefile("rb") as source, connection.makefile("wb") as target:
-                    self._serve(DebugStream(source, target))
+            self._serving = Thread(
+                target=self._serve_connection, args=(connection,), name="tdqsim debugger", daemon=True
+            )
+            self._serving.start()
+
+    def _serve_connection(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            # only sending is limited in time: a client may have nothing to ask for hours
+            _limit(connection, socket.SO_SNDTIMEO, _SENDING)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with connection.makefile("rb") as source, connection.makefile("wb") as target:
+                self._serve(DebugStream(source, target))
 
     def _serve(self, channel: DebugStream) -> None:
         client = self._client = _Client(channel, self._configured.set)
         client.serve()
         self._client = None
         self._configured.set()  # a client that leaves before it has set its breakpoints does not hold the programs
+
+
+def _limit(connection: socket.socket, which: int, seconds: float) -> None:
+    """Limit the time of each sending or receiving."""
+    connection.setsockopt(socket.SOL_SOCKET, which, struct.pack("ll", int(seconds), 0))
+
+
+def _refuse(connection: socket.socket) -> None:
+    """Answer the first request of a debugger by an error: another one is served."""
+    problem = "another debugger is connected to these programs; disconnect it first"
+    _LOG.warning("a debugger is refused: %s", problem)
+    with suppress(OSError, ValueError, BadMessage), connection:
+        _limit(connection, socket.SO_RCVTIMEO, _PATIENCE)
+        _limit(connection, socket.SO_SNDTIMEO, _PATIENCE)
+        with connection.makefile("rb") as source, connection.makefile("wb") as target:
+            channel = DebugStream(source, target)
+            if (request := channel.read()) is not None:
+                channel.respond(request, problem=problem)
 
 
 class _Output(io.TextIOBase):
