@@ -452,6 +452,23 @@ def _fall_at_writeq(values):
     return fall
 
 
+def test_a_loop_fails_its_case_with_the_line_where_the_program_was(place):
+    (place / "region.yaml").write_text(
+        "definitions: [pay.yaml]\ncobol: {sources: [cobol], copybooks: [copy], cache: cache, runaway: 500}\n"
+    )
+    (place / "cobol" / "LOOPS.cbl").write_text(
+        "       IDENTIFICATION DIVISION.\n       PROGRAM-ID. LOOPS.\n       PROCEDURE DIVISION.\n       AGAIN.\n"
+        "           EXEC CICS ASKTIME END-EXEC\n           GO TO AGAIN.\n"
+    )
+    path = place / "loop.case.yaml"
+    path.write_text("cases:\n- {name: it loops, when: [{program: LOOPS}], then: {}}\n")
+    (result,) = run_cases(path)
+    assert [str(each) for each in result.differences] == ["abend: expected none, found AICA"]
+    said = f"{place / 'cobol' / 'LOOPS.cbl'}:5: its commands have not suspended the task for 500 ms of processor time"
+    assert said in str(result)
+    assert re.search(r"^ +5 > +EXEC CICS ASKTIME END-EXEC$", str(result), re.MULTILINE)
+
+
 def test_what_does_not_happen_fails_its_case_with_the_reason(place):
     """A trigger whose transaction is not defined: no expectation of the case is about it."""
     (place / "region.yaml").write_text(
