@@ -13,6 +13,7 @@ import pytest
 
 from tdqsim import Abend, define_tdqueue
 from tdqsim.cobol import CobolError, CobolPrograms
+from tdqsim.definitions import define_transaction
 from tdqsim.facts import Resp
 from tests.rules import rule
 
@@ -290,6 +291,46 @@ def test_a_loop_around_commands_that_suspend_the_task_goes_on(workshop, command)
         f"PERFORM UNTIL Y = 'Y'\n    EXEC CICS {command} END-EXEC\n    EXEC CICS ENOUGH D(Y) END-EXEC\nEND-PERFORM\nGOBACK.",
     )
     workshop.run("GOESON")
+    assert used[-1] - used[0] > 0.2
+
+
+@pytest.mark.rule("COBOL-RUNAWAY-TRAN")
+@pytest.mark.parametrize(
+    ("runaway", "of_the_region", "used"),
+    [("500", 60_000, 500), ("SYSTEM", 60, 60), ("500", 0, 500), ("500", 60, 500)],
+)
+def test_runaway_of_the_transaction_wins_over_that_of_the_region(workshop, runaway, of_the_region, used):
+    workshop.programs.settings.runaway_ms = of_the_region
+    workshop.region.install([define_transaction(name="LOOP", program="LOOPS", runaway=runaway)])
+    workshop.program("LOOPS", "", "AGAIN.\n    EXEC CICS ASKTIME END-EXEC\n    GO TO AGAIN.")
+    handle = workshop.region.start("LOOP")
+    workshop.region.run()
+    with pytest.raises(Abend) as caught:
+        handle.result()
+    assert caught.value.code == rule("COBOL-RUNAWAY-TRAN").message == "AICA"
+    assert f"its commands have not suspended the task for {used} ms of processor time" in str(caught.value.cause)
+
+
+@pytest.mark.rule("COBOL-RUNAWAY-TRAN")
+def test_runaway_0_of_the_transaction_is_no_limit(workshop):
+    """The program itself measures: it goes on until it has used many times the region's runaway time."""
+    workshop.programs.settings.runaway_ms = 20
+    used = []
+
+    def enough(options, _level):
+        used.append(time.thread_time())
+        options["D"].fill(b"Y" if used[-1] - used[0] > 0.2 else b"N")
+
+    workshop.programs.verbs["ENOUGH"] = enough
+    workshop.region.install([define_transaction(name="LOOP", program="GOESON", runaway=0)])
+    workshop.program(
+        "GOESON",
+        "01 Y PIC X VALUE 'N'.",
+        "PERFORM UNTIL Y = 'Y'\n    EXEC CICS ENOUGH D(Y) END-EXEC\nEND-PERFORM\nGOBACK.",
+    )
+    handle = workshop.region.start("LOOP")
+    workshop.region.run()
+    handle.result()
     assert used[-1] - used[0] > 0.2
 
 

@@ -258,6 +258,19 @@ def test_waittime(value, seconds):
     assert define_transaction(name="PAYP", waittime=value).waittime_seconds == seconds
 
 
+@pytest.mark.rule("DEF-TRAN-RUNAWAY")
+@pytest.mark.parametrize("value", ["NO", "499", 2_700_001, -1, True, "5s"])
+def test_bad_runaway(value):
+    expect_rule("DEF-TRAN-RUNAWAY", define_transaction, name="PAYP", runaway=value)
+
+
+@pytest.mark.parametrize(
+    ("value", "milliseconds"), [("system", None), (0, 0), ("500", 500), (2_700_000, 2_700_000), ("0005000", 5000)]
+)
+def test_runaway(value, milliseconds):
+    assert define_transaction(name="PAYP", runaway=value).runaway_ms == milliseconds
+
+
 @pytest.mark.rule("DEF-TRAN-DTIMOUT")
 @pytest.mark.parametrize("value", ["0", "0060", "6801", "MAYBE", "12345", "-1", True])
 def test_bad_dtimout(value):

@@ -126,7 +126,7 @@ FULL = [
     define_tdqueue(group="G", name="FARQ", **REMOTE, **STAMPS),
     define_transaction(
         group="G", name="pAY.", program="PAYPROG", handler="payments:post", status="DISABLED", wait="YES", waittime="93,23,59",
-        action="COMMIT", dtimout="6800", spurge="NO", restart="YES", ressec="YES", cmdsec="YES", priority=255, tranclass="DFHTCL01",
+        action="COMMIT", dtimout="6800", spurge="NO", restart="YES", ressec="YES", cmdsec="YES", priority=255, runaway="2700000", tranclass="DFHTCL01",
         remotesystem="CICB", remotename="FARTRAN", localq="YES", twasize="32767", taskdataloc="ANY", **STAMPS,
     ),
     define_terminal(

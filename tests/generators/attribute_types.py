@@ -32,6 +32,7 @@ from typing import Literal, Required, TypedDict
 _WIDER: Final = {
     "purgethresh": 'int | Literal["NO", "no"]',
     "dtimout": 'int | Literal["NO", "no"]',
+    "runaway": "int | str",
     "size": 'tuple[int | Literal["*MAX16MB", "*MAX2GB", "MAX16MB", "MAX2GB"], int]',
 }
 """The types that callers may pass, where the class converts the value. DTIMOUT is the number mmss, or NO."""

@@ -45,6 +45,7 @@ from tdqsim.cobol.program_storage import ProgramStorage
 from tdqsim.cobol.settings import Settings, Verb
 from tdqsim.cobol.storage import TaskStorage, storage_of
 from tdqsim.cobol.translate import ExecCommand
+from tdqsim.hosting import core_of
 from tdqsim.languages import (
     NO_HANDLES,
     Handles,
@@ -249,7 +250,8 @@ class Level:
         before, _CURRENT.level = _CURRENT.level, self
         storage.levels.append(self)
         try:
-            why = library.run(entry, self.eib_address, commarea, settings.runaway_ms, eib, task.number, settings.checks)
+            limit = self._runaway_ms(task)
+            why = library.run(entry, self.eib_address, commarea, limit, eib, task.number, settings.checks)
             # STOPPED without a message is STOP RUN, which ends the level normally.
             if why not in _WELL and self.error is None and not (why == STOPPED and not library.message):
                 self.error = self._ended_by(why)
@@ -268,6 +270,12 @@ class Level:
         if error is not None:
             # TaskReturn is a normal end: no one reads its traceback, which would keep frames and their objects alive.
             raise error.with_traceback(None) if isinstance(error, TaskReturn) else error
+
+    def _runaway_ms(self, task: Task) -> int:
+        """The runaway limit of a task: RUNAWAY of its transaction, or that of the region."""
+        entry = core_of(task.region).transactions.get(task.transid)
+        own = None if entry is None else entry.definition.runaway_ms
+        return self.settings.runaway_ms if own is None else own
 
     def _give_back(self, guarded: GuardedArea, given: memoryview) -> None:
         """Put the COMMAREA into the storage of the caller, which has seen nothing of it so far."""

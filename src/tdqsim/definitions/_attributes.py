@@ -172,6 +172,9 @@ class TransactionAttributes(ResourceAttributes, total=False):
     """The SYSID of the region that runs it; empty for this region."""
     remotename: str
     """Its name in that region."""
+    runaway: int | str
+    """The processor time in milliseconds, since it was last suspended, after which a task that runs a COBOL program
+    ends with AICA; 0 for no limit, SYSTEM for that of the region. Python functions have no limit."""
     localq: Literal["YES", "yes", "NO", "no"]
     """YES queues a START NOCHECK here while the link to the other region is away."""
     alias: str | int
@@ -192,7 +195,6 @@ class TransactionAttributes(ResourceAttributes, total=False):
     profile: str | int
     routable: str | int
     rsl: str | int
-    runaway: str | int
     shutdown: str | int
     storageclear: str | int
     subspace: str | int

@@ -245,3 +245,26 @@ class Dtimout(_Kind):
             "maximum": _LONGEST_DTIMOUT,
             "examples": ["NO", "0130"],
         }
+
+
+_SHORTEST_RUNAWAY, _LONGEST_RUNAWAY = 500, 2_700_000  # milliseconds
+
+
+class Runaway(_Kind):
+    """``SYSTEM``, or a number of milliseconds as text: 0 for no limit, or 500 to 2700000."""
+
+    def check(self, value: object) -> str:
+        text = str(value).upper() if isinstance(value, int | str) and not isinstance(value, bool) else ""
+        number = int(text) if text.isascii() and text.isdigit() and len(text) <= 7 else -1
+        if text != "SYSTEM" and number != 0 and not _SHORTEST_RUNAWAY <= number <= _LONGEST_RUNAWAY:
+            raise refuse(f"must be SYSTEM, 0 or {_SHORTEST_RUNAWAY} to {_LONGEST_RUNAWAY} milliseconds")
+        return text if number < 0 else str(number)
+
+    def schema(self) -> JsonSchema:
+        return {
+            "type": ["string", "integer"],
+            "pattern": "^([Ss][Yy][Ss][Tt][Ee][Mm]|0*(0|[5-9][0-9]{2}|[1-9][0-9]{3,6}))$",
+            "minimum": 0,
+            "maximum": _LONGEST_RUNAWAY,
+            "examples": ["SYSTEM", "5000"],
+        }

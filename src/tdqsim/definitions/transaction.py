@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator
 
-from tdqsim.definitions._fields import Dtimout, Keyword, Name, Number, Text, WaitTime, refuse
+from tdqsim.definitions._fields import Dtimout, Keyword, Name, Number, Runaway, Text, WaitTime, refuse
 from tdqsim.definitions._resource import Conflict, Resource, YesNo
 
 _DAY, _HOUR, _MINUTE = 86_400, 3_600, 60
@@ -38,6 +38,8 @@ class Transaction(Resource):
         tranclass: the transaction class, which limits how many tasks run.
         remotesystem: the SYSID of the region that runs it; empty for this region.
         remotename: its name in that region.
+        runaway: the processor time in milliseconds, since it was last suspended, after which a task that runs a COBOL
+            program ends with AICA; 0 for no limit, SYSTEM for that of the region. Python functions have no limit.
         localq: YES queues a START NOCHECK here while the link to the other region is away.
     """
 
@@ -59,6 +61,7 @@ class Transaction(Resource):
     tranclass: Annotated[str, Name(8, blank=True)] = ""
     remotesystem: Annotated[str, Name(4, blank=True)] = ""
     remotename: Annotated[str, Name(8, "transaction", blank=True)] = ""
+    runaway: Annotated[str, Runaway()] = "SYSTEM"
     localq: YesNo = "NO"
 
     @property
@@ -68,6 +71,11 @@ class Transaction(Resource):
             return None
         minutes, seconds = divmod(int(self.dtimout), 100)
         return minutes * _MINUTE + seconds
+
+    @property
+    def runaway_ms(self) -> int | None:
+        """RUNAWAY in milliseconds, or None for SYSTEM."""
+        return None if self.runaway == "SYSTEM" else int(self.runaway)
 
     @property
     def waittime_seconds(self) -> int | None:
