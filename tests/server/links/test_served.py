@@ -270,7 +270,7 @@ def test_a_port_that_is_taken_is_said(sides):
     port = load_serve_file(far.folder / "serve.yaml").links[0].port
     with (
         socket.create_server(("127.0.0.1", port)),
-        pytest.raises(TdqError, match=rf"FARAPPL: 127.0.0.1 port {port}: can"),
+        pytest.raises(TdqError, match=rf"127.0.0.1 port {port} \(links of FARAPPL\) is in use"),
     ):
         serve(load_serve_file(far.folder / "serve.yaml"))
 

@@ -97,7 +97,7 @@ class _Checked:
             scope = {**scope, "path": _path_of(scope)}
         wrong = _too_long(scope) or self._wrong(Headers(scope=scope))
         if wrong is None:
-            await self._app(scope, self._bounded(receive) if scope["type"] == "http" else receive, send)
+            await self._app(scope, self._bounded(scope, receive) if scope["type"] == "http" else receive, send)
         elif scope["type"] == "websocket":
             await receive()
             await send({"type": "websocket.close", "code": 1008, "reason": wrong[1]})
@@ -118,14 +118,16 @@ class _Checked:
             return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a body has at most {self._body_bytes} bytes"
         return None
 
-    def _bounded(self, receive: Receive) -> Receive:
-        received, whole = 0, False
+    def _bounded(self, scope: Scope, receive: Receive) -> Receive:
+        headers = Headers(scope=scope)
+        received = 0
+        whole = "transfer-encoding" not in headers and headers.get("content-length", "0") == "0"  # there is no body
         until = asyncio.get_running_loop().time() + self._seconds
 
         async def bounded() -> Message:
             nonlocal received, whole
             if whole:
-                return await receive()  # the client disconnects
+                return await receive()  # the empty body, and that the client disconnects
             try:
                 async with asyncio.timeout_at(until):
                     message = await receive()
