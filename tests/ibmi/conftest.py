@@ -15,7 +15,7 @@ for row in (*table("ibmi_command_messages"), *table("ibmi_api_messages")):
     if row.get("api") != "QSNDDTAQ":  # the end of its list is not stored
         LISTED.setdefault(row.get("command") or row["api"], set()).add(row["message"])
 """The messages that may end a command or API."""
-ANALYZER = {"CPF0006"}
+ANALYZER = {"CPF0001", "CPF0006"}  # of the command, and of one in its CMD
 """The messages that end any command whose parameters are wrong."""
 
 
