@@ -285,7 +285,7 @@ def test_options_that_only_a_read_has_are_refused(tmp_path, option):
     given = {
         "path": str(tmp_path / "out"),
         "copybook_contents": "01 H. 05 A PIC X. 01 R. 05 B PIC X.",
-        "record_length": "1",
+        "record_length": "2",
     }
     given |= {"record_extractor": "m:f"} if option == "re_additional_info" else {}
     given |= {"record_header_parser": "m:f"} if option == "rhp_additional_info" else {}
