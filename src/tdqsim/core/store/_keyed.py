@@ -170,8 +170,9 @@ class KeyedQueue(VolatileQueue):
     def _take_either(self, stored: DurableQueue, search: SearchOrder | None, key: bytes) -> Entry | None:
         """Take the first match, on the disk or in memory."""
         if self.taken is not None and self.taken.reads >= _AT_ONCE:
-            self._flush(stored)
-        if self.taken is None:  # the disk may have nothing any more: then there is nothing to find in it
+            self._flush(stored)  # maybe all entries are in memory now
+            return self.take_entry() if search is None else self.take_key(search, key)
+        if self.taken is None:
             stored.durable.commit((), {_TAKING + self.name: b""})
             self.taken = cast("KeyedWork", stored.work())
         there = self.taken.first(search, key)
@@ -186,6 +187,8 @@ class KeyedQueue(VolatileQueue):
         Raises:
             StoreFull: there is no room; nothing was changed.
         """
+        if not self.by_key and self.taken is None:
+            return
         kept: dict[bytes, Entry | deque[Entry]] = {}
         work = cast("KeyedWork", stored.work())
         few = back and self._count(stored) <= _AT_ONCE and self.data_bytes <= self.pool.budget // 16
@@ -345,8 +348,7 @@ class KeyedQueue(VolatileQueue):
         if self.disk is None:
             self.disk = self._made_on_disk()
         self._home()
-        if self.by_key or self.taken is not None:
-            self._flush(self.disk, back=False)
+        self._flush(self.disk, back=False)
 
     write_out = overflow
 
