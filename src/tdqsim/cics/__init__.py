@@ -15,6 +15,7 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.queues.creation import InstallRefused
 from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgram, RequestExit
 from tdqsim.cics.region import Region
+from tdqsim.cics.spi.csd import Csd, InstallIncomplete
 from tdqsim.cics.spi.inquire_task import TaskListInfo
 from tdqsim.cics.spi.rows import (
     ConnectionInfo,
@@ -43,10 +44,12 @@ __all__ = [
     "CommandExit",
     "Condition",
     "ConnectionInfo",
+    "Csd",
     "DataExit",
     "ExitPoint",
     "ExitProgram",
     "Hook",
+    "InstallIncomplete",
     "InstallRefused",
     "PasswordCheck",
     "QueueSnapshot",

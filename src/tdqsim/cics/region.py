@@ -53,6 +53,7 @@ from tdqsim.cics.region_arguments import (
     security_policy,
 )
 from tdqsim.cics.region_core import RegionCore, StartType, begin, end, give_up_start
+from tdqsim.cics.spi.csd import Csd
 from tdqsim.cics.spi.install import install
 from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
@@ -294,10 +295,11 @@ class Region(RegionBase):
         tasks: the tasks that have begun and not ended, by number.
         statistics: see :class:`~tdqsim.cics.spi.statistics.Statistics`; ``abends`` counts the tasks that abended.
         recovery: how it started, and its units of work; see :class:`~tdqsim.cics.region.Recovery`.
+        csd: the definitions that its store keeps in groups and lists; see :class:`~tdqsim.cics.spi.csd.Csd`.
     """
 
     __slots__ = (
-        "clock", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery", "resources",
+        "clock", "csd", "diagnostics", "dispatcher", "files", "notices", "options", "programs", "recovery", "resources",
         "screens", "statistics", "store", "tasks", "tdqueues", "ts",
     )  # fmt: skip
 
@@ -375,7 +377,7 @@ class Region(RegionBase):
         self.resources, self.recovery = Resources(core), Recovery(core, core.recovery, self._check)
         self.programs, self.diagnostics, self.statistics = core.programs, core.diagnostics, core.statistics
         self.ts, self.files, self.screens = core.ts, core.files, core.screens
-        self.notices = core.notices
+        self.notices, self.csd = core.notices, Csd(core, self._check)
 
     @classmethod
     @explains_wrong_types

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast, overload
 
-from tdqsim.definitions._build import build, without_type_remote
+from tdqsim.core.spelling import did_you_mean
+from tdqsim.definitions._build import build, resource_types, without_type_remote
+from tdqsim.definitions._fields import Name
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.group import Definitions
 from tdqsim.errors import DefinitionError, Problem
@@ -50,6 +52,28 @@ def _define(kind: str, written: Mapping[str, Any]) -> Resource:
             [Problem("<python>", 0, title, fault.attribute, fault.value, fault.message) for fault in faults]
         )
     return resource
+
+
+def define_resource(kind: str, /, **attributes: Any) -> Resource:
+    """Make a definition of a resource type that a CSD may hold from its attributes in lower case.
+
+    Args:
+        kind: the type, such as ``TDQUEUE``. One that a region does not simulate, such as ``MAPSET``, keeps its
+            attributes as text.
+        attributes: ``name``, ``group`` and the attributes of the type.
+
+    Raises:
+        DefinitionError: there is no such type; otherwise as :func:`define_tdqueue`.
+    """
+    if kind not in resource_types():
+        hint = did_you_mean(kind, resource_types()) or f"; allowed are {', '.join(resource_types())}"
+        raise DefinitionError([Problem("<python>", 0, "", "", kind, f"is not a resource type{hint}")])
+    return _define(kind, attributes)
+
+
+def is_group_name(name: object) -> bool:
+    """Whether a group or a list of a CSD may have this name: 1 to 8 characters of A-Z 0-9 @ # $."""
+    return Name(LIMITS["group_name_length"]).accepts(name)
 
 
 @overload

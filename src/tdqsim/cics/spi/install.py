@@ -35,8 +35,22 @@ if TYPE_CHECKING:
 _INVALID_USER: Final = "DFHTD1278"
 
 
-def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user: str) -> None:
+def install(
+    region: RegionData,
+    definitions: defs.Definitions,
+    *,
+    way: Way,
+    user: str,
+    refused: list[InstallRefused] | None = None,
+) -> None:
     """Install all definitions of resource types that a region simulates; others are ignored.
+
+    Args:
+        region: the region.
+        definitions: what to install.
+        way: how it comes in.
+        user: who installs it.
+        refused: receives the refusals of resources that cannot be installed; the others are installed.
 
     Raises:
         InstallRefused: a queue, file, terminal or connection cannot be installed; none of the definitions was
@@ -47,7 +61,7 @@ def install(region: RegionData, definitions: defs.Definitions, *, way: Way, user
         by = by._replace(now=by.start)  # all of a group list has the time of the cold start
     resources = definitions.resources
     plan = InstallPlan(region, way, by)
-    plan.commit(resources)
+    plan.commit(resources, refused)
     for note in definitions.notes:
         region.log.info("without_effect", note=str(note))
     if plan.facilities:
@@ -71,8 +85,12 @@ class InstallPlan(KeptChange):
 
     # -- plan -----------------------------------------------------------------------------------------------------
 
-    def commit(self, resources: Iterable[defs.Resource]) -> None:
+    def commit(self, resources: Iterable[defs.Resource], skipped: list[InstallRefused] | None = None) -> None:
         """Plan the installation of all resources, commit it, and finish it.
+
+        Args:
+            resources: what to install.
+            skipped: receives the refusals of resources that cannot be installed; the others are installed.
 
         Raises:
             InstallRefused: a resource cannot be installed, and this is not a cold start; nothing was installed.
@@ -89,6 +107,9 @@ class InstallPlan(KeptChange):
                 else:
                     self._plan_other(resource)
             except InstallRefused as refused:
+                if skipped is not None:
+                    skipped.append(refused)
+                    continue
                 if self._way != "grplist":
                     raise
                 self._region.notices.say("not_installed", reason=str(refused), resource=f"{kind}({refused.queue})")

@@ -21,14 +21,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, cast
 
 from tdqsim.cics.kernel.conditions import Condition
 from tdqsim.cics.kernel.limits import define_class
 from tdqsim.cics.kernel.signature import Signature
+from tdqsim.cics.model.entries import CSD, as_json, damaged, fields_of, read_entry, resource_of
 from tdqsim.cics.model.lock import READ_END
 from tdqsim.cics.model.queue import TRIGGER, ExtraTdQueue, IntraTdQueue, Latch, TdQueue, intra_queues
 from tdqsim.cics.model.transaction import TransactionEntry
@@ -50,11 +50,11 @@ _UNITS: Final = b"uow/"
 _NUMBERING: Final = b"region/uow"
 _FILES: Final = b"file/"
 """Records of files. A file is a data set that exists independently of the region, so every start keeps it."""
-_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, _FILES)
+_APART: Final = (_FILES, CSD)
+"""Data sets, which exist independently of the region: every start keeps them."""
+_KEPT: Final = (b"decided/", b"heur/", _NUMBERING, LOG_BEGAN, *_APART)
 _COLD: Final = b"region/cold_start_under_way"
-_MOMENTS: Final = ("definetime", "changetime")
 _IDS_OF_A_RUN: Final = 2**32
-_SEPARATORS: Final = (",", ":")
 _SIGNATURES_KEPT: Final = 1024
 
 
@@ -88,8 +88,8 @@ class ResourceCatalogue:
         if not self.kept:
             return {}
         key = f"cat/{resource.kind}/{resource.resource_name}".encode()
-        record = {"kind": resource.kind, "order": self._place(key, replaces=replaces), "fields": _fields(resource)}
-        return {key: _json(record)}
+        record = {"kind": resource.kind, "order": self._place(key, replaces=replaces), "fields": fields_of(resource)}
+        return {key: as_json(record)}
 
     def queue_entry(self, queue: TdQueue, changed: Mapping[str, object] | None = None) -> Meta:
         """The meta data that record a queue's definition, signature, and attributes changed by SET.
@@ -101,7 +101,7 @@ class ResourceCatalogue:
         if not self.kept:
             return {}
         key = _QUEUES + queue.name.encode()
-        place, fields = self._place(key, replaces=queue.name in self._region.tdqueues), _fields(queue.definition)
+        place, fields = self._place(key, replaces=queue.name in self._region.tdqueues), fields_of(queue.definition)
         record: Record = {
             "kind": queue.definition.type,
             "order": place,
@@ -110,7 +110,7 @@ class ResourceCatalogue:
         }
         if changed is not None:
             record["set"] = {name: changed.get(name, getattr(queue, name)) for name in TRIGGER}
-        return {key: json.dumps(record, separators=_SEPARATORS).encode()}
+        return {key: as_json(record)}
 
     def _place(self, key: bytes, *, replaces: bool) -> int:
         """The number in the order of installation; SET and a replacement keep a resource's number."""
@@ -130,9 +130,9 @@ class ResourceCatalogue:
             half.know_queues()
         entries = []
         for key, value in region.store.durable.metas(_PREFIX):
-            record = _record(region, key, value)
+            record = read_entry(region.store.path, key, value)
             self._orders[key] = order = record.get("order", 0)
-            entries.append((order, record, _resource(region, key, record)))
+            entries.append((order, record, resource_of(region.store.path, key, record)))
         entries.sort(key=itemgetter(0))
         if entries:
             self._order = entries[-1][0]
@@ -176,83 +176,6 @@ class ResourceCatalogue:
             open_initially(region, queue)
 
 
-def _fields(resource: defs.Resource) -> Record:
-    """The attributes set in a definition. They are texts, numbers and times, so that no serializer is needed."""
-    values = resource.__dict__
-    return {
-        name: str(values[name]) if isinstance(values[name], datetime) else values[name]
-        for name in resource.model_fields_set
-        if name != "without_effect"
-    }
-
-
-def _json(record: object) -> bytes:
-    return json.dumps(record, separators=_SEPARATORS).encode()
-
-
-def _damaged(region: Region, key: bytes, error: Exception) -> StoreDamaged:
-    return StoreDamaged(f"{region.store.path}: the catalogue's entry {key!r} cannot be read: {error}")
-
-
-def _record(region: Region, key: bytes, value: bytes) -> Record:
-    try:
-        record = json.loads(str(value, "utf-8"))
-        if not isinstance(record, dict):
-            raise TypeError(f"it is {record!r}")  # noqa: TRY301 - one place says what is wrong
-    except (TypeError, ValueError) as error:
-        raise _damaged(region, key, error) from error
-    return record
-
-
-@cache
-def _kinds() -> Mapping[str, type[defs.Resource]]:
-    """The classes of definitions by TYPE of a queue, or by kind of resource."""
-    from tdqsim import definitions as package  # noqa: PLC0415  (imports pydantic: not needed earlier)
-
-    return {
-        "INTRA": package.IntraQueue,
-        "EXTRA": package.ExtraQueue,
-        "INDIRECT": package.IndirectQueue,
-        "": package.RemoteQueue,
-        "TRANSACTION": package.Transaction,
-        "TERMINAL": package.Terminal,
-        "CONNECTION": package.Connection,
-        "TSMODEL": package.Tsmodel,
-        "TRANCLASS": package.Tranclass,
-        "FILE": package.File,
-        "PROGRAM": package.ProgramDefinition,
-    }
-
-
-@cache
-def _plain_queue() -> tuple[defs.Resource, frozenset[str]]:
-    """An intrapartition queue with nothing but defaults, and its attributes."""
-    made = _kinds()["INTRA"]
-    return made.model_construct(set()), frozenset(made.model_fields)
-
-
-def _resource(region: Region, key: bytes, record: Record) -> defs.Resource:
-    """The definition in an entry.
-
-    The definition of an intrapartition queue is not validated again, because there may be a hundred thousand of them:
-    it was valid when it was written, the store's checksum ensures that it is unchanged, and missing attributes have
-    their defaults.
-    """
-    try:
-        kind, given = record["kind"], record["fields"]
-        if kind != "INTRA":
-            return _kinds()[kind].model_validate(given)
-        plain, known = _plain_queue()
-        if "name" not in given or not given.keys() <= known:
-            raise ValueError(f"it has the attributes {', '.join(given)}")  # noqa: TRY301 - one place says what is wrong
-        for moment in _MOMENTS:
-            if given.get(moment) is not None:
-                given[moment] = datetime.fromisoformat(given[moment])
-        return plain.model_copy(update=given)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(region, key, error) from error
-
-
 @lru_cache(_SIGNATURES_KEPT)
 def _signature(values: tuple[object, ...]) -> Signature:
     """A signature from its stored values. Cached, because queues that were installed together mostly share one."""
@@ -264,20 +187,21 @@ def _signature(values: tuple[object, ...]) -> Signature:
 
 
 def kept_over_cold_start(region: Region) -> dict[bytes, bytes]:
-    """The meta data that a cold start keeps for resynchronization with other regions: decisions, and the ids used.
+    """The meta data that a cold start keeps.
 
-    They include a mark that the cold start is in progress. If it is killed, the next start, of whatever type, repeats
-    it and keeps the same data.
+    They are files, the CSD, and for resynchronization with other regions decisions and the ids used. They
+    include a mark that the cold start is in progress. If it is killed, the next start, of whatever type, repeats it and
+    keeps the same data.
     """
     kept = {key: value for prefix in _KEPT for key, value in region.store.durable.metas(prefix)}
     return {**kept, _COLD: b""}
 
 
 def kept_over_initial_start(region: Region) -> dict[bytes, bytes]:
-    """The meta data that an initial start keeps: files, and the ids used, so that no id is used twice."""
+    """The meta data that an initial start keeps: files, the CSD, and the ids used, so that no id is used twice."""
     before = region.store.durable.get_meta(_NUMBERING)
-    files = dict(region.store.durable.metas(_FILES))
-    return files if before is None else {**files, _NUMBERING: before}
+    kept = {key: value for prefix in _APART for key, value in region.store.durable.metas(prefix)}
+    return kept if before is None else {**kept, _NUMBERING: before}
 
 
 def check_nothing_kept(region: Region) -> None:
@@ -372,7 +296,7 @@ def image_of(uow: UnitOfWork) -> bytes:
         "cycle": uow._region.ati.cycle_of(uow),
         "kept": [[whose, kept] for whose, image in uow.kept if (kept := image()) is not None],
     }  # fmt: skip
-    text = _json(head)
+    text = as_json(head)
     return len(text).to_bytes(4, "big") + text + b"".join(blobs)
 
 
@@ -385,7 +309,7 @@ def load_units_of_work(region: Region) -> None:
             head = json.loads(value[4 : 4 + size])
             _load_one(region, uow_id, head, value[4 + size :])
         except (ValueError, KeyError, TypeError) as error:
-            raise _damaged(region, key, error) from error
+            raise damaged(region.store.path, key, error) from error
 
 
 def _load_one(region: Region, uow_id: bytes, head: Record, blobs: bytes) -> None:

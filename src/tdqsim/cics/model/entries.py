@@ -1,0 +1,112 @@
+"""Resource definitions as JSON in the meta data of a store: the catalogue's entries and the records of the CSD.
+
+An entry is a mapping with ``kind`` (for a queue its TYPE) and ``fields``, the attributes that were specified.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from tdqsim.cics.model.unit import Record
+from tdqsim.errors import StoreDamaged
+
+if TYPE_CHECKING:
+    from tdqsim import definitions as defs
+
+CSD: Final = b"csd/"
+"""The prefix of the meta data that are the CSD."""
+_SEPARATORS: Final = (",", ":")
+_MOMENTS: Final = ("definetime", "changetime")
+
+
+def fields_of(resource: defs.Resource) -> Record:
+    """The attributes set in a definition. They are texts, numbers and times, so that no serializer is needed."""
+    values = resource.__dict__
+    return {
+        name: str(values[name]) if isinstance(values[name], datetime) else values[name]
+        for name in resource.model_fields_set
+        if name != "without_effect"
+    }
+
+
+def as_json(record: object) -> bytes:
+    """An entry in the form in which the store keeps it."""
+    return json.dumps(record, separators=_SEPARATORS).encode()
+
+
+def damaged(store: Path, key: bytes, error: Exception) -> StoreDamaged:
+    """The error for an entry that is not what was written."""
+    return StoreDamaged(f"{store}: the entry {key!r} cannot be read: {error}")
+
+
+def read_entry(store: Path, key: bytes, value: bytes) -> Record:
+    """The entry in a value of the store.
+
+    Raises:
+        StoreDamaged: it is none.
+    """
+    try:
+        record = json.loads(str(value, "utf-8"))
+        if not isinstance(record, dict):
+            raise TypeError(f"it is {record!r}")  # noqa: TRY301 - one place says what is wrong
+    except (TypeError, ValueError) as error:
+        raise damaged(store, key, error) from error
+    return record
+
+
+@cache
+def _kinds() -> Mapping[str, type[defs.Resource]]:
+    """The classes of definitions by TYPE of a queue, or by kind of resource."""
+    from tdqsim import definitions as package  # noqa: PLC0415  (imports pydantic: not needed earlier)
+
+    return {
+        "INTRA": package.IntraQueue,
+        "EXTRA": package.ExtraQueue,
+        "INDIRECT": package.IndirectQueue,
+        "": package.RemoteQueue,
+        "TRANSACTION": package.Transaction,
+        "TERMINAL": package.Terminal,
+        "CONNECTION": package.Connection,
+        "TSMODEL": package.Tsmodel,
+        "TRANCLASS": package.Tranclass,
+        "FILE": package.File,
+        "PROGRAM": package.ProgramDefinition,
+        "OTHER": package.OtherResource,
+    }
+
+
+@cache
+def _plain_queue() -> tuple[defs.Resource, frozenset[str]]:
+    """An intrapartition queue with nothing but defaults, and its attributes."""
+    made = _kinds()["INTRA"]
+    return made.model_construct(set()), frozenset(made.model_fields)
+
+
+def resource_of(store: Path, key: bytes, record: Record) -> defs.Resource:
+    """The definition in an entry.
+
+    The definition of an intrapartition queue is not validated again, because there may be a hundred thousand of them:
+    it was valid when it was written, the store's checksum ensures that it is unchanged, and missing attributes have
+    their defaults.
+
+    Raises:
+        StoreDamaged: there is none.
+    """
+    try:
+        kind, given = record["kind"], record["fields"]
+        if kind != "INTRA":
+            return _kinds()[kind].model_validate(given)
+        plain, known = _plain_queue()
+        if "name" not in given or not given.keys() <= known:
+            raise ValueError(f"it has the attributes {', '.join(given)}")  # noqa: TRY301 - one place says what is wrong
+        for moment in _MOMENTS:
+            if given.get(moment) is not None:
+                given[moment] = datetime.fromisoformat(given[moment])
+        return plain.model_copy(update=given)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise damaged(store, key, error) from error
