@@ -25,6 +25,13 @@ class RecordFormat(Enum):
     binary transfer keeps. RDW and RDWLE are files with a record descriptor word before each record and no blocks; the
     length is big-endian (as FTP with SITE RDW sends it) or little-endian. LF, CRLF and NL are lines of text with that
     separator (NL is X'15', the line end of EBCDIC text).
+
+    Attributes:
+        fixed: F or FB.
+        variable: V, VB, VS or VBS: records with descriptor words in blocks with descriptor words.
+        spanned: VS or VBS: a record may continue in the next block.
+        blocked: FB, VB or VBS: several records in a block.
+        separator: the bytes that end each line; empty for formats that are not lines.
     """
 
     F = "F"
@@ -40,37 +47,12 @@ class RecordFormat(Enum):
     CRLF = "CRLF"
     NL = "NL"
 
-    @property
-    def fixed(self) -> bool:
-        """F or FB."""
-        return self in _FIXED
-
-    @property
-    def variable(self) -> bool:
-        """V, VB, VS or VBS: records with descriptor words in blocks with descriptor words."""
-        return self in _VARIABLE
-
-    @property
-    def spanned(self) -> bool:
-        """VS or VBS: a record may continue in the next block."""
-        return self in _SPANNED
-
-    @property
-    def blocked(self) -> bool:
-        """FB, VB or VBS: several records in a block."""
-        return self in _BLOCKED
-
-    @property
-    def separator(self) -> bytes:
-        """The bytes that end each line; empty for formats that are not lines."""
-        return _SEPARATORS.get(self, b"")
-
-
-_FIXED = frozenset({RecordFormat.F, RecordFormat.FB})
-_VARIABLE = frozenset({RecordFormat.V, RecordFormat.VB, RecordFormat.VS, RecordFormat.VBS})
-_SPANNED = frozenset({RecordFormat.VS, RecordFormat.VBS})
-_BLOCKED = frozenset({RecordFormat.FB, RecordFormat.VB, RecordFormat.VBS})
-_SEPARATORS = {RecordFormat.LF: b"\n", RecordFormat.CRLF: b"\r\n", RecordFormat.NL: b"\x15"}
+    def __init__(self, word: str) -> None:
+        self.fixed = word in ("F", "FB")
+        self.variable = word in ("V", "VB", "VS", "VBS")
+        self.spanned = word in ("VS", "VBS")
+        self.blocked = word in ("FB", "VB", "VBS")
+        self.separator = {"LF": b"\n", "CRLF": b"\r\n", "NL": b"\x15"}.get(word, b"")
 
 
 class PrintControl(Enum):

@@ -132,6 +132,11 @@ class Field:
         """Bytes of all occurrences."""
         return self.length * self.count
 
+    @property
+    def value_count(self) -> int:
+        """The maximum number of values that a record has in this field and the fields below it."""
+        return self.count * max(sum([child.value_count for child in self.children]), 1)
+
     def walk(self) -> Iterator[Field]:
         """Yield this field and all fields below it, in order."""
         yield self

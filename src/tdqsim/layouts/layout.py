@@ -176,7 +176,7 @@ class Layout:
         """Return the same fields with other :class:`~tdqsim.layouts.Rules`, such as ``code_page="1047"``."""
         return replace(
             self,
-            rules=replace(self.rules, **changes),
+            rules=replace(self.rules, **changes) if changes else self.rules,
             variable_size_occurs=variable_size_occurs or self.variable_size_occurs,
         )
 

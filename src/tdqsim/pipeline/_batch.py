@@ -306,7 +306,7 @@ class Pass:
 
     def _text(self, item: Field, rows: PlacedRows, have: Ints | None) -> pa.Array:
         page, policy = self.rules.page(item), self.shape.string_trimming_policy
-        charset = charset_of(item, self.rules, self.shape)
+        charset = charset_of(item, page, self.shape)
         raw = fixed_width(copied(rows.cut(item)), pa.string()) if have is None else rows.raw(item, pa.string())
         nulls = self._nulls(item, rows, have)
         inner = trimmed(raw, policy, blank_bytes(page))

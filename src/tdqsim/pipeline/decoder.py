@@ -58,10 +58,11 @@ class RecordDecoder:
         self.shape = shape or Shape()
         self.columns = columns_of(layout, self.shape)
         self.corrupt, self._strict = corrupt, strict
+        counters = layout.counters
         self._counting = frozenset(
             item.path
-            for item in layout.walk()
-            if any(inner.depending_on or inner.path in layout.counters for inner in item.walk())
+            for item in (layout.walk() if counters else ())
+            if any(inner.depending_on or inner.path in counters for inner in item.walk())
         )
         if columns is not None:
             self.columns = self._chosen(columns)

@@ -11,7 +11,7 @@ nothing            text; blanks around it do not count
 ``0..``, ``1..9``  a whole number from the first to the last
 ``integer``        a whole number, which may be negative
 ``{"A": 1}``       a JSON object of this form, with whole numbers
-``A => B``         text of this form
+``A => B``         text of this form: the two sides; only the right one may be empty, where it has commas
 =================  =====================================================================================
 """
 
@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, Final, Literal
 
 from tdqsim.errors import DatasetError
 from tdqsim.facts import table
@@ -96,6 +96,11 @@ class DeclaredOption:
                 return text
             case "list":
                 return tuple(filter(None, map(str.strip, text.split(","))))
+            case "form":
+                left, arrow, right = (part.strip() for part in text.partition("=>"))
+                if not arrow or not left or not (right or "," in self.values):
+                    raise ValueError
+                return left, right
             case "json":
                 return _like(json.loads(self.values), json.loads(text))
             case "number":
@@ -122,7 +127,7 @@ class DeclaredOption:
 @cache
 def _defaults(name: str, of: str, column: str) -> dict[str, Any]:
     """The defaults in a column of a table or, where that cell is empty, in the column ``default``."""
-    empty = {"number": 0, "json": {}, "words": ""}
+    empty = {"number": 0, "json": {}, "words": "", "form": ("", "")}
     values = dict[str, Any]()
     for known, option in declared_options(name, of).items():
         text = option.row[column] or option.row["default"]
@@ -161,10 +166,9 @@ def declared_options(name: str, of: str = "") -> dict[str, DeclaredOption]:
 
 
 class OptionValues(dict[str, Any]):
-    """The values of the options of one read or write, by their names in lower case, parsed once.
+    """The values of the options of one read or write, by their names in lower case, checked and parsed once.
 
-    ``values[name]`` is the value of an option, or its default, of the type that its table declares. The values that
-    were given are there from :meth:`check_values` on.
+    ``values[name]`` is the value of an option, or its default, of the type that its table declares.
 
     Args:
         name: the table that declares the options.
@@ -172,83 +176,80 @@ class OptionValues(dict[str, Any]):
         of: for a table of several formats: that of the read or write.
         place: the start of messages.
         column: the column with the defaults; where its cell is empty, the column ``default`` is used.
+        numbered: options that may be given several times, as ``NAME:1``; in their names ``-`` and ``_`` are the same.
+        prefixes: options whose names end with a part that the user chooses.
+        conflicts: the table of conflicts; empty for none.
+        hint: the end of the message about an unknown option.
 
     Attributes:
         written: the names of the options given, in lower case, each as the user wrote it.
         texts: the texts of the options given.
+        known: the declarations of the options given.
+        several: for each option that may be given several times, the names under which it was given.
+
+    Raises:
+        DatasetError: an option is unknown (unless the option ``pedantic`` is false) or not supported, its value is not
+            allowed, or two options exclude each other, or one needs another.
     """
 
-    numbered: ClassVar[tuple[str, ...]] = ()
-    """Options that may be given several times, as ``NAME:1``; in their names ``-`` and ``_`` are the same."""
-    prefixes: ClassVar[tuple[str, ...]] = ()
-    """Options whose names end with a part that the user chooses."""
-
     def __init__(
-        self, name: str, given: Mapping[str, object], *, of: str = "", place: str = "", column: str = "default"
+        self,
+        name: str,
+        given: Mapping[str, object],
+        *,
+        of: str = "",
+        place: str = "",
+        column: str = "default",
+        numbered: tuple[str, ...] = (),
+        prefixes: tuple[str, ...] = (),
+        conflicts: str = "",
+        hint: str,
     ) -> None:
         super().__init__(_defaults(name, of, column))
         self._table, self._place = (name, of), place
         self.options = declared_options(name, of)
         self.written: dict[str, str] = {}
         self.texts: dict[str, str] = {}
+        self.known: dict[str, DeclaredOption] = {}
+        self.several: dict[str, list[str]] = {start: [] for start in (*numbered, *prefixes)}
+        unknown = ""
         for written, value in given.items():
-            if value is not None:
-                lower = str(written).lower()
-                plain = lower.replace("-", "_")
-                known = plain if plain.startswith(self.numbered) else lower
-                self.written[known], self.texts[known] = str(written), str(value)
-
-    def _option(self, name: str) -> DeclaredOption | None:
-        if name in self.options:
-            return self.options[name]
-        return next((self.options[start] for start in (*self.numbered, *self.prefixes) if name.startswith(start)), None)
-
-    # checks -----------------------------------------------------------------------------------------------------------
-
-    def check_names(self, *, unknown: bool, hint: str) -> None:
-        """Check that every option given exists.
-
-        Args:
-            unknown: whether unknown options are ignored.
-            hint: the end of the message about an unknown option.
-
-        Raises:
-            DatasetError: an option is unknown or not supported.
-        """
-        for name, written in self.written.items():
-            option = self._option(name)
-            if option is None and not unknown:
-                meant = did_you_mean(name, [each.name for each in self.options.values()])
-                raise DatasetError(f"{self._place}option {written} is not known{meant}; {hint}")
-            if option is not None and option.row.get("status") == "absent":
-                raise DatasetError(f"{self._place}option {written} is not supported: {option.row['note']}")
-
-    def check_values(self, *names: str) -> None:
-        """Parse the value of every option that was given, or of some, whether or not this read or write uses it.
-
-        Raises:
-            DatasetError: a value is not allowed.
-        """
-        for name in names or self.written:
-            option = self._option(name)
-            if option is not None and name in self.texts:
-                try:
-                    self[name] = option.parse(self.texts[name])
-                except (ValueError, RecursionError):  # or JSON is nested too deep
-                    raise self.bad(name, f"must be {option.allowed}") from None
-
-    def check_conflicts(self, name: str) -> None:
-        """Check for conflicts, with a table of option, value, rule, other and other_value.
-
-        Raises:
-            DatasetError: two options exclude each other, or one needs another.
-        """
-        several = {start for start in self.numbered for known in self.written if known.startswith(start)}
-        given = self.written.keys() | several
-        for row in _conflicts(name):
-            if row["option"] not in given or not (one := self._as_written(row["option"], row["value"])):
+            if value is None:
                 continue
-            other = self._as_written(row["other"], row["other_value"]) if row["other"] in given else ""
+            key, plain = str(written).lower(), str(written).lower().replace("-", "_")
+            key = plain if plain.startswith(numbered) else key
+            start = next((start for start in self.several if key.startswith(start)), "")
+            self.written[key], self.texts[key] = str(written), str(value)
+            if start:
+                self.several[start].append(key)
+            if key not in self.options and not start:
+                unknown = unknown or str(written)
+                continue
+            self.known[key] = option = self.options[key if key in self.options else start]
+            if option.row.get("status") == "absent":
+                raise DatasetError(f"{place}option {written} is not supported: {option.row['note']}")
+        if "pedantic" in self.known:
+            self["pedantic"] = self._parsed("pedantic")
+        if unknown and self.get("pedantic", True):
+            meant = did_you_mean(unknown, [each.name for each in self.options.values()])
+            raise DatasetError(f"{place}option {unknown} is not known{meant}; {hint}")
+        there = self.written.keys() | {start for start, keys in self.several.items() if keys}
+        for row in _conflicts(conflicts) if conflicts else ():
+            if row["option"] in there:
+                self._check(row)
+        for key in self.known:
+            self[key] = self._parsed(key)
+
+    def _parsed(self, name: str) -> Any:
+        try:
+            return self.known[name].parse(self.texts[name])
+        except (ValueError, RecursionError):  # or JSON is nested too deep
+            raise self.bad(name, f"must be {self.known[name].allowed}") from None
+
+    def _check(self, row: Mapping[str, str]) -> None:
+        """Check for one conflict: a row of option, value, rule, other and other_value."""
+        if one := self._as_written(row["option"], row["value"]):
+            other = self._as_written(row["other"], row["other_value"])
             if other and row["rule"] == "excludes":
                 raise DatasetError(f"options {one} and {other} exclude each other")
             if not other and row["rule"] == "needs":
@@ -256,36 +257,28 @@ class OptionValues(dict[str, Any]):
 
     def _as_written(self, name: str, value: str) -> str:
         """The option as the user wrote it, if it was given with this value (an empty ``value`` accepts any)."""
-        if name in self.numbered:
-            written = next((known for known in self.written if known.startswith(name)), "")
-        else:
-            written = name if name in self.written else ""
-        if not written or (value and self.texts[written].strip().lower() != value):
+        key = next(iter(self.several.get(name, (name,))), "")
+        if key not in self.written or (value and self.texts[key].strip().lower() != value):
             return ""
-        return self.written[written] + (f"={value}" if value else "")
+        return self.written[key] + (f"={value}" if value else "")
 
     def bad(self, name: str, problem: str) -> DatasetError:
         """An error about the value of an option."""
         shown = self.texts.get(name, "").strip()[:_SHOWN]
         return DatasetError(f"{self._place}option {self.written.get(name, name)} is {shown!r}; {problem}")
 
-    # values -----------------------------------------------------------------------------------------------------------
-
     def attributes(self, kind: type) -> dict[str, Any]:
         """The values of the options whose names, in Python's spelling, are attributes of a dataclass."""
         return {attribute: self[name] for attribute, name in _attributes(*self._table, kind).items()}
 
-    def starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
-        """Name and text of each option whose name begins with ``prefix``."""
-        return ((name, value) for name, value in self.texts.items() if name.startswith(prefix))
-
-    def arrows(self, prefix: str, *, empty: bool = False) -> Iterator[tuple[str, str, str]]:
-        """Name, left and right side of each option of the form ``LEFT => RIGHT``, whose right side may be ``empty``."""
-        for name, value in self.starting_with(prefix):
-            left, arrow, right = value.partition("=>")
-            if not arrow or not left.strip() or not (right.strip() or empty):
-                raise self.bad(name, f"must be {self.options[prefix].values}")
-            yield name, left.strip(), right.strip()
+    def differing(self, column: str, value: str) -> tuple[str, ...]:
+        """The options given that have a value in a column of their table, and are not as by default."""
+        usual = _defaults(*self._table, "default")
+        return tuple(
+            name
+            for name, option in self.known.items()
+            if option.row[column] == value and self[name] != usual[option.name.lower()]
+        )
 
 
 def reference_table(name: str, columns: Mapping[str, str], **only: str) -> str:

@@ -69,7 +69,7 @@ class QsamDataSource(DataSource):
 
     def schema(self) -> StructType:
         """The columns that copybook and options define, or those of them that ``columns`` names."""
-        return with_metadata(from_arrow_schema(self._plan.schema), self._plan.options)
+        return with_metadata(from_arrow_schema(self._plan.schema), self._plan)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the columns of ``schema``, which may be only some of them."""
@@ -166,9 +166,13 @@ USAGES = {Usage.BINARY: "COMP-4", Usage.PACKED_DECIMAL: "COMP-3", Usage.COMP_6: 
 SEGMENT_ID_LENGTH, TIME_LENGTH = 50, 15
 
 
-def with_metadata(schema: StructType, options: QsamOptions) -> StructType:
+def with_metadata(schema: StructType, plan: ReadPlan) -> StructType:
     """The schema of a read with metadata, ``basic`` or ``extended`` as the options say, or without."""
-    columns = {} if options.layout is None or options.shape.flat else _named(columns_of(options.layout, options.shape))
+    options, columns = plan.options, dict[str, Column]()
+    if plan.decoder is not None and not options.shape.flat:
+        columns = _named(plan.decoder.columns)
+    elif plan.family is not None and options.layout is not None:
+        columns = _named(columns_of(options.layout, options.shape))
     groups = {column.name: column for top in columns.values() for column in _groups(top)}
     known = _Known(options, groups)
     return StructType([known.field(field, columns) for field in schema.fields])

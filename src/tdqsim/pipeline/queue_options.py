@@ -63,10 +63,9 @@ def read_queue_options(kind: Kind, options: Mapping[str, object], use: str = "")
             what is allowed.
     """
     place = f"format({kind!r}): "
-    given = OptionValues("queue_options", options, of=kind, place=place)
-    given.check_names(unknown=False, hint="tdq guide queue-sources lists the options")
-    given.check_values()
-    for option in map(given.options.__getitem__, given.written if use else ()):
+    hint = "tdq guide queue-sources lists the options"
+    given = OptionValues("queue_options", options, of=kind, place=place, hint=hint)
+    for option in given.known.values() if use else ():
         uses = option.row["use"].split()
         if use not in uses and uses != ["all"]:
             raise DatasetError(f"{place}{option.name} is an option of {' or '.join(uses)}, not of {use}")

@@ -14,7 +14,8 @@ from itertools import chain
 import pyarrow as pa
 
 from tdqsim.errors import LayoutError
-from tdqsim.layouts import Field, FieldType, Layout, Rules, Usage
+from tdqsim.hosting import CodePage
+from tdqsim.layouts import Field, FieldType, Layout, Usage
 
 INT_DIGITS, LONG_DIGITS, DECIMAL_DIGITS = 9, 18, 38
 NATIVE_DIGITS = {2: 5, 4: 10, 8: 20}
@@ -112,9 +113,9 @@ def dissolved_groups(layout: Layout, shape: Shape) -> tuple[Field, ...]:
     return tuple(field for field in layout.fields if field.occurs is None)
 
 
-def charset_of(field: Field, rules: Rules, shape: Shape) -> str:
-    """How an ASCII text field is read: by its own code page, else by that of all text; empty for other fields."""
-    if field.type not in (FieldType.TEXT, FieldType.EDITED) or rules.page(field).kind != "ASCII":
+def charset_of(field: Field, page: CodePage, shape: Shape) -> str:
+    """How a text field in ASCII is read: by its own code page, else by that of all text; empty for other fields."""
+    if field.type not in (FieldType.TEXT, FieldType.EDITED) or page.kind != "ASCII":
         return ""
     return field.code_page if field.code_page and shape.ascii_charset else shape.ascii_charset
 

@@ -19,7 +19,6 @@ import pyarrow as pa
 
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.hosting import did_you_mean
-from tdqsim.layouts import Field
 from tdqsim.pipeline._columns import in_hexadecimal, pieces
 from tdqsim.pipeline._corrupt import CORRUPT_COLUMN, Corrupt, corrupt_type
 from tdqsim.pipeline._numbers import Ints, Mask
@@ -146,7 +145,8 @@ class ReadPlan:
         full = pa.schema([made.field(name) for name in columns_among(made.names, options.columns)])
         names = frozenset(field.name for field in generated)
         plan = cls(options, full, full, names, decoder, family, segment, segments, rules)
-        return plan.only(full.names if columns is None else columns)
+        wanted = full.names if columns is None else columns
+        return plan if wanted == made.names else plan.only(wanted)
 
     def only(self, columns: Sequence[str]) -> ReadPlan:
         """The plan of a read of some of the columns.
@@ -215,7 +215,7 @@ class ReadPlan:
     def _rows(self) -> int:
         """How many records a batch has, at most."""
         width = self.options.layout.length if self.options.layout else 1
-        values = sum(_values_in(column.field) for column in self.decoder.columns) if self.decoder is not None else 1
+        values = sum(column.field.value_count for column in self.decoder.columns) if self.decoder is not None else 1
         return max(min(BATCH_ROWS, BATCH_BYTES // max(width, 1), BATCH_VALUES // max(values, 1)), 1)
 
     def _slices(self, frames: Frames) -> Iterator[slice]:
@@ -450,8 +450,3 @@ def _corrupt_column(entries: pa.Array, names: Mapping[str, tuple[str, bool]], ki
     members += [offsets] * (kind.value_type.num_fields > len(members))
     values = pa.StructArray.from_arrays(members, fields=list(kind.value_type))
     return pa.ListArray.from_arrays(entries.offsets, values, type=kind)
-
-
-def _values_in(item: Field) -> int:
-    """How many values a field has in a record, counting all its occurrences."""
-    return item.count * max(sum(map(_values_in, item.children)), 1)
