@@ -38,9 +38,9 @@ BELOW = {
     "cli": CORE,
     "pipeline": CORE | {"cli"},
     "cobol": CORE | {"cli", "pipeline"},
-    "server": CORE | {"cli", "pipeline", "cobol", "client", "tracing"},
+    "server": CORE | {"cli", "pipeline", "cobol", "tracing"},
     "probe": CORE | {"cli", "pipeline", "cobol", "server"},
-    "client": set(),
+    "client": CORE | {"cli", "server"},
     "tracing": CORE,
 }
 """Each room and the rooms it may use. A room may always use ``errors``, ``late`` and the version."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tdqsim.client import served_process as served
 from tdqsim.definitions import Definitions, define_tdqueue
-from tdqsim.server import served_process as served
 
 HIDDEN = """\
 import asyncio, importlib, io, os, pathlib, pkgutil, shutil, signal, socket, subprocess, sys, threading, warnings

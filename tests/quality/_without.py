@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from tdqsim.cics.kernel.command import Command
-from tdqsim.cics.spi.info import Info
 from tdqsim.definitions import Resource
+from tdqsim.facts.info import Info
 
 _OF_BYTES: Final = ("INTO", "SET", "LENGTH", "FLENGTH", "FIELD")
 """The receivers of a record."""

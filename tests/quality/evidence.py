@@ -28,11 +28,11 @@ from tdqsim.cics import Condition, Region, Task
 from tdqsim.cics.kernel.command import COMMANDS, Command
 from tdqsim.cics.kernel.eib import completion, failure
 from tdqsim.cics.queues.messages import Messages
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.install import InstallPlan
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.errors import UsageError
 from tdqsim.facts import Resp, table
+from tdqsim.facts.info import Info
 from tdqsim.ibmi import DECLARATIONS, EscapeMessage, Job
 from tests.quality._without import another, received_words, without_attribute, without_receiver
 

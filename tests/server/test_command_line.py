@@ -77,7 +77,7 @@ def store(server, place):
 
 def test_the_clock_runs_unless_it_was_frozen(server):
     with Client(server["url"], server["token"]) as client:
-        assert client.get_clock()["frozen"] is False
+        assert client.clock()["frozen"] is False
 
 
 def test_volatile_records_go_in_and_are_seen(store, place):

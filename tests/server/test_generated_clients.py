@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra [serve] is not installed")
 
+from tdqsim.client.served_process import region_directory, serving
 from tdqsim.definitions import Definitions, define_tdqueue
-from tdqsim.server.served_process import region_directory, serving
 
 HERE = Path(__file__).parent
 SAID = "2\n[F1F04BF0F0, F2]\n2 INTRA\n404 True\n"

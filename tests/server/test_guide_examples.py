@@ -27,7 +27,7 @@ def pay_region(tmp_path):
 
 @pytest.mark.parametrize("command", [["bash", "pay.sh"], ["node", "pay.mjs"], ["java", "Pay.java"]], ids=lambda c: c[0])
 def test_an_example_writes_and_reads(command, pay_region, tmp_path):
-    from tdqsim.server.served_process import serving
+    from tdqsim.client.served_process import serving
 
     if shutil.which(command[0]) is None or (command[0] == "bash" and shutil.which("curl") is None):
         pytest.skip(f"there is no {command[0]} here, or no curl")
@@ -62,8 +62,8 @@ def test_the_fixture_serves_the_markers_definitions(tdq_server):
 
 
 def test_a_server_that_cannot_start_says_why(tmp_path):
+    from tdqsim.client.served_process import serving
     from tdqsim.errors import TdqError
-    from tdqsim.server.served_process import serving
 
     with (
         pytest.raises(TdqError, match="nowhere: is not a directory to serve"),
@@ -73,7 +73,7 @@ def test_a_server_that_cannot_start_says_why(tmp_path):
 
 
 def test_a_server_leaves_nothing_behind(pay_region, tmp_path):
-    from tdqsim.server.served_process import serving
+    from tdqsim.client.served_process import serving
 
     with serving([pay_region], tmp_path) as server:
         assert (tmp_path / "ready.json").exists()
@@ -82,9 +82,14 @@ def test_a_server_leaves_nothing_behind(pay_region, tmp_path):
         os.kill(server.pid, 0)
 
 
-def test_the_fixture_loads_nothing_of_the_server():
-    code = "import sys, tdqsim.server.served_process; print([m for m in sys.modules if 'tdqsim.server' in m or m == 'fastapi'])"
+def test_the_client_and_the_fixture_load_nothing_of_the_server():
     import sys
 
+    client = "from tdqsim.client import Client, RemoteRegion, RemoteSystem"
+    code = f"import sys\n{client}\nprint([m for m in sys.modules if m in {{'pydantic', 'greenlet', 'lmdb', 'yaml'}}])\n"
+    code += (
+        "import tdqsim.client.served_process\nprint([m for m in sys.modules if 'tdqsim.server' in m or m == 'fastapi'])"
+    )
+
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['tdqsim.server', 'tdqsim.server.served_process']"
+    assert done.stdout.split("\n") == ["[]", "[]", ""]

@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 
 from tdqsim import Region
 from tdqsim.cli import main
+from tdqsim.client.served_process import region_directory
 from tdqsim.core.store.keeper import holder
 from tdqsim.definitions import Definitions, define_tdqueue, define_transaction
 from tdqsim.errors import DefinitionError, TdqError
 from tdqsim.server.host import Host
 from tdqsim.server.http import Gate, application
-from tdqsim.server.served_process import region_directory
 
 COPYBOOK = """\
        01  PAYMENT.

@@ -235,7 +235,7 @@ import sys
 
 def test_it():
     loaded = {name.removeprefix("tdqsim.") for name in sys.modules if name.startswith("tdqsim")}
-    others = {name for each in ("cobol", "server") for name in (each, f"{each}.pytest_plugin")}
+    others = {name for each in ("cobol", "client") for name in (each, f"{each}.pytest_plugin")}
     plugin = {"testing", "testing._frames_plugin", "testing._parts", "testing.plugin"}
     assert loaded - others == {"tdqsim", "core", "core.own_frames", "errors", "late", *plugin}
     assert "lmdb" not in sys.modules

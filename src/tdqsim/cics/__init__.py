@@ -17,7 +17,7 @@ from tdqsim.cics.queues.exits import CommandExit, DataExit, ExitPoint, ExitProgr
 from tdqsim.cics.region import Region
 from tdqsim.cics.spi.csd import Csd, InstallIncomplete
 from tdqsim.cics.spi.inquire_task import TaskListInfo
-from tdqsim.cics.spi.rows import (
+from tdqsim.facts.inquiries import (
     ConnectionInfo,
     TaskInfo,
     TdqueueInfo,

@@ -55,7 +55,6 @@ from tdqsim.cics.region_arguments import (
 from tdqsim.cics.region_core import RegionCore, StartType, begin, end, give_up_start
 from tdqsim.cics.spi.csd import Csd
 from tdqsim.cics.spi.install import install
-from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.uow.indoubt import HeuristicDamage, Subordinate
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.argument_types import explains_wrong_types
@@ -67,6 +66,7 @@ from tdqsim.core.store import Durability, Store
 from tdqsim.core.strand import Strand
 from tdqsim.errors import RegionClosed, UsageError
 from tdqsim.facts import REGION_DEFAULTS
+from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 if TYPE_CHECKING:
     from tdqsim import definitions as defs

@@ -31,8 +31,8 @@ from tdqsim.facts import SET_TDQUEUE_OPTIONS
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region
-    from tdqsim.cics.spi.rows import TdqueueInfo
     from tdqsim.cli.served import ServedRegion
+    from tdqsim.facts.inquiries import TdqueueInfo
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -9,7 +9,8 @@
             record = uow.readq_td("PAYQ")
         server.system("PAYSYS").qsnddtaq("ORDERS", "PAYLIB", b"...")
 
-It depends only on the errors of this package and on the standard library. Each name is loaded at its first use.
+At run time it depends only on the errors and facts of this package and on the standard library; the types of answers
+are those of the server. Each name is loaded at its first use.
 """
 
 from __future__ import annotations
@@ -21,21 +22,17 @@ from tdqsim.late import load_late
 if TYPE_CHECKING:
     from tdqsim.client._client import Client
     from tdqsim.client._http import LostConnection, RemoteError
-    from tdqsim.client._info import RemoteCvda
     from tdqsim.client._region import RemoteRegion, RemoteUnitOfWork
     from tdqsim.client._system import RemoteEntry, RemoteSystem
-    from tdqsim.client.answers.tdqueue import RemoteTdqueueInfo
 
 
 __all__ = [
     "Client",
     "LostConnection",
-    "RemoteCvda",
     "RemoteEntry",
     "RemoteError",
     "RemoteRegion",
     "RemoteSystem",
-    "RemoteTdqueueInfo",
     "RemoteUnitOfWork",
 ]  # fmt: skip
 
@@ -44,9 +41,7 @@ __getattr__, __dir__ = load_late(
     {
         "._client": ("Client",),
         "._http": ("LostConnection", "RemoteError"),
-        "._info": ("RemoteCvda",),
         "._region": ("RemoteRegion", "RemoteUnitOfWork"),
         "._system": ("RemoteEntry", "RemoteSystem"),
-        ".answers.tdqueue": ("RemoteTdqueueInfo",),
     },
 )

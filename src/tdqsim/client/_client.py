@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tdqsim.client._http import TIMEOUT
-from tdqsim.client._operations import Operations
-from tdqsim.client._region import RemoteRegion
+from tdqsim.client._http import TIMEOUT, ServerConnection
+from tdqsim.client._region import RemoteRegion, events
 from tdqsim.client._system import RemoteSystem
 
 if TYPE_CHECKING:
-    from tdqsim.client.answers.ibmi import SystemSummary
-    from tdqsim.client.answers.process import ClockState, SessionToken
-    from tdqsim.client.answers.regions import RegionSummary
+    from tdqsim.server.answers.ibmi import SystemSummary
+    from tdqsim.server.answers.process import ClockState, SessionToken
+    from tdqsim.server.answers.regions import RegionSummary
 
 
-class Client(Operations):
+class Client(ServerConnection):
     """One connection to a server, which is opened again if it is lost; requests that change something are not repeated.
 
-    Every operation of the API is also a method, named by its id in the OpenAPI document: ``client.get_clock()``.
+    What has no method here, in a region or in a system is :meth:`request`, by the OpenAPI document.
 
     Args:
         url: such as ``http://127.0.0.1:8470``, ``https://HOST:PORT`` or ``unix:PATH``.
@@ -64,7 +64,7 @@ class Client(Operations):
 
     def regions(self) -> list[RegionSummary]:
         """The regions that are served."""
-        return self.list_regions()
+        return self.ask("GET", "/regions")
 
     def region(self, applid: str) -> RemoteRegion:
         """One region."""
@@ -72,7 +72,7 @@ class Client(Operations):
 
     def systems(self) -> list[SystemSummary]:
         """The IBM i systems that are served."""
-        return self.list_systems()
+        return self.ask("GET", "/systems")
 
     def system(self, name: str, *, profile: str = "") -> RemoteSystem:
         """One IBM i system.
@@ -85,4 +85,31 @@ class Client(Operations):
 
     def advance(self, seconds: float) -> ClockState:
         """Move the server's clock forward."""
-        return self.set_clock(advance=seconds)
+        return self.ask("POST", "/clock", query={"advance": seconds})
+
+    def clock(self) -> ClockState:
+        """The time of the server's clock, and whether it stands still."""
+        return self.ask("GET", "/clock")
+
+    def freeze(self, *, frozen: bool = True) -> ClockState:
+        """Stop the server's clock, or start it again."""
+        return self.ask("POST", "/clock", query={"frozen": frozen})
+
+    def events(self, region: str | None = None, queue: str | None = None) -> Iterator[dict[str, Any]]:
+        """New events, as they arrive: commands, units of work, tasks, seeds; ``lost`` has the number of lost events.
+
+        Args:
+            region: only those of this region.
+            queue: only those of this queue.
+        """
+        with self.stream("/events", query={"region": region, "queue": queue}) as lines:
+            yield from events(lines)
+
+    def alerts(self, region: str | None = None) -> Iterator[dict[str, Any]]:
+        """Alerts, as they arrive: incidents that begin (first the present ones) and end, and abends of tasks.
+
+        Args:
+            region: only those of this region.
+        """
+        with self.stream("/alerts", query={"region": region}) as lines:
+            yield from events(lines)

@@ -12,30 +12,42 @@ from functools import cached_property
 from http import HTTPStatus
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Literal, Self, Unpack, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, Self, TypedDict, Unpack, cast
 
-from tdqsim.client._http import LostConnection, RemoteError
-from tdqsim.client._info import info_values
-from tdqsim.client._operations import Operations
-from tdqsim.client.answers.tdqueue import RemoteTdqueueInfo, SetTdqueueOptions, TdqueueOption
+from tdqsim.client._http import LostConnection, RemoteError, ServerConnection, part
 from tdqsim.errors import UsageError
+from tdqsim.facts import INQUIRE_TDQUEUE_OPTIONS, Cvda, TdqueueInfo, TdqueueOption
 
 if TYPE_CHECKING:
-    from tdqsim.client.answers.operating import (
+    from tdqsim.server.answers.operating import (
+        FaultState,
         InstalledDefinitions,
+        InstallResult,
         RegionStatistics,
         SubmittedJobInfo,
         SysoutDatasetInfo,
     )
-    from tdqsim.client.answers.regions import BytesValue, DecodedRecord, QueueExplanation, RegionSummary, Snapshot
-    from tdqsim.client.answers.tdqueue import TdqueueState
-    from tdqsim.client.answers.work import (
+    from tdqsim.server.answers.regions import (
+        BytesValue,
+        DecodedPage,
+        DecodedRecord,
+        PeekPage,
+        QueueDepth,
+        QueueExplanation,
+        QueuePage,
+        RegionSummary,
+        SeedResult,
+        Snapshot,
+    )
+    from tdqsim.server.answers.tdqueue import TdqueueState
+    from tdqsim.server.answers.work import (
         CeciAnswer,
         CemtAnswer,
         CommandResult,
         DumpState,
         IncidentState,
         NoticeState,
+        OpenUnitOfWork,
         RefusedState,
         TaskEntry,
         TaskExplanation,
@@ -44,11 +56,21 @@ if TYPE_CHECKING:
 
 PAGE: Final = 1000
 """The maximum number of records or queues in a request or an answer."""
-_OPTIONS: Final = tuple(sorted({word.upper() for word in get_args(TdqueueOption)}))
-"""The options of INQUIRE TDQUEUE."""
 _Data = bytes | bytearray | str
 Purgetype = Literal["PURGE", "purge", "FORCEPURGE", "forcepurge"]
 Uowstate = Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"]
+
+
+class SetTdqueueOptions(TypedDict, total=False):
+    """The options of SET TDQUEUE, with the names and values of :meth:`Task.set_tdqueue`."""
+
+    atifacility: Literal["NOTERMINAL", "noterminal", "TERMINAL", "terminal"]
+    atitermid: str
+    atitranid: str
+    atiuserid: str
+    enablestatus: Literal["DISABLED", "disabled", "ENABLED", "enabled"]
+    openstatus: Literal["CLOSED", "closed", "OPEN", "open"]
+    triggerlevel: int
 
 
 def _record(data: _Data) -> dict[str, str]:
@@ -129,13 +151,16 @@ class RemoteRegion(_Commands):
         applid: the APPLID of the region.
     """
 
-    def __init__(self, client: Operations, applid: str) -> None:
+    def __init__(self, client: ServerConnection, applid: str) -> None:
         self._client = client
-        self._name = applid
+        self._path = f"/regions/{part(applid)}"
+
+    def _queue(self, name: str) -> str:
+        return f"{self._path}/queues/{part(name)}"
 
     def about(self) -> RegionSummary:
         """APPLID, SYSID, code page and the like."""
-        return self._client.get_region(self._name)
+        return self._client.ask("GET", self._path)
 
     @cached_property
     def applid(self) -> str:
@@ -158,7 +183,7 @@ class RemoteRegion(_Commands):
         Raises:
             RemoteError: a condition without RESP in the text, an abend, or the text is not a command.
         """
-        return self._client.execute_command(self._name, {"text": text, "variables": _variables(variables or {})})
+        return self._client.ask("POST", f"{self._path}/exec", {"text": text, "variables": _variables(variables or {})})
 
     # -- queues and their records -------------------------------------------------------------------------------------
 
@@ -166,7 +191,8 @@ class RemoteRegion(_Commands):
         """All queues with their values of INQUIRE TDQUEUE, in the order of their names."""
         after: str | None = None
         while True:
-            page = self._client.list_tdqueues(self._name, prefix=prefix or None, after=after, limit=PAGE)
+            query = {"prefix": prefix or None, "after": after, "limit": PAGE}
+            page: QueuePage = self._client.ask("GET", f"{self._path}/queues", query=query)
             yield from page["queues"]
             after = page["next"]
             if after is None:
@@ -181,14 +207,15 @@ class RemoteRegion(_Commands):
         body = [_record(each) for each in islice(_several(records), PAGE + 1)]
         if len(body) > PAGE:
             raise UsageError(f"a server writes at most {PAGE} records in one task; use seed for any number")
-        self._client.write_records(self._name, queue, body)
+        self._client.ask("POST", f"{self._queue(queue)}/records", body)
         return len(body)
 
     def seed(self, name: str, records: Iterable[_Data]) -> int:
         """Add records to a queue without a task; return their number."""
         source, count = map(_record, _several(records)), 0
         while page := list(islice(source, PAGE)):
-            count += self._client.seed_records(self._name, name, page)["seeded"]
+            answer: SeedResult = self._client.ask("POST", f"{self._queue(name)}/seed", page)
+            count += answer["seeded"]
         return count
 
     def peek(self, name: str, *, limit: int | None = None, skip: int = 0, uncommitted: bool = False) -> list[bytes]:
@@ -203,35 +230,48 @@ class RemoteRegion(_Commands):
         records: list[bytes] = []
         while limit is None or len(records) < limit:
             size = PAGE if limit is None else min(limit - len(records), PAGE)
-            page = self._client.peek_records(
-                self._name, name, position=skip + len(records), limit=size, encoding="hex", uncommitted=uncommitted
-            )["records"]
-            records += map(bytes.fromhex, page)
-            if len(page) < size:
+            query = {"position": skip + len(records), "limit": size, "encoding": "hex", "uncommitted": uncommitted}
+            page: PeekPage = self._client.ask("GET", f"{self._queue(name)}/records", query=query)
+            records += map(bytes.fromhex, page["records"])
+            if len(page["records"]) < size:
                 break
         return records
 
-    def decoded(self, queue: str, *, position: int = 0, limit: int = 100) -> list[DecodedRecord]:
-        """Records decoded by the layout that region.yaml gives to the queue; none is removed.
+    def decoded(
+        self, queue: str, *, position: int = 0, limit: int = 100, layout: Mapping[str, object] | None = None
+    ) -> list[DecodedRecord]:
+        """Records decoded by a layout; none is removed.
 
         Each record has ``values`` by field, and ``problem`` if a field is invalid. Numbers with decimals are text.
+
+        Args:
+            queue: the queue.
+            position: the number of records to skip.
+            limit: the maximum number of records.
+            layout: the layout as the API takes it, such as ``{"copybook": TEXT}``; default: that of region.yaml.
         """
-        return self._client.peek_decoded_records(self._name, queue, position=position, limit=limit)["records"]
+        path, query = f"{self._queue(queue)}/records/decoded", {"position": position, "limit": limit}
+        page: DecodedPage = self._client.ask("GET" if layout is None else "POST", path, layout, query=query)
+        return page["records"]
 
     def depth(self, queue: str) -> list[tuple[int, int]]:
         """NUMITEMS over time: pairs of a time in nanoseconds and the depth since then; the resolution is a second."""
-        return [(time_ns, items) for time_ns, items in self._client.get_depth_history(self._name, queue)["samples"]]
+        depth: QueueDepth = self._client.ask("GET", f"{self._queue(queue)}/depth")
+        return [(time_ns, items) for time_ns, items in depth["samples"]]
 
-    def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> RemoteTdqueueInfo:
+    def inquire_tdqueue(self, tdqueue: str, *options: TdqueueOption) -> TdqueueInfo:
         """INQUIRE TDQUEUE with all options, or with those that you name."""
-        wanted = ",".join(_checked(options)) or None
-        return RemoteTdqueueInfo(info_values(self._client.inquire_tdqueue(self._name, tdqueue, options=wanted)))
+        query = {"options": ",".join(_checked(options)) or None}
+        return TdqueueInfo(_values(self._client.ask("GET", self._queue(tdqueue), query=query)))
 
-    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[RemoteTdqueueInfo]:
+    def browse_tdqueue(self, *options: TdqueueOption) -> Iterator[TdqueueInfo]:
         """INQUIRE TDQUEUE of all queues, in the order of their names, each with its name as TDQUEUE."""
-        return (_info(each, options, named=True) for each in self.queues())
+        wanted = _checked(options) or list(INQUIRE_TDQUEUE_OPTIONS)
+        for each in self.queues():
+            values = _values(each)
+            yield TdqueueInfo({"TDQUEUE": each["name"]} | {option: values[option] for option in wanted})
 
-    def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> RemoteTdqueueInfo:
+    def set_tdqueue(self, tdqueue: str, **options: Unpack[SetTdqueueOptions]) -> TdqueueInfo:
         """SET TDQUEUE; return the values of INQUIRE afterwards.
 
         Args:
@@ -242,101 +282,114 @@ class RemoteRegion(_Commands):
             RemoteError: a condition of SET TDQUEUE, with its name, RESP and RESP2.
         """
         given = {name.lower(): value for name, value in options.items()}
-        return _info(self._client.set_tdqueue(self._name, tdqueue, given))
+        return TdqueueInfo(_values(self._client.ask("PATCH", self._queue(tdqueue), given)))
 
     def discard_tdqueue(self, tdqueue: str) -> None:
         """DISCARD TDQUEUE."""
-        self._client.discard_tdqueue(self._name, tdqueue)
+        self._client.ask("DELETE", self._queue(tdqueue))
 
     def explain(self, name: str, *, size: int = 1) -> QueueExplanation:
         """Why a queue is in its state, and the predicted result of each command."""
-        return self._client.explain_tdqueue(self._name, name, size=size)
+        return self._client.ask("GET", f"{self._queue(name)}/explain", query={"size": size})
 
     # -- the region ---------------------------------------------------------------------------------------------------
 
     def statistics(self) -> RegionStatistics:
         """The current statistics."""
-        return self._client.get_statistics(self._name)
+        return self._client.ask("GET", f"{self._path}/statistics")
 
     def tasks(self) -> list[TaskEntry]:
         """The tasks that have started and not ended."""
-        return self._client.list_tasks(self._name)
+        return self._client.ask("GET", f"{self._path}/tasks")
 
     def explain_task(self, number: int) -> TaskExplanation:
         """What a task waits for, also in another region; of a task that has abended, what its last command named."""
-        return self._client.explain_task(self._name, number)
+        return self._client.ask("GET", f"{self._path}/tasks/{number}/explain")
 
     def dumps(self) -> list[DumpState]:
         """The dumps of the last 50 tasks that have abended, the newest last."""
-        return self._client.list_dumps(self._name)
+        return self._client.ask("GET", f"{self._path}/dumps")
 
     def incidents(self) -> list[IncidentState]:
         """What needs attention now; abends have dumps."""
-        return self._client.list_incidents(self._name)
+        return self._client.ask("GET", f"{self._path}/incidents")
 
     def refused_commands(self) -> list[RefusedState]:
         """The commands that were refused because something is wrong, in groups that are alike; the newest last."""
-        return self._client.list_refused_commands(self._name)
+        return self._client.ask("GET", f"{self._path}/refused")
 
     def notices(self) -> list[NoticeState]:
         """What was asked for and does not happen, and what has failed, with reason and cure; the newest last."""
-        return self._client.list_notices(self._name)
+        return self._client.ask("GET", f"{self._path}/notices")
 
     def units_of_work(self) -> list[UnitOfWorkState]:
         """The units of work."""
-        return self._client.list_units_of_work(self._name)
+        return self._client.ask("GET", f"{self._path}/units-of-work")
 
     def snapshot(self) -> Snapshot:
         """The intrapartition queues with their records, for :meth:`restore`."""
-        return self._client.take_snapshot(self._name)
+        return self._client.ask("GET", f"{self._path}/snapshot")
 
     def restore(self, snapshot: Mapping[str, object]) -> None:
         """Restore the records and states of the queues in a snapshot."""
-        self._client.restore_snapshot(self._name, snapshot)
+        self._client.ask("PUT", f"{self._path}/snapshot", snapshot)
 
     def install(self, definitions: str) -> list[str]:
         """Install the text of a definition file; return the names."""
-        return self._client.install_definitions(self._name, {"text": definitions})["names"]
+        answer: InstallResult = self._client.ask("POST", f"{self._path}/definitions", {"text": definitions})
+        return answer["names"]
 
     def definitions(self) -> InstalledDefinitions:
         """The installed definitions: ``yaml`` is a definition file as text, ``data_sets`` the file of each DD name."""
-        return self._client.get_definitions(self._name)
+        return self._client.ask("GET", f"{self._path}/definitions")
 
     def set_task(self, task: int, *, purgetype: Purgetype) -> None:
         """SET TASK: PURGE or FORCEPURGE."""
-        self._client.purge_task(self._name, task, how=cast('Literal["PURGE", "FORCEPURGE"]', purgetype.upper()))
+        self._client.ask("DELETE", f"{self._path}/tasks/{task}", query={"how": purgetype.upper()})
 
     def set_uow(self, uow: bytes, *, uowstate: Uowstate) -> None:
         """SET UOW: end a unit of work in doubt by COMMIT, BACKOUT or FORCE."""
-        how = cast('Literal["COMMIT", "BACKOUT", "FORCE"]', uowstate.upper())
-        self._client.end_unit_of_work(self._name, uow.hex().upper(), how=how)
+        path = f"{self._path}/units-of-work/{uow.hex().upper()}/end"
+        self._client.ask("POST", path, query={"how": uowstate.upper()})
 
     def faults(self, plan: str) -> None:
         """Activate a fault plan in the form of FaultPlan.to_json; an empty list removes it."""
-        self._client.set_faults(self._name, json.loads(plan))
+        self._client.ask("PUT", f"{self._path}/faults", json.loads(plan))
+
+    def fault_state(self) -> FaultState:
+        """The active faults, of the API and of the console, and those that have occurred."""
+        return self._client.ask("GET", f"{self._path}/faults")
+
+    def remove_faults(self) -> None:
+        """Remove all faults."""
+        self._client.ask("DELETE", f"{self._path}/faults")
 
     def jobs(self) -> Iterator[SubmittedJobInfo]:
         """The jobs that were submitted through the internal reader, in order; long jobs have only their first lines."""
         position = 0
-        while page := self._client.list_jobs(self._name, position=position):
+        while page := self._page("jobs", position=position):
             yield from page
             position += len(page)
 
+    def _page(self, name: str, **query: object) -> list[Any]:
+        page: list[Any] = self._client.ask("GET", f"{self._path}/{name}", query=query)
+        return page
+
     def job(self, number: int) -> list[str]:
         """The cards of a job."""
-        with self._client.get_job_cards(self._name, number) as lines:
+        with self._client.stream(f"{self._path}/jobs/{number}") as lines:
             return list(lines)
 
     def sysout(self, letter: str = "") -> Iterator[SysoutDatasetInfo]:
         """All SYSOUT data sets, or those of a class, in the order of their numbers."""
         after = 0
-        while page := self._client.list_sysout_datasets(self._name, class_=letter or None, after=after):
+        while page := self._page("sysout", **{"class": letter or None}, after=after):
             yield from page
             after = page[-1]["number"]
 
     def printed(self, number: int) -> Iterator[str]:
         """The lines of a SYSOUT data set in printed form, as they arrive."""
-        with self._client.print_sysout_dataset(self._name, number) as lines:
+        with self._client.stream(f"{self._path}/sysout/{number}") as lines:
             yield from lines
 
     def history(self, position: int = 0, *, follow: bool = True) -> Iterator[dict[str, Any]]:
@@ -354,8 +407,9 @@ class RemoteRegion(_Commands):
         """
         while True:
             try:
-                with self._client.stream_history(self._name, position=position, follow=follow) as lines:
-                    for event in _events(lines):
+                query = {"position": position, "follow": follow}
+                with self._client.stream(f"{self._path}/history", query=query) as lines:
+                    for event in events(lines):
                         yield event
                         position = event.get("position", position - 1) + 1
             except LostConnection as lost:
@@ -366,7 +420,7 @@ class RemoteRegion(_Commands):
 
     def cemt(self, text: str) -> CemtAnswer:
         """Execute a CEMT request; return its rows, and the screen as ``text``."""
-        return self._client.execute_cemt(self._name, {"text": text})
+        return self._client.ask("POST", f"{self._path}/cemt", {"text": text})
 
     def wait(self, queue: str, items: int | None = None, *, at_most: int | None = None, seconds: float = 30) -> None:
         """Wait until the number of items of a queue is in a range.
@@ -402,29 +456,32 @@ class RemoteRegion(_Commands):
 
     def _wait(self, what: dict[str, object], seconds: float) -> None:
         body = {name: value for name, value in what.items() if value is not None} | {"seconds": seconds}
-        self._client.wait_for_state(self._name, body, patience=seconds)
+        self._client.ask("POST", f"{self._path}/wait", body, patience=seconds)
 
     def unit_of_work(self, *, idle_seconds: float | None = None) -> RemoteUnitOfWork:
         """Begin a unit of work that stays open between requests."""
-        unit = self._client.begin_unit_of_work(self._name, idle_seconds=idle_seconds)
+        query = {"idle_seconds": idle_seconds}
+        unit: OpenUnitOfWork = self._client.ask("POST", f"{self._path}/units-of-work", query=query)
         return RemoteUnitOfWork(self._client, unit["id"])
 
 
 def _checked(options: tuple[str, ...]) -> list[str]:
     """The names of options in capitals, each of which INQUIRE TDQUEUE has."""
     for option in options:
-        if option.upper() not in _OPTIONS:
-            raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {', '.join(_OPTIONS)}")
+        if option.upper() not in INQUIRE_TDQUEUE_OPTIONS:
+            allowed = ", ".join(INQUIRE_TDQUEUE_OPTIONS)
+            raise UsageError(f"{option} is not an option of INQUIRE TDQUEUE; allowed are {allowed}")
     return [option.upper() for option in options]
 
 
-def _info(state: TdqueueState, options: tuple[str, ...] = (), *, named: bool = False) -> RemoteTdqueueInfo:
-    values = info_values(state)
-    wanted = {option: values[option] for option in _checked(options)} if options else values
-    return RemoteTdqueueInfo({"TDQUEUE": state["name"], **wanted} if named else wanted)
+def _values(state: TdqueueState) -> dict[str, object]:
+    """The options of an answer, with CVDAs as such."""
+    return {
+        name: Cvda[each["cvda"]] if isinstance(each, dict) else each for name, each in state.items() if name != "name"
+    }
 
 
-def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
+def events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
     """The events of a stream; other lines only keep the connection open."""
     for line in lines:
         if line.startswith("data: "):
@@ -439,9 +496,9 @@ class RemoteUnitOfWork(_Commands):
         unit: the id of the unit of work.
     """
 
-    def __init__(self, client: Operations, unit: str) -> None:
+    def __init__(self, client: ServerConnection, unit: str) -> None:
         self._client = client
-        self._unit = unit
+        self._path = f"/units-of-work/{part(unit)}"
 
     def __enter__(self) -> Self:
         return self
@@ -461,16 +518,16 @@ class RemoteUnitOfWork(_Commands):
     def execute(self, text: str, variables: Mapping[str, object] | None = None) -> CommandResult:
         """Execute an EXEC CICS command in the unit of work; see the method of the region."""
         body = {"text": text, "variables": _variables(variables or {})}
-        return self._client.execute_command_in_unit_of_work(self._unit, body)
+        return self._client.ask("POST", f"{self._path}/exec", body)
 
     def ceci(self, text: str) -> CeciAnswer:
         """Execute a command as typed into CECI; return its parts, and the screen as ``text``."""
-        return self._client.execute_ceci(self._unit, {"text": text})
+        return self._client.ask("POST", f"{self._path}/ceci", {"text": text})
 
     def syncpoint(self) -> None:
         """Commit and end the unit of work."""
-        self._client.commit_unit_of_work(self._unit)
+        self._client.ask("POST", f"{self._path}/commit")
 
     def syncpoint_rollback(self) -> None:
         """Back out and end the unit of work."""
-        self._client.back_out_unit_of_work(self._unit)
+        self._client.ask("DELETE", self._path)

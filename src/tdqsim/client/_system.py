@@ -6,18 +6,24 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from tdqsim.client._operations import Operations
+from tdqsim.client._http import ServerConnection, part
 
 if TYPE_CHECKING:
-    from tdqsim.client.answers.ibmi import (
+    from tdqsim.server.answers.ibmi import (
         BrowsedEntry,
+        ClearResult,
+        CommandMessages,
+        CreatedDataQueues,
         DataQueueDescription,
         DataQueueInfo,
+        DataQueuePage,
         DdmDataQueueDescription,
+        EntryPage,
         IbmiSystemState,
         ReceivedEntry,
+        ReceiveResult,
     )
-    from tdqsim.client.answers.work import NoticeState, RefusedState
+    from tdqsim.server.answers.work import NoticeState, RefusedState
 
 _PAGE: Final = 1000
 _Data = bytes | bytearray | str
@@ -74,27 +80,30 @@ class RemoteSystem:
         profile: the profile of the jobs; default: that of the user, or QSECOFR for the owner of the server.
     """
 
-    def __init__(self, client: Operations, name: str, *, profile: str = "") -> None:
+    def __init__(self, client: ServerConnection, name: str, *, profile: str = "") -> None:
         self._client = client
-        self._name = name
-        self._profile = profile or None
+        self._path = f"/systems/{part(name)}"
+        self._profile = {"profile": profile or None}
 
-    def _at(self, name: str, library: str) -> tuple[str, str, str]:
-        return self._name, library or "*LIBL", name
+    def _queue(self, name: str, library: str) -> str:
+        return f"{self._path}/queues/{part(library or '*LIBL')}/{part(name)}"
 
     def about(self) -> IbmiSystemState:
         """Name, CCSID, libraries, active jobs."""
-        return self._client.get_system(self._name)
+        return self._client.ask("GET", self._path)
 
     def qsnddtaq(self, name: str, library: str, data: _Data, key: _Data | None = None) -> None:
         """Send an entry."""
-        self._client.send_entries(*self._at(name, library), _sent(data, key), profile=self._profile)
+        self._send(name, library, _sent(data, key))
+
+    def _send(self, name: str, library: str, body: object) -> None:
+        self._client.ask("POST", f"{self._queue(name, library)}/entries", body, query=self._profile)
 
     def seed_entries(self, name: str, library: str, entries: Iterable[tuple[_Data, _Data | None]]) -> int:
         """Send entries in requests of a thousand, of which all are sent or none; return the number of entries."""
         several = [_sent(*each) for each in entries]  # all entries are checked before any is sent
         for at in range(0, len(several), _PAGE):
-            self._client.send_entries(*self._at(name, library), several[at : at + _PAGE], profile=self._profile)
+            self._send(name, library, several[at : at + _PAGE])
         return len(several)
 
     def qrcvdtaq(
@@ -109,16 +118,16 @@ class RemoteSystem:
     ) -> RemoteEntry | None:
         """Receive an entry; return None if none arrived within ``wait`` seconds (at most 300)."""
         body = {"wait": wait, "order": key_order, "remove": remove, "key": None if key is None else _data(key)}
-        answer = self._client.receive_entry(
-            *self._at(name, library), body, encoding="hex", profile=self._profile, patience=wait
-        )["entry"]
-        return None if answer is None else _received(answer)
+        path, query = f"{self._queue(name, library)}/receive", {"encoding": "hex", **self._profile}
+        answer: ReceiveResult = self._client.ask("POST", path, body, query=query, patience=wait)
+        return None if answer["entry"] is None else _received(answer["entry"])
 
     def qclrdtaq(self, name: str, library: str = "", key_order: KeyOrder = "EQ", key: bytes | None = None) -> int:
         """Clear a queue, or the entries of a keyed queue whose keys match; return their number."""
         digits, order = (None, None) if key is None else (key.hex(), key_order)
-        place = self._at(name, library)
-        return self._client.clear_data_queue(*place, key=digits, order=order, profile=self._profile)["cleared"]
+        query = {"key": digits, "order": order, **self._profile}
+        answer: ClearResult = self._client.ask("DELETE", f"{self._queue(name, library)}/entries", query=query)
+        return answer["cleared"]
 
     def qmhqrdqd(
         self,
@@ -127,7 +136,7 @@ class RemoteSystem:
         format: Literal["RDQD0100", "RDQD0200"] = "RDQD0100",  # noqa: A002  (the name of the method of a job)
     ) -> DataQueueDescription | DdmDataQueueDescription:
         """The description of a data queue: the fields of RDQD0100 or RDQD0200, with bytes in hexadecimal."""
-        return self._client.describe_data_queue(*self._at(name, library), format_=format, profile=self._profile)
+        return self._client.ask("GET", self._queue(name, library), query={"format": format, **self._profile})
 
     def qmhqcdq(
         self,
@@ -139,36 +148,40 @@ class RemoteSystem:
     ) -> DataQueueDescription:
         """Change attributes of a data queue, except those that are None; return its description."""
         body = {"automatic_reclaim": automatic_reclaim, "enforce_data_queue_locks": enforce_data_queue_locks}
-        return self._client.change_data_queue(*self._at(name, library), body, profile=self._profile)
+        return self._client.ask("PATCH", self._queue(name, library), body, query=self._profile)
 
     def dltdtaq(self, dtaq: str, library: str = "") -> list[str]:
         """Delete a data queue; return the messages."""
-        return self._client.delete_data_queue(*self._at(dtaq, library), profile=self._profile)["messages"]
+        answer: CommandMessages = self._client.ask("DELETE", self._queue(dtaq, library), query=self._profile)
+        return answer["messages"]
 
     def refused_apis(self) -> list[RefusedState]:
         """The APIs and commands that were refused because something is wrong, in groups that are alike."""
-        return self._client.list_refused_apis(self._name)
+        return self._client.ask("GET", f"{self._path}/refused")
 
     def notices(self) -> list[NoticeState]:
         """What jobs and programs asked for and does not happen, and what has failed; the newest last."""
-        return self._client.list_system_notices(self._name)
+        return self._client.ask("GET", f"{self._path}/notices")
 
     def command(self, text: str) -> list[str]:
         """Run a CL command; return its messages."""
-        return self._client.execute_cl_command(self._name, {"text": text}, profile=self._profile)["messages"]
+        answer: CommandMessages
+        answer = self._client.ask("POST", f"{self._path}/commands", {"text": text}, query=self._profile)
+        return answer["messages"]
 
     def install(self, definitions: str, *, create_libraries: bool = False) -> list[str]:
         """Create the data queues of the text of a definition file, all or none; return their names."""
         body = {"text": definitions, "create_libraries": create_libraries}
-        return self._client.install_data_queues(self._name, body, profile=self._profile)["names"]
+        answer: CreatedDataQueues
+        answer = self._client.ask("POST", f"{self._path}/definitions", body, query=self._profile)
+        return answer["names"]
 
     def data_queue_info(self, data_queue_library: str = "*") -> Iterator[DataQueueInfo]:
         """The rows of DATA_QUEUE_INFO, by library and name."""
         after: str | None = None
         while True:
-            page = self._client.list_data_queues(
-                self._name, library=data_queue_library, after=after, limit=_PAGE, profile=self._profile
-            )
+            query = {"library": data_queue_library, "after": after, "limit": _PAGE, **self._profile}
+            page: DataQueuePage = self._client.ask("GET", f"{self._path}/queues", query=query)
             yield from page["queues"]
             after = page["next"]
             if after is None:
@@ -188,11 +201,10 @@ class RemoteSystem:
         position = 0
         while limit is None or position < limit:
             size = _PAGE if limit is None else min(limit - position, _PAGE)
-            page = self._client.browse_entries(
-                *self._at(name, library), position=position, limit=size, encoding="hex", key=digits, order=order,
-                profile=self._profile,
-            )["entries"]  # fmt: skip
-            yield from map(_browsed, page)
-            position += len(page)
-            if len(page) < size:
+            query = {"position": position, "limit": size, "encoding": "hex", "key": digits, "order": order}
+            query |= self._profile
+            page: EntryPage = self._client.ask("GET", f"{self._queue(name, library)}/entries", query=query)
+            yield from map(_browsed, page["entries"])
+            position += len(page["entries"])
+            if len(page["entries"]) < size:
                 return

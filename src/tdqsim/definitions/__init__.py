@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.definitions._attributes import DtaqAttributes, DtaqKeywords
     from tdqsim.definitions._resource import Resource
     from tdqsim.definitions.bms import Mapset, parse_bms, symbolic_map
     from tdqsim.definitions.cl import parse_cl
@@ -62,8 +61,6 @@ __all__ = [
     "Definitions",
     "Dfhintra",
     "Dtaq",
-    "DtaqAttributes",
-    "DtaqKeywords",
     "ExtraQueue",
     "File",
     "GroupEntry",
@@ -155,10 +152,6 @@ __getattr__, __dir__ = load_late(
             "supplied_definitions",
         ),
         ".dfhdct": ("parse_dct",),
-        "._attributes": (
-            "DtaqAttributes",
-            "DtaqKeywords",
-        ),
         ".dtaq": ("Dtaq",),
         ".dump": ("dump_definitions",),
         ".file": ("File",),

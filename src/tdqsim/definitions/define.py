@@ -14,7 +14,7 @@ from tdqsim.errors import DefinitionError, Problem
 from tdqsim.facts import LIMITS, SUPPLIED_QUEUES, SuppliedQueue
 
 if TYPE_CHECKING:  # a kind's class is imported when a resource of it is made
-    from tdqsim.definitions._attributes import (
+    from tdqsim.definitions.attributes import (
         ConnectionAttributes,
         DtaqAttributes,
         ExtraQueueAttributes,

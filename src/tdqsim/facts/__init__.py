@@ -17,6 +17,7 @@ The tables beside this module (``*.tsv``) hold one fact a row, with its source a
 ``SET_TDQUEUE_OPTIONS``      the options of SET TDQUEUE by name: kind, queue types, values or range
 ``CONFIDENCE``               the degrees of confidence with their meaning, the best first
 ``SUPPLIED_QUEUES``          the queues of group DFHDCTG by name
+``TdqueueInfo``              the result of INQUIRE TDQUEUE, here or in a server; ``TdqueueOption``: its options
 ``TDQUEUE_ATTRIBUTES``       the attributes of a TDQUEUE definition: types, range, values, default
 ``notice_words()``           the texts of a notice
 ``rules()``                  all rules of behaviour by id
@@ -54,6 +55,7 @@ from tdqsim.late import load_late
 
 if TYPE_CHECKING:
     from tdqsim.facts._rules import CONFIDENCE, Rule, rules, rules_of, unconfirmed
+    from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 __all__ = [
     "ABEND_CODES",
@@ -78,6 +80,8 @@ __all__ = [
     "SetOption",
     "SuppliedQueue",
     "TdqueueAttribute",
+    "TdqueueInfo",
+    "TdqueueOption",
     "notice_words",
     "rules",
     "rules_of",
@@ -87,4 +91,6 @@ __all__ = [
 
 # Only tests and tools need the rules, so they are imported on first use.
 _OF_RULES = ("CONFIDENCE", "Rule", "rules", "rules_of", "unconfirmed")
-__getattr__, __dir__ = load_late(__name__, {"tdqsim.facts._rules": _OF_RULES})
+__getattr__, __dir__ = load_late(
+    __name__, {"tdqsim.facts._rules": _OF_RULES, "tdqsim.facts.inquiries": ("TdqueueInfo", "TdqueueOption")}
+)

@@ -24,7 +24,7 @@ from tdqsim.ibmi.layouts import char, layout, pack_binary, pack_decimal
 from tdqsim.ibmi.messages import DTAQ, MESSAGES, EscapeMessage, Message, message
 
 if TYPE_CHECKING:
-    from tdqsim.definitions import DtaqAttributes, DtaqKeywords
+    from tdqsim.definitions.attributes import DtaqAttributes, DtaqKeywords
 
 _SEVERAL = ("*USRLIBL", "*ALL", "*ALLUSR")
 _CPD = re.compile(r"(CPD[0-9A-F]{4}): ?")

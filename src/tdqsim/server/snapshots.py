@@ -10,9 +10,9 @@ from typing import Final, Literal, NamedTuple
 
 from tdqsim import state
 from tdqsim.cics import Region
-from tdqsim.client.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import table
+from tdqsim.server.answers.regions import Snapshot, SnapshotQueue
 from tdqsim.server.open_units import API_TRANSID
 from tdqsim.state import QueueState
 

@@ -44,12 +44,12 @@ from tdqsim.cics.model.dump import Dump, DumpedItem, DumpedWork
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.cics.spi.inquire_reqid import REQID
 from tdqsim.cics.spi.inquiry import inquire_one
-from tdqsim.cics.spi.rows import ReqidInfo, TdqueueInfo
 from tdqsim.cics.spi.set import check_set as _check_set
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
 from tdqsim.core.notices import Notice, Notices
 from tdqsim.definitions import Definitions, Resource
 from tdqsim.facts import Resp
+from tdqsim.facts.inquiries import ReqidInfo, TdqueueInfo
 from tdqsim.state.deadlock import Deadlock, find_deadlock, lost_triggers
 
 __all__ = [

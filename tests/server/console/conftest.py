@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tdqsim.client import Client
-from tdqsim.server.served_process import ServerProcess, serving
+from tdqsim.client.served_process import ServerProcess, serving
 
 pytest.importorskip("argon2", reason="argon2-cffi is not installed: the extra [serve] brings it")
 pytest.importorskip("nicegui", reason="nicegui is not installed: the extra [serve] brings it")

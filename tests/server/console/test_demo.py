@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tdqsim.server.served_process import ServerProcess, serving
+from tdqsim.client.served_process import ServerProcess, serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

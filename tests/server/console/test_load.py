@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tdqsim.server.served_process import serving
+from tdqsim.client.served_process import serving
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -13,8 +13,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
-from tdqsim.cics.spi.rows import ConnectionInfo, ConnectionOption
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import ConnectionInfo, ConnectionOption
 
 _NAME_LENGTH: Final = 4
 _NOTHING: Final = ConnectionInfo()

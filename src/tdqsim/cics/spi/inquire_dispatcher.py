@@ -11,8 +11,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import DispatcherInfo, DispatcherOption
 from tdqsim.facts import LIMITS
+from tdqsim.facts.inquiries import DispatcherInfo, DispatcherOption
 
 _SET: Final = "SET DISPATCHER"
 _MOST: Final = LIMITS["prtyage_maximum"]

@@ -28,9 +28,9 @@ from tdqsim.cics.spi.inquiry import (
     receivers,
 )
 from tdqsim.cics.spi.requests import is_null
-from tdqsim.cics.spi.rows import FileInfo, FileOption
 from tdqsim.cics.spi.statistics_types import reset_file
 from tdqsim.facts import Cvda, Resp
+from tdqsim.facts.inquiries import FileInfo, FileOption
 
 FileName = Annotated[str, Opt("name", 8, "FILE")]
 CvdaOrNone = Annotated[int | str | None, Opt("cvda", 4)]

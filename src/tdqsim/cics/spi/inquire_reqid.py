@@ -18,8 +18,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest, TimedWait
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
-from tdqsim.cics.spi.rows import ReqidInfo, ReqidOption
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import ReqidInfo, ReqidOption
 
 Request = StartRequest | TimedWait
 

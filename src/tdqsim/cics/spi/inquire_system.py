@@ -15,8 +15,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import SystemInfo, SystemOption
 from tdqsim.errors import UsageError
+from tdqsim.facts.inquiries import SystemInfo, SystemOption
 
 _NOTHING: Final = SystemInfo()
 

@@ -23,13 +23,13 @@ from tdqsim.cics.kernel.waiting import is_purgeable
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import facts_of
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.spi.inquiry import ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import TaskInfo, TaskOption
 from tdqsim.cics.spi.uow_ids import NS, UOW_LENGTH, age, long_id
 from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda
+from tdqsim.facts.info import Info
+from tdqsim.facts.inquiries import TaskInfo, TaskOption
 
 
 class ListedTask(NamedTuple):

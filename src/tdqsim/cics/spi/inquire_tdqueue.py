@@ -11,8 +11,8 @@ from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.spi.inquiry import BrowseCommands, all_visible, browse_command, inquire_one, receivers
 from tdqsim.cics.spi.requests import queue_name
-from tdqsim.cics.spi.rows import TdqueueInfo, TdqueueOption
 from tdqsim.cics.spi.tdqueue_options import TDQUEUE
+from tdqsim.facts.inquiries import TdqueueInfo, TdqueueOption
 
 _NOTHING: Final = TdqueueInfo()
 

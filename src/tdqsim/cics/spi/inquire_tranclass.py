@@ -15,8 +15,8 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import TranclassInfo, TranclassOption
 from tdqsim.facts import LIMITS
+from tdqsim.facts.inquiries import TranclassInfo, TranclassOption
 
 _SET: Final = "SET TRANCLASS"
 _NAME_LENGTH: Final = 8

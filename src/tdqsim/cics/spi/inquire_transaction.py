@@ -11,10 +11,10 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.transaction import TransactionEntry
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import TransactionInfo, TransactionOption
 from tdqsim.cics.spi.uow_ids import NS
 from tdqsim.core.codepage import codepage
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import TransactionInfo, TransactionOption
 
 Status = Annotated[Literal["ENABLED", "enabled", "DISABLED", "disabled"] | Cvda | int, Opt("cvda", 4)]
 _NAME_LENGTH: Final = 4

@@ -21,11 +21,11 @@ from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquire_uowlink import netname
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import UowInfo, UowOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, RequiredUowId, age, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.errors import StoreError
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import UowInfo, UowOption
 
 Uowstate = Annotated[Literal["COMMIT", "commit", "BACKOUT", "backout", "FORCE", "force"] | Cvda | int, Opt("cvda", 4)]
 _SYSID_LENGTH: Final = 4

@@ -32,11 +32,11 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start
-from tdqsim.cics.spi.rows import UowenqInfo, UowenqOption
 from tdqsim.cics.spi.uow_ids import UOW_LENGTH, UowId, age, find_uow, long_id, net_name
 from tdqsim.cics.uow.indoubt import units_of_work
 from tdqsim.core.strand import Strand
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import UowenqInfo, UowenqOption
 
 _NAME_LENGTH: Final = 4
 ResourceName = Annotated[str | None, Opt("name", 255)]

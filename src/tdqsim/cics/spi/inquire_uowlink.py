@@ -25,10 +25,10 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.unit import UnitOfWork
 from tdqsim.cics.spi.inquiry import BrowseCommands, ResourceType, browse_command, browse_start, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import UowlinkInfo, UowlinkOption
 from tdqsim.cics.spi.uow_ids import UowId, find_uow, long_id, net_name, uow_with_id
 from tdqsim.cics.uow import indoubt
 from tdqsim.facts import Cvda
+from tdqsim.facts.inquiries import UowlinkInfo, UowlinkOption
 
 _TOKEN_LENGTH: Final = 4
 Action = Annotated[Literal["DELETE", "delete"] | Cvda | int, Opt("cvda", 4)]

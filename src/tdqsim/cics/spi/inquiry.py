@@ -26,9 +26,9 @@ from tdqsim.cics.kernel.issue import check_options
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.kernel.task import TaskBase, open_browses
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.requests import refusal
 from tdqsim.facts import INQUIRE_OPTIONS
+from tdqsim.facts.info import Info, Value
 
 _KINDS: Final[dict[str, OptionKind]] = {
     "CVDA": "cvda", "CHAR": "name", "VARCHAR": "name", "BINARY": "fullword", "HALF": "halfword", "HEX": "data",

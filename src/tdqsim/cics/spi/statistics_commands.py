@@ -28,11 +28,11 @@ from tdqsim.cics.kernel.task import TaskBase
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.spi.inquiry import Reader, ResourceType, inquire_one, receivers
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import StatisticsInfo, StatisticsOption
 from tdqsim.cics.spi.statistics import Statistics
 from tdqsim.cics.spi.statistics_types import TYPES, record_of, total_of
 from tdqsim.errors import UsageError
 from tdqsim.facts import LIMITS, Cvda
+from tdqsim.facts.inquiries import StatisticsInfo, StatisticsOption
 
 if TYPE_CHECKING:
     from tdqsim.cics.spi.statistics_records import StatisticsRecord

@@ -16,10 +16,10 @@ from tdqsim.cics.kernel.security import XDCT
 from tdqsim.cics.kernel.signature import Signature
 from tdqsim.cics.model.queue import ExtraTdQueue, IntraTdQueue, TdQueue
 from tdqsim.cics.model.region import RegionData
-from tdqsim.cics.spi.info import Value
 from tdqsim.cics.spi.inquiry import Constant, Reader, ResourceType
-from tdqsim.cics.spi.rows import TdqueueInfo
 from tdqsim.facts import ATTRIBUTE_CVDA, INQUIRE_TDQUEUE_OPTIONS, Cvda, InquireOption
+from tdqsim.facts.info import Value
+from tdqsim.facts.inquiries import TdqueueInfo
 
 # -- readers of the options -------------------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from tdqsim.cics.kernel.conditions import Condition, is_published
 from tdqsim.cics.kernel.security import Access
 from tdqsim.cics.model.region import RegionBase, RegionData
 from tdqsim.cics.spi.create import discard_tdqueue
-from tdqsim.cics.spi.info import Info, Value
 from tdqsim.cics.spi.inquire_connection import CONNECTION
 from tdqsim.cics.spi.inquire_file import FILE, set_file
 from tdqsim.cics.spi.inquire_task import TASK, set_task
@@ -47,6 +46,7 @@ from tdqsim.cics.text.cemt_screen import (
 from tdqsim.cics.text.parts import task_of
 from tdqsim.cics.ts.commands import deleteq_ts
 from tdqsim.facts import SET_TDQUEUE_OPTIONS, Cvda, Resp
+from tdqsim.facts.info import Info, Value
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task

@@ -14,9 +14,9 @@ from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.task import Facility
 from tdqsim.cics.spi.inquiry import Constant, ResourceType
 from tdqsim.cics.spi.requests import refusal
-from tdqsim.cics.spi.rows import ProgramInfo, TerminalInfo, TsqueueInfo
 from tdqsim.cics.ts.storage import TsQueue
 from tdqsim.facts import Cvda, Resp
+from tdqsim.facts.inquiries import ProgramInfo, TerminalInfo, TsqueueInfo
 
 if TYPE_CHECKING:
     from tdqsim.cics.commands import Task

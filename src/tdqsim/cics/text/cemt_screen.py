@@ -11,8 +11,8 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from tdqsim.cics.kernel.abstime import format_abstime
-from tdqsim.cics.spi.info import Value
 from tdqsim.facts import INQUIRE_OPTIONS, Cvda, table
+from tdqsim.facts.info import Value
 
 LINE_WIDTH: Final = 80
 _STATUS_LENGTH: Final = 3

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from tdqsim.cics.kernel.command import CommandOption
-from tdqsim.cics.spi.info import Info
 from tdqsim.cics.text.exec_text import HexLiteral, NumberLiteral, Option, Reference, TextLiteral
 from tdqsim.cics.text.host_variables import HostVariableError, HostVariables, Received, Variables
 from tdqsim.cics.text.translator import LENGTHS, BoundCommand, Resolved, convert, fits_from, option_error, resolve
 from tdqsim.core.codepage import CodePage
+from tdqsim.facts.info import Info
 
 _KEPT: Final = 1024
 _HALFWORD: Final = 2**15

@@ -16,9 +16,9 @@ from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from fastapi.routing import APIRoute
 
 from tdqsim import __version__
-from tdqsim.client.answers.process import ServerHealth, ServerReadiness
 from tdqsim.errors import TdqError
 from tdqsim.server.alerts import Alerts
+from tdqsim.server.answers.process import ServerHealth, ServerReadiness
 from tdqsim.server.host import Host
 from tdqsim.server.http import data_queues, events, ibmi, notices, operating, output, queues, records, refused, work
 from tdqsim.server.http.access import PREFIX, Gate

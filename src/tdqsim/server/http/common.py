@@ -11,11 +11,11 @@ from typing import Annotated, Any, Final, TypeVar
 from fastapi import APIRouter, Depends, HTTPException, Request
 
 from tdqsim.cics import Region, Task
-from tdqsim.client.answers.work import CommandResult
 from tdqsim.errors import RegionClosed, SystemClosed, UsageError
 from tdqsim.facts import table
 from tdqsim.ibmi import System
 from tdqsim.languages import TaskReturn
+from tdqsim.server.answers.work import CommandResult
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import PREFIX, Caller
 from tdqsim.server.http.problems import DOCUMENTED

@@ -10,7 +10,8 @@ from typing import Annotated, Literal, cast
 from fastapi import Body, Query, Request
 from pydantic import Field, RootModel
 
-from tdqsim.client.answers.ibmi import (
+from tdqsim.ibmi import RDQD0100, RDQD0200, DataQueueEntriesRow, Job, SeedEntry, seed_entries
+from tdqsim.server.answers.ibmi import (
     BrowsedEntry,
     ClearResult,
     CommandMessages,
@@ -21,7 +22,6 @@ from tdqsim.client.answers.ibmi import (
     ReceiveResult,
     SendResult,
 )
-from tdqsim.ibmi import RDQD0100, RDQD0200, DataQueueEntriesRow, Job, SeedEntry, seed_entries
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served, attended
 from tdqsim.server.http.in_jobs import JobUser, ObjectName, in_a_job, plain
 from tdqsim.server.http.values import HEX, WHOLE, Encoding, Position, Record, RequestBody, bytes_of, shown_bytes

@@ -12,7 +12,9 @@ from typing import Annotated, cast
 from fastapi import Query
 from pydantic import Field
 
-from tdqsim.client.answers.ibmi import (
+from tdqsim.definitions import parse_definitions
+from tdqsim.ibmi import DataQueueInfoRow, Job, System
+from tdqsim.server.answers.ibmi import (
     ActiveJob,
     CommandMessages,
     CreatedDataQueues,
@@ -21,8 +23,6 @@ from tdqsim.client.answers.ibmi import (
     IbmiSystemState,
     SystemSummary,
 )
-from tdqsim.definitions import parse_definitions
-from tdqsim.ibmi import DataQueueInfoRow, Job, System
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathSystem, Routes, Served
 from tdqsim.server.http.in_jobs import JobUser, in_a_job, plain

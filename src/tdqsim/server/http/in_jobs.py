@@ -10,9 +10,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Query
 
-from tdqsim.client.answers.work import OptionValue
 from tdqsim.errors import UsageError
 from tdqsim.ibmi import Job, ParameterError, System
+from tdqsim.server.answers.work import OptionValue
 from tdqsim.server.http.access import Caller
 from tdqsim.server.users import User
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import cast
 
-from tdqsim.client.answers.work import NoticeState
+from tdqsim.server.answers.work import NoticeState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, PathSystem, Routes, Served
 from tdqsim.state import Notices

@@ -10,13 +10,13 @@ from fastapi import Body, Query
 from pydantic import ConfigDict, Field
 
 from tdqsim import state
-from tdqsim.client.answers.operating import FaultState, InstalledDefinitions, InstallResult
-from tdqsim.client.answers.process import ClockState
-from tdqsim.client.answers.regions import RestoreResult, Snapshot
 from tdqsim.definitions import Definitions, dump_definitions
 from tdqsim.errors import UsageError
 from tdqsim.faults import CrashPoint, FaultPlan, TornWrite
 from tdqsim.hosting import NS_PER_SECOND, Clock, core_of
+from tdqsim.server.answers.operating import FaultState, InstalledDefinitions, InstallResult
+from tdqsim.server.answers.process import ClockState
+from tdqsim.server.answers.regions import RestoreResult, Snapshot
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served

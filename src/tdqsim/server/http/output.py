@@ -15,9 +15,9 @@ from fastapi import HTTPException, Query
 from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from tdqsim.cics import Region
-from tdqsim.client.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
 from tdqsim.datasets import SubmittedJob, SysoutDataset, SysoutSpool, render
 from tdqsim.hosting import core_of
+from tdqsim.server.answers.operating import RegionStatistics, SubmittedJobInfo, SysoutDatasetInfo
 from tdqsim.server.host import Host
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served
 

@@ -11,8 +11,8 @@ from fastapi import Body, HTTPException, Query, Request
 
 from tdqsim import state
 from tdqsim.cics import Condition, Task
-from tdqsim.client.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
 from tdqsim.facts import Resp
+from tdqsim.server.answers.regions import DecodedPage, PeekPage, ReadRecord, ReadRecords, SeedResult, WriteResult
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import BOUNDS, PathRegion, Routes, Served, as_task, attended, in_a_task
 from tdqsim.server.http.values import Decoding, Encoding, Position, Record, Records, decoded, shown

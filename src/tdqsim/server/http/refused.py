@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from tdqsim.client.answers.work import RefusedState
+from tdqsim.server.answers.work import RefusedState
 from tdqsim.server.http.access import Caller
 from tdqsim.server.http.common import PathRegion, PathSystem, Routes, Served
 from tdqsim.server.refusals import Refusals

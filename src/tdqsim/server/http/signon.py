@@ -17,8 +17,8 @@ from fastapi import FastAPI, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from tdqsim.client.answers.process import SessionState, SessionToken
 from tdqsim.facts import table
+from tdqsim.server.answers.process import SessionState, SessionToken
 from tdqsim.server.http.access import Caller, Gate, has_signed_on, session_of, signed_on
 from tdqsim.server.http.guard import same_site
 from tdqsim.server.http.values import RequestBody

@@ -13,12 +13,12 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.json_schema import SkipJsonSchema
 
 from tdqsim.cics import Region
-from tdqsim.client.answers.regions import DecodedRecord
-from tdqsim.client.answers.work import OptionValue
 from tdqsim.errors import TdqError, UsageError
 from tdqsim.facts import Resp, table
 from tdqsim.hosting import CodePage, hex_bytes
 from tdqsim.layouts import Layout, Rules, parse_copybook, parse_layout_yaml
+from tdqsim.server.answers.regions import DecodedRecord
+from tdqsim.server.answers.work import OptionValue
 
 _BOUNDS: Final = {row["name"]: int(row["value"]) for row in table("server")}
 HEX: Final = "^([0-9A-Fa-f]{2})*$"

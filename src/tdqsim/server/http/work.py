@@ -10,7 +10,11 @@ from fastapi import Path, Query, Request
 
 from tdqsim import state
 from tdqsim.cics import Region, Task
-from tdqsim.client.answers.work import (
+from tdqsim.errors import UsageError
+from tdqsim.hosting import cemt, parse_cemt
+from tdqsim.hosting import session as ceci_session
+from tdqsim.languages import Resolved, resolve
+from tdqsim.server.answers.work import (
     CeciAnswer,
     CemtAnswer,
     CommandResult,
@@ -23,10 +27,6 @@ from tdqsim.client.answers.work import (
     UnitOfWorkState,
     WaitResult,
 )
-from tdqsim.errors import UsageError
-from tdqsim.hosting import cemt, parse_cemt
-from tdqsim.hosting import session as ceci_session
-from tdqsim.languages import Resolved, resolve
 from tdqsim.server.audit import command_text, one_line
 from tdqsim.server.host import Host
 from tdqsim.server.http.access import Caller, check_may, note_for_audit

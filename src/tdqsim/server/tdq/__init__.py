@@ -1,4 +1,4 @@
-"""The commands ``tdq serve`` and ``tdq users``, and the half of other commands that works on a server."""
+"""The commands ``tdq serve`` and ``tdq users``."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tdqsim.facts import Cvda
+from tdqsim.facts._codes import Cvda
 
 Value = Cvda | int | str | bytes
 """The type of the value of an INQUIRE option."""
@@ -64,7 +64,7 @@ def _attribute(info: Info, name: str) -> Any:
         raise AttributeError(_not_asked_for(name.upper(), info.as_dict())) from None
 
 
-setattr(Info, "__getattr__", _attribute)  # noqa: B010  (set this way, type checkers use only the attributes that rows.py declares)
+setattr(Info, "__getattr__", _attribute)  # noqa: B010  (set this way, type checkers use only the attributes that inquiries.pyi declares)
 
 
 def _plain(value: object) -> object:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tdqsim.server.served_process import ServerProcess
+    from tdqsim.client.served_process import ServerProcess
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def tdq_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPath
     It serves what the marker ``tdq_definitions`` names: region directories, or one region (TDQREGN) with definition
     files and resources. It needs the extra ``tdqsim[serve]``.
     """
-    from tdqsim.server.served_process import region_directory, serving  # noqa: PLC0415  (only for tests that use it)
+    from tdqsim.client.served_process import region_directory, serving  # noqa: PLC0415  (only for tests that use it)
     from tdqsim.testing import marked_definitions  # noqa: PLC0415
 
     marked = marked_definitions(request.node)

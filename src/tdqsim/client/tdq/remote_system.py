@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from tdqsim.cli import InputError
 from tdqsim.client import Client, RemoteEntry, RemoteError, RemoteSystem
+from tdqsim.client.tdq.remote import client_elsewhere, client_here
 from tdqsim.hosting import codepage
-from tdqsim.server.tdq.remote import client_elsewhere, client_here
 
 if TYPE_CHECKING:
     from tdqsim.definitions import Definitions

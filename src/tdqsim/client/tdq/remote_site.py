@@ -8,10 +8,10 @@ from typing import Any
 
 from tdqsim.cli import InputError
 from tdqsim.client import Client, RemoteRegion, RemoteSystem
+from tdqsim.client.tdq.remote import client_at, client_here
 from tdqsim.definitions import Definitions, Resource, define_dtaq, parse_definitions
 from tdqsim.hosting import find
 from tdqsim.report import Site
-from tdqsim.server.tdq.remote import client_at, client_here
 
 
 def served_site(directory: Path) -> Site | None:

@@ -1,8 +1,7 @@
-"""Generates ``definitions/_attributes.py``, the attributes of each resource class as TypedDicts for type checkers.
+"""The stub of ``tdqsim.definitions.attributes``: the attributes of each resource class as TypedDicts.
 
 Type checkers do not run the code of the classes, so their attributes are written out; attributes that several classes
-share are in a base. Run ``python -m tests.generators.attribute_types`` after a change. A test compares the file with
-the classes.
+share are in a base.
 """
 
 from __future__ import annotations
@@ -10,20 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from textwrap import fill
 from typing import Any, Final, Literal, NamedTuple, get_args, get_origin
 
-from tdqsim import definitions
 from tdqsim.definitions._build import RESOURCE_CLASSES, known_attributes
 from tdqsim.definitions._resource import Resource
 from tdqsim.definitions.tdqueue import TDQUEUE_CLASSES, Tdqueue
 
-_FILE: Final = Path(definitions.__file__).with_name("_attributes.py")
 _HEAD: Final = '''\
-"""The attributes of each kind of definition for type checkers: ``python -m tests.generators.attribute_types``."""
-
-from __future__ import annotations
+"""The attributes of each kind of definition for type checkers: ``python -m tests.generators.stubs`` writes it."""
 
 from datetime import datetime
 from typing import Literal, Required, TypedDict
@@ -44,7 +38,7 @@ _SEE: Final = re.compile(r"; see :attr:`\w+`")
 _NAMES: Final = {"": "RemoteQueue", "INTRA": "IntraQueue", "EXTRA": "ExtraQueue", "INDIRECT": "IndirectQueue"}
 
 
-def attribute_types_source() -> str:
+def attributes_source() -> str:
     """The source text of the file."""
     classes: list[tuple[str, str, str, type[Resource]]]
     classes = [(f"{_NAMES[kind]}Attributes", "TDQUEUE", kind, each) for kind, each in TDQUEUE_CLASSES.items()]
@@ -137,8 +131,4 @@ def _words(words: tuple[str, ...]) -> str:
     listed = ", ".join(f'"{word}"' for word in either)
     if len(listed) < 80:
         return f"Literal[{listed}]"
-    return f"Literal[\n{fill(listed, 112, initial_indent=' ' * 8, subsequent_indent=' ' * 8)},\n    ]  # fmt: skip"
-
-
-if __name__ == "__main__":
-    _FILE.write_text(attribute_types_source(), "utf-8")
+    return f"Literal[\n{fill(listed, 112, initial_indent=' ' * 8, subsequent_indent=' ' * 8)},\n    ]"
