@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tdqsim import Region
+from tdqsim.cli import main
 from tdqsim.cobol import CobolPrograms, CobolWarning, Conversion
 from tdqsim.cobol.portability import differences
 from tdqsim.cobol.survey import survey
@@ -89,13 +90,12 @@ def test_a_survey_tells_what_runs_and_what_stops(tmp_path, workshop):
 
 
 @pytest.mark.cobc
-def test_a_program_is_run_from_the_command_line(workshop, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+def test_a_program_is_run_from_the_command_line(workshop, capfd):
     workshop.program("SAYS", "01 T PIC X(5) VALUE 'Hello'.", "EXEC CICS WRITE OPERATOR TEXT(T) END-EXEC\nGOBACK.")
-    done = CliRunner().invoke(app, ["run", str(workshop.folder / "SAYS.cbl"), "--trace"])
-    assert done.exit_code == 0, done.output
-    assert "operator: Hello" in done.output
-    assert "SAYS.cbl:7 EXEC CICS WRITE OPERATOR TEXT(T)" in done.output
+    assert main(["cobol", "run", str(workshop.folder / "SAYS.cbl"), "--trace"]) == 0
+    output = capfd.readouterr().out
+    assert "operator: Hello" in output
+    assert "SAYS.cbl:7 EXEC CICS WRITE OPERATOR TEXT(T)" in output
 
 
 @pytest.mark.cobc

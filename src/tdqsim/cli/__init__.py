@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tdqsim.cli.completing import offering
     from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
     from tdqsim.cli.examples import example, examples_folder
+    from tdqsim.cli.failures import guarded
     from tdqsim.cli.output import emit, emit_json, emit_table
     from tdqsim.cli.place import DdOption, DefinitionsOption, Place, RegionOption, StoreOption, store_path
     from tdqsim.cli.progress import Bar
@@ -39,6 +40,7 @@ __all__ = [
     "emit_table",
     "example",
     "examples_folder",
+    "guarded",
     "main",
     "offering",
     "store_path",
@@ -116,6 +118,7 @@ __getattr__, __dir__ = load_late(
         ".completing": ("offering",),
         ".errors": ("CommandFailed", "Exit", "InputError", "warn"),
         ".examples": ("example", "examples_folder"),
+        ".failures": ("guarded",),
         ".output": ("emit", "emit_json", "emit_table"),
         ".place": ("DdOption", "DefinitionsOption", "Place", "RegionOption", "StoreOption", "store_path"),
         ".progress": ("Bar",),

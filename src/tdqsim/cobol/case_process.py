@@ -1,31 +1,28 @@
 """Run cases in a process of their own: what a program does to its process ends one case, not the run.
 
-The process sends each result as a line of JSON. When it dies, the case that it ran fails with the signal and the
-program that the run-time names in its last words, and another process runs the cases that are left.
+The process sends each result as a line of JSON. When it dies, the case that it ran fails with the reason, and another
+process runs the cases that are left.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, TextIO
 
 from tdqsim.cobol import coverage
-from tdqsim.cobol._libcob import last_words_to
 from tdqsim.cobol.case_data import CaseDifference
 from tdqsim.cobol.case_file import Case, CaseFile, read_case_file
 from tdqsim.cobol.case_run import CaseResult, run_case
+from tdqsim.cobol.child_process import ChildProcess
 from tdqsim.cobol.programs import covered_programs
 from tdqsim.errors import DefinitionError
 
 _Job = tuple[Path, CaseFile, Case]
 _Planned = CaseResult | _Job
 """A case to run, or the result of one that is wrong."""
-_LAST_WORDS: Final = "!"
 
 
 def run_cases_apart(
@@ -63,66 +60,29 @@ def _planned(path: Path) -> Iterator[_Planned]:
 
 def _run_jobs(jobs: list[_Job], part: Path | None, *, check_only: bool) -> Iterator[CaseResult]:
     while jobs:
-        done, ended = 0, ""
-        for line in _lines_of_process(jobs, part, check_only=check_only):
-            if line.startswith(_LAST_WORDS):
-                ended = line.removeprefix(_LAST_WORDS)
-            else:
-                yield _result(jobs[done], json.loads(line))
-                done += 1
+        done = 0
+        child = ChildProcess(partial(_run, jobs, part, check_only))
+        for line in child.lines():
+            yield _result(jobs[done], json.loads(line))
+            done += 1
         if done < len(jobs):
             path, _file, case = jobs[done]
-            error = f"the process that ran the case has died: {ended or 'no reason is known'}"
-            yield CaseResult(path, case.name, error=error)
+            reason = child.died or f"exit code {child.code}"
+            yield CaseResult(path, case.name, error=f"the process that ran the case has died: {reason}")
             done += 1
         jobs = jobs[done:]
 
 
-def _lines_of_process(jobs: Sequence[_Job], part: Path | None, *, check_only: bool) -> Iterator[str]:
-    """What a new process that runs these cases says; after its death the signal, unless it has said more."""
-    receive, send = os.pipe()
-    sys.stdout.flush()
-    sys.stderr.flush()
-    child = os.fork()
-    if not child:
-        os.close(receive)
-        _run_and_leave(jobs, send, part, check_only=check_only)
-    os.close(send)
-    status, said = 0, False
-    try:
-        with os.fdopen(receive, encoding="utf-8") as lines:
-            for line in lines:
-                said = line.startswith(_LAST_WORDS)
-                yield line.rstrip("\n")
-    finally:
-        if sys.exc_info()[0] is not None:
-            os.kill(child, signal.SIGTERM)
-        _pid, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status) and not said:
-        number = os.WTERMSIG(status)
-        yield f"{_LAST_WORDS}signal {number} ({signal.strsignal(number)})"
-    elif os.WIFEXITED(status) and os.WEXITSTATUS(status) and not said:
-        yield f"{_LAST_WORDS}exit code {os.WEXITSTATUS(status)}"
-
-
-def _run_and_leave(jobs: Sequence[_Job], send: int, part: Path | None, *, check_only: bool) -> None:
-    """Run the cases in this process, which then ends."""
-    code = 1
-    try:
-        last_words_to(send)
-        if part is not None:
-            coverage.begin()
-        with os.fdopen(send, "w", encoding="utf-8") as lines:
-            for path, file, case in jobs:
-                result = run_case(path, file, case, check_only=check_only)
-                lines.write(json.dumps(_fields(result), default=str) + "\n")
-                lines.flush()
-            if part is not None:
-                coverage.leave_part(part, covered_programs())
-        code = 0
-    finally:
-        sys.stdout.flush()
-        os._exit(code)
+def _run(jobs: Sequence[_Job], part: Path | None, check_only: bool, lines: TextIO) -> None:
+    """Run the cases in this process."""
+    if part is not None:
+        coverage.begin()
+    for path, file, case in jobs:
+        result = run_case(path, file, case, check_only=check_only)
+        lines.write(json.dumps(_fields(result), default=str) + "\n")
+        lines.flush()
+    if part is not None:
+        coverage.leave_part(part, covered_programs())
 
 
 def _fields(result: CaseResult) -> dict[str, Any]:

@@ -549,9 +549,9 @@ class _Callbacks:
         watcher = None if level is None else level.settings.on_statement
         if level is None or watcher is None:
             return DONE
-        place, verb = level.libcob.place(module, where), name.decode("latin-1")
-        level.in_statement = module
         try:
+            place, verb = level.libcob.place(module, where), name.decode("latin-1")
+            level.in_statement = module
             if not level.generated(verb, place):
                 watcher(level, verb, place)
         except BaseException as error:  # noqa: BLE001

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tdqsim.cobol import case_file as case_file
     from tdqsim.cobol import case_process as case_process
     from tdqsim.cobol import case_report as case_report
+    from tdqsim.cobol import child_process as child_process
     from tdqsim.cobol import code_pages as code_pages
     from tdqsim.cobol import compiler as compiler
     from tdqsim.cobol import debug_adapter as debug_adapter
@@ -26,6 +27,7 @@ _MODULES: Final = (
     "tdqsim.cobol.case_file",
     "tdqsim.cobol.case_process",
     "tdqsim.cobol.case_report",
+    "tdqsim.cobol.child_process",
     "tdqsim.cobol.code_pages",
     "tdqsim.cobol.compiler",
     "tdqsim.cobol.debug_adapter",

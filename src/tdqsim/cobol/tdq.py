@@ -20,6 +20,7 @@ from tdqsim.cli import (
     CommandFailed,
     DdOption,
     DefinitionsOption,
+    Exit,
     InputError,
     Place,
     RegionOption,
@@ -180,15 +181,28 @@ def run(
         raise InputError(f"{source}: there is no such file")
     place = Place(region, definitions or [], store, dd or [])
     place.check_not_served("this run")
+    options = {"copybooks": copybooks or (), "on_statement": _print_step if trace else None}
+    child = on_demand.child_process.ChildProcess(lambda _lines: _run(source, place, options, terminal, debug))
+    for _ in child.lines():
+        pass
+    if child.died:
+        raise CommandFailed(f"the process that ran {source} has died: {child.died}")
+    if child.code == Exit.INTERRUPTED:
+        raise KeyboardInterrupt
+    if child.code:
+        raise typer.Exit(child.code)
+
+
+def _run(source: Path, place: Place, options: dict[str, Any], terminal: str, debug: str) -> int:
+    """Run the program in this process; returns the exit code."""
     with _debugged(debug), place.open() as made:
         programs = cobol.CobolPrograms(
             made,
             sources=[source.parent],
             cache=on_demand.toolchain.default_cache(),
-            copybooks=copybooks or (),
             ssrange="abend",
-            on_statement=_print_step if trace else None,
             on_warning=warn,
+            **options,
         )
         if made.options.codepage.encode("A") != b"A":
             programs.settings.pages = on_demand.code_pages.CodePages(expected=True)  # records that stay ASCII are told
@@ -207,8 +221,7 @@ def run(
             typer.echo(f"operator: {text}")
     if failed:
         raise CommandFailed(failed)
-    if not_done:
-        raise typer.Exit(1)
+    return int(bool(not_done))
 
 
 @contextmanager

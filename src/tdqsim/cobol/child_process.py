@@ -1,0 +1,90 @@
+"""Do work that runs programs in a process of its own: what a program does to its process ends that work, and is told.
+
+The process is forked, and sends lines of text. Signals of the keyboard go to the parent alone, which passes on the
+interrupt and waits, so that the work ends in order; when the parent is killed, the process ends as well. Its temporary
+files are in a folder that the parent removes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from typing import Final, NoReturn, TextIO
+
+from tdqsim.cli import Exit, guarded
+from tdqsim.cobol._libcob import last_words_to
+
+_LAST_WORDS: Final = "!"
+_END_WITH_PARENT: Final = 1
+"""PR_SET_PDEATHSIG of prctl."""
+
+Work = Callable[[TextIO], int | None]
+"""Gets the stream for its lines; returns the exit code. An exception becomes its message and its exit code."""
+
+
+class ChildProcess:
+    """A process that does some work.
+
+    Attributes:
+        code: its exit code, after the last line.
+        died: the signal that has ended it, with the program that the run-time has named; empty if it ended by itself.
+    """
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self.code = 0
+        self.died = ""
+
+    def lines(self) -> Iterator[str]:
+        """Run it, and give the lines that it sends."""
+        with tempfile.TemporaryDirectory(prefix="tdqsim-process-") as folder:
+            receive, send = os.pipe()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            child = os.fork()
+            if not child:
+                os.close(receive)
+                _work_and_leave(self._work, send, folder)
+            os.close(send)
+            try:
+                with os.fdopen(receive, encoding="utf-8") as lines:
+                    for line in lines:
+                        if line.startswith(_LAST_WORDS):
+                            self.died = line.rstrip("\n").removeprefix(_LAST_WORDS)
+                        else:
+                            yield line.rstrip("\n")
+            finally:
+                if sys.exc_info()[0] is not None:
+                    os.kill(child, signal.SIGINT)
+                _pid, status = os.waitpid(child, 0)
+            if os.WIFSIGNALED(status):
+                number = os.WTERMSIG(status)
+                self.died = self.died or f"signal {number} ({signal.strsignal(number)})"
+            else:
+                self.code = os.WEXITSTATUS(status)
+
+
+def _work_and_leave(work: Work, send: int, folder: str) -> NoReturn:
+    """Do the work in this process, which then ends."""
+    os.setpgid(0, 0)
+    ctypes.CDLL(None).prctl(_END_WITH_PARENT, signal.SIGTERM)
+    tempfile.tempdir = folder
+    last_words_to(send)
+
+    def doing() -> int | None:
+        try:
+            with os.fdopen(send, "w", encoding="utf-8") as lines:
+                return work(lines)
+        except KeyboardInterrupt:  # told by the parent
+            return Exit.INTERRUPTED
+
+    code = 1
+    try:
+        code = guarded(doing)
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
