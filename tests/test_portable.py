@@ -125,7 +125,7 @@ def test_the_commands_work(tmp_path: Path) -> None:
         from tdqsim.cli import main
         steps = ["new pay", "check pay", "run pay", "write PAYQ 1.00 --region pay --store s", "peek PAYQ --region pay --store s",
                  "inquire --region pay --store s", "store check s", "explain PAYQ --region pay --store s", "run card_posting --records 20",
-                 "guide queues", "schema", "dtaq list --store none"]
+                 "guide queues", "check --schema definitions", "dtaq list --store none"]
         print([(step, code) for step in steps if (code := main(step.split())) != (3 if "none" in step else 0)], file=sys.stderr)
     """
     done = run(code, tmp_path)

@@ -90,7 +90,14 @@ class ExtraMissing(NotInstalled):
     """
 
     def __init__(self, package: str | None, extra: str) -> None:
-        super().__init__(f"{package} is not installed; pip install '.[{extra}]' in a clone of tdqsim brings it")
+        super().__init__(f"{package} is not installed; {self.command(extra)} brings it")
+
+    @staticmethod
+    def command(extra: str) -> str:
+        """The command that installs an extra, with this Python, from where this tdqsim was installed from."""
+        from tdqsim.core.installing import command_for  # noqa: PLC0415  (reads metadata of packages, which is slow)
+
+        return command_for(extra)
 
 
 class Problem(NamedTuple):

@@ -65,7 +65,7 @@ def test_names_of_queues_are_completed_from_definitions_and_stores(tdq: Tdq, tmp
     (tmp_path / "pay.yaml").write_text(
         "group: PAY\ntdqueue:\n- {name: PAYQ, type: INTRA}\n- {name: AUDT, type: INTRA}\n"
     )
-    assert tdq("seed", "PAYQ", "one", "-d", "pay.yaml", "-s", "store").code == 0
+    assert tdq("write", "PAYQ", "one", "--seed", "-d", "pay.yaml", "-s", "store").code == 0
     environment = os.environ | {
         "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1), "_TDQ_COMPLETE": "complete_bash",
     }  # fmt: skip
@@ -126,12 +126,12 @@ def test_an_example_is_run_by_its_name_from_anywhere(tdq: Tdq, name: str) -> Non
 
 
 def test_a_schema_of_region_files(tdq: Tdq) -> None:
-    assert json.loads(tdq("schema", "region").out)["title"] == "tdqsim region file"
-    assert tdq("schema", "nonsense").code == 2
+    assert json.loads(tdq("check", "--schema", "region").out)["title"] == "tdqsim region file"
+    assert tdq("check", "--schema", "nonsense").code == 2
 
 
 def test_a_schema_of_system_files(tdq: Tdq) -> None:
-    found = json.loads(tdq("schema", "system").out)
+    found = json.loads(tdq("check", "--schema", "system").out)
     assert found["title"] == "tdqsim system file"
     keys = {"name", "ccsid", "time_zone", "definitions", "libraries", "commands", "system_values", "machine"}
     assert set(found["properties"]) == keys
@@ -174,7 +174,7 @@ def test_every_example_can_be_copied(tdq: Tdq, tmp_path: Path, path: Path) -> No
         ("guide browze", "browse"),
         ("guide recovry", "recovery"),
         ("inquire --option NUMITMS", "NUMITEMS"),
-        ("browse --option numitms", "NUMITEMS"),
+        ("inquire -o numitms", "NUMITEMS"),
         ("inquire --optin NUMITEMS", "--option"),
         ("new copy --example card_postin", "card_posting"),
     ],

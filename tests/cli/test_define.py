@@ -215,7 +215,7 @@ def test_a_tab_is_called_so(tdq: Tdq, good: Path) -> None:
 
 
 def test_schema_is_json_schema(tdq: Tdq) -> None:
-    assert json.loads(tdq("schema").out)["$schema"].startswith("https://json-schema.org/")
+    assert json.loads(tdq("check", "--schema", "definitions").out)["$schema"].startswith("https://json-schema.org/")
 
 
 def test_a_csd_deck_becomes_yaml_that_checks_and_goes_back(tdq: Tdq, tmp_path: Path) -> None:
@@ -278,7 +278,7 @@ def test_import_says_which_line_is_in_another_encoding(tdq: Tdq, tmp_path: Path)
 
 def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "p.cpy").write_text(COPYBOOK)
-    shown = tdq("layout", "p.cpy", "--hex", "F0F0F4F2 0012345C")
+    shown = tdq("dataset", "layout", "p.cpy", "--hex", "F0F0F4F2 0012345C")
     assert shown.code == 0
     assert "length 8" in shown.out
     assert [line.split() for line in shown.out.splitlines()[-2:]] == [
@@ -286,15 +286,15 @@ def test_layout_prints_offsets_and_a_decoded_record(tdq: Tdq, tmp_path: Path) ->
         ["4", "AMOUNT", "123.45", "0012345C"],
     ]
     (tmp_path / "data.bin").write_bytes(bytes.fromhex("F0F0F4F20012345CF0F0F4F30000001D"))
-    found = json.loads(tdq("layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
+    found = json.loads(tdq("dataset", "layout", "p.cpy", "--data", "data.bin", "--number", 2, "--json").out)
     assert (found["length"], found["record"]) == (8, {"ID": 43, "AMOUNT": "-0.01"})
-    assert "no record 3" in tdq("layout", "p.cpy", "--data", "data.bin", "--number", 3).err
-    assert "is not hexadecimal" in tdq("layout", "p.cpy", "--hex", "XYZ").err
+    assert "no record 3" in tdq("dataset", "layout", "p.cpy", "--data", "data.bin", "--number", 3).err
+    assert "is not hexadecimal" in tdq("dataset", "layout", "p.cpy", "--hex", "XYZ").err
 
 
 def test_a_wrong_copybook_names_its_line(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "p.cpy").write_text("       01  PAYMENT.\n           05  ID PIC Q(4).\n")
-    ended = tdq("layout", "p.cpy")
+    ended = tdq("dataset", "layout", "p.cpy")
     assert ended.code == 2
     assert "p.cpy:2" in ended.err or "line 2" in ended.err
 
@@ -359,14 +359,14 @@ def test_import_reads_text_as_it_lies_on_the_mainframe(tdq: Tdq, tmp_path: Path,
 def test_a_record_too_short_for_its_layout_is_shown_and_is_no_success(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "p.cpy").write_text(COPYBOOK)
     for more in ([], ["--json"]):
-        ended = tdq("layout", "p.cpy", "--hex", "F0F0", *more)
+        ended = tdq("dataset", "layout", "p.cpy", "--hex", "F0F0", *more)
         assert ended.code == 1
         assert "the record has 2 bytes; PAYMENT has 8" in ended.err
 
 
 def test_values_of_a_decoded_record_stand_before_its_bytes(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "p.cpy").write_text("       01  R.\n           05  T PIC X(200).\n           05  N PIC 9(3).\n")
-    lines = tdq("layout", "p.cpy", "--hex", "C1" * 200 + "F0F0F7").out.splitlines()
+    lines = tdq("dataset", "layout", "p.cpy", "--hex", "C1" * 200 + "F0F0F7").out.splitlines()
     title = next(at for at, line in enumerate(lines) if line == "record of 203 bytes")
     assert lines[title + 1].split() == ["offset", "field", "value", "bytes"]
     assert lines[-1].split() == ["200", "N", "7", "F0F0F7"]
@@ -414,14 +414,14 @@ def test_data_queues_that_cannot_be_created_are_named_with_file_and_line(tdq: Td
 def test_layout_finds_a_record_in_a_data_set_of_any_format(tdq, tmp_path):
     (tmp_path / "pay.cpy").write_text("       01  PAY.\n           05  NAME  PIC X(3).\n")
     (tmp_path / "pay.vb").write_bytes(bytes.fromhex("00140000 00070000 C1D5D5 00090000 C2C5D54040".replace(" ", "")))
-    shown = tdq("layout", "pay.cpy", "--data", "pay.vb", "--dcb", "RECFM=VB,LRECL=84", "--number", "2")
+    shown = tdq("dataset", "layout", "pay.cpy", "--data", "pay.vb", "--dcb", "RECFM=VB,LRECL=84", "--number", "2")
     assert (shown.code, '"BEN"' in shown.out) == (0, True), shown.out + shown.err
     for words, said in (
         (("--data", "pay.vb", "--dcb", "RECFM=VB,LRECL=84", "--number", "3"), "no record 3"),
         (("--dcb", "RECFM=VB"), "give --data too"),
         (("--data", "pay.vb", "--dcb", "RECFM=XX"), "RECFM"),
     ):
-        refused = tdq("layout", "pay.cpy", *words)
+        refused = tdq("dataset", "layout", "pay.cpy", *words)
         assert (refused.code, said in refused.err) == (2, True), refused.err
 
 
@@ -450,16 +450,16 @@ def test_check_reads_the_directory_of_a_system(tdq: Tdq, tmp_path: Path) -> None
 
 def test_layout_reads_text_in_the_code_page_that_the_layout_names(tdq, tmp_path):
     (tmp_path / "l.yaml").write_text("code_page: ascii\nfields:\n- {name: A, picture: X(4)}\n")
-    assert json.loads(tdq("layout", "l.yaml", "--hex", "41424344", "--json").out)["record"] == {"A": "ABCD"}
-    named = tdq("layout", "l.yaml", "--hex", "C1C2C3C4", "--code-page", "037", "--json")
+    assert json.loads(tdq("dataset", "layout", "l.yaml", "--hex", "41424344", "--json").out)["record"] == {"A": "ABCD"}
+    named = tdq("dataset", "layout", "l.yaml", "--hex", "C1C2C3C4", "--code-page", "037", "--json")
     assert json.loads(named.out)["record"] == {"A": "ABCD"}
 
 
 def test_layout_refuses_options_that_would_do_nothing(tdq, tmp_path):
     (tmp_path / "p.cpy").write_text(COPYBOOK)
-    alone = tdq("layout", "p.cpy", "--number", 2)
+    alone = tdq("dataset", "layout", "p.cpy", "--number", 2)
     assert (alone.code, "--number is the number of a record in --data" in alone.err) == (2, True)
-    nothing = tdq("layout", "p.cpy", "--hex", "")
+    nothing = tdq("dataset", "layout", "p.cpy", "--hex", "")
     assert (nothing.code, "the record has 0 bytes" in nothing.err) == (1, True)
 
 
@@ -506,7 +506,7 @@ def test_import_passes_over_other_commands(tdq: Tdq, tmp_path: Path, form: str, 
 def test_a_record_of_a_layout_is_folded_to_80_columns_without_a_terminal(tdq: Tdq, tmp_path: Path) -> None:
     source = tmp_path / "long.cpy"
     source.write_text("       01  REC.\n           05 CITY PIC X(26).\n")
-    shown = tdq("layout", source, "--hex", "C1" * 26)
+    shown = tdq("dataset", "layout", source, "--hex", "C1" * 26)
     assert shown.code == 0
     assert max(map(len, shown.out.splitlines())) <= 80
     assert shown.out.replace("\n", "").replace(" ", "").endswith("C1" * 16 + "...10more")

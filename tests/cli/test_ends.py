@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -70,9 +71,12 @@ def test_a_traceback_is_there_for_who_asks(capsys: pytest.CaptureFixture[str], m
         (["nonsense"], "No such command"),
         (["ceda", "INSTALL"], "No such command 'ceda': definitions: in region.yaml are installed at the start"),
         (["set", "PAYQ", "TRIGERLEVEL=9", "-s", "st"], "TRIGGERLEVEL; did you mean TRIGGERLEVEL?"),
-        (["check"], "Missing argument"),
-        (["layout", "x.cpy", "--nonsense"], "No such option"),
-        (["layout", "missing.cpy"], "missing.cpy"),
+        (["check"], "name a definition file"),
+        (["check", "x.yaml", "--schema", "region"], "--schema checks nothing: give no path with it"),
+        (["seed", "PAYQ", "A"], "No such command 'seed': tdq write --seed adds records without a task"),
+        (["dataset", "layot", "x.cpy"], "did you mean layout?"),
+        (["dataset", "layout", "x.cpy", "--nonsense"], "No such option"),
+        (["dataset", "layout", "missing.cpy"], "missing.cpy"),
         (["guide", "nonsense"], "the guide has no chapter 'nonsense'"),
         (["inquire", "--region", "."], "no region.yaml"),
         (["run", "--records", "-1"], "--records"),
@@ -107,7 +111,14 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
     full = Path("/dev/full")
     if not full.exists():
         pytest.skip("there is no /dev/full here")
-    command = [sys.executable, "-c", "import sys; from tdqsim.cli import main; sys.exit(main())", "schema"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from tdqsim.cli import main; sys.exit(main())",
+        "check",
+        "--schema",
+        "definitions",
+    ]
     with full.open("wb") as stream:
         done = subprocess.run(command, stdout=stream, stderr=subprocess.PIPE, check=False)
     assert (done.returncode, done.stderr) == (Exit.INPUT, b"tdq: No space left on device\n")
@@ -126,7 +137,7 @@ def test_closed_and_narrow_streams_are_no_errors() -> None:
 
 
 def test_output_that_nobody_reads_any_more_is_no_error_message() -> None:
-    with start(["schema"]) as process:
+    with start(["check", "--schema", "definitions"]) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -201,7 +212,7 @@ def test_an_empty_store_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, c
         (["check", ""], "PATH"),
         (["serve", ""], "DIR"),
         (["topology", ""], "DIR"),
-        (["layout", ""], "FILE"),
+        (["dataset", "layout", ""], "FILE"),
     ],
 )
 def test_an_empty_path_is_not_the_current_directory(tdq: Tdq, tmp_path: Path, command: list[str], named: str) -> None:
@@ -243,7 +254,9 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
     monkeypatch.setitem(sys.modules, module, None)
     ended = tdq(*words)
     assert ended.code == 2
-    assert ended.err.endswith(f" is not installed; pip install '.[{extra}]' in a clone of tdqsim brings it\n")
+    assert re.search(
+        rf" is not installed; {re.escape(sys.executable)} -m pip install .*\[{extra}\]'.* brings it\n$", ended.err
+    )
     assert ended.err.count("\n") == 1
 
 
@@ -260,7 +273,7 @@ def test_an_extra_that_is_missing_is_named_in_the_same_words(
         ("run nowhere", 2, "InputError", "nowhere"),
         ("run --start NONE", 1, "UsageError", "NONE is not defined"),
         ("explain", 2, "InputError", "which queue?"),
-        ("layout nothing.cpy", 2, None, "nothing.cpy"),
+        ("dataset layout nothing.cpy", 2, None, "nothing.cpy"),
         ("inquir", 2, None, "inquir"),
     ],
 )
@@ -269,7 +282,7 @@ def test_json_is_answered_for_errors_too(
 ) -> None:
     (tmp_path / "region.yaml").write_text("definitions: [pay.yaml]\n")
     (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
-    assert tdq("seed", "PAYQ", "A", "--store", "store").code == 0
+    assert tdq("write", "PAYQ", "A", "--seed", "--store", "store").code == 0
     assert tdq("read", "PAYQ", "--store", "store").code == 0
     ended = tdq(*words.split(), "--json")
     error = json.loads(ended.out)["error"]
@@ -289,7 +302,7 @@ def test_definitions_that_are_refused_are_listed_in_json(tdq: Tdq, tmp_path: Pat
 def test_what_a_command_has_answered_is_its_only_json(tdq: Tdq, tmp_path: Path) -> None:
     (tmp_path / "pay.yaml").write_text("group: G\ntdqueue:\n- {name: PAYQ, type: INTRA}\n")
     given = ("PAYQ", "-d", "pay.yaml", "-s", "store")
-    assert tdq("seed", *given[:1], "A", *given[1:]).code == 0
+    assert tdq("write", "--seed", *given[:1], "A", *given[1:]).code == 0
     ended = tdq("read", *given, "-n", "2", "--json")
     assert (ended.code, [each["text"] for each in json.loads(ended.out)]) == (1, ["A"])
     ended = tdq("read", *given, "--all", "--json")

@@ -44,7 +44,7 @@ def image(store: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize(
     "command",
-    [["explain", "PAYQ"], ["inquire"], ["peek"], ["snapshot"], ["browse"], ["stats"], ["cemt", "I TDQ"], ["jobs"], ["sysout"]],
+    [["explain", "PAYQ"], ["inquire"], ["peek"], ["peek", "--json"], ["inquire", "--statistics"], ["cemt", "I TDQ"], ["output"]],
     ids=lambda words: words[0],
 )  # fmt: skip
 def test_a_store_whose_trigger_cycle_is_on_can_be_looked_at_and_stays_as_it_is(
@@ -85,13 +85,13 @@ def test_what_only_a_running_region_knows_is_not_shown_as_nothing(tdq: Tdq, tmp_
         assert "what only the running region knows" in tdq("explain", "PAYQ", "-s", "s1").err
         assert "records NOTE holds" in tdq("peek", "NOTX", "-s", "s1").err
         assert "records FIRE, NOTE holds" in tdq("peek", "-s", "s1").err
-        seen = tdq("snapshot", "-s", "s1")
-        assert json.loads(seen.out)["not_known"] == ["FIRE", "NOTE"]
-        assert json.loads(seen.out)["queues"].keys() == {"KEEP"}
+        seen = tdq("peek", "--json", "-s", "s1")
+        values = json.loads(seen.out)
+        assert [values.pop("FIRE"), values.pop("NOTE"), *values] == [None, None, "KEEP"]
         assert "records FIRE, NOTE holds" in seen.err
         assert "records NOTE holds" in tdq("cemt", "I TDQ(NOTE)", "-s", "s1").err
         assert tdq("cemt", "I TDQ(KEEP)", "-s", "s1").err.count("not known") == 0
-        assert "records FIRE, NOTE holds" in tdq("stats", "-s", "s1").err
+        assert "records FIRE, NOTE holds" in tdq("inquire", "--statistics", "-s", "s1").err
         said = tdq("explain", "NOTE", "FIRE", "-s", "s1").out
         assert said.count("how many records it holds is not known from outside the region") == 4  # its state, READQ
         for wrong in ("it holds 0", "QZERO", "more are needed", "no program"):
@@ -110,7 +110,7 @@ def test_code_is_imported_only_from_a_region_directory_that_was_named(tdq: Tdq, 
     assert (tmp_path / "ran").exists() is named
 
 
-@pytest.mark.parametrize("command", ["inquire", "peek", "read", "seed", "set"])
+@pytest.mark.parametrize("command", ["inquire", "peek", "read", "write", "set"])
 def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers(
     tdq: Tdq, tmp_path: Path, command: str
 ) -> None:
@@ -120,7 +120,12 @@ def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers
         (tmp_path / f"{stolen}.py").write_text(
             "import pathlib; pathlib.Path('ran').touch()\ndef register(region): ...\n"
         )
-    more = {"seed": ["NOTE", "A"], "set": ["NOTE", "ENABLESTATUS=DISABLED"], "read": ["NOTE"], "peek": ["NOTE"]}
+    more = {
+        "write": ["NOTE", "A", "--seed"],
+        "set": ["NOTE", "ENABLESTATUS=DISABLED"],
+        "read": ["NOTE"],
+        "peek": ["NOTE"],
+    }
     tdq(command, *more.get(command, []), "-r", tmp_path, "-s", "s1")
     assert not (tmp_path / "ran").exists()
 
@@ -134,10 +139,9 @@ def test_a_region_directory_is_not_searched_for_modules_by_what_runs_no_handlers
         (["explain", "examples/nonesuch", "DALY", "-d", "pay.yaml"], "examples/nonesuch: neither a queue"),
         (["peek", "examples/nonesuch"], "examples/nonesuch: neither a queue"),
         (["inquire"], "which region? Name a region directory"),
-        (["browse"], "which region?"),
-        (["stats"], "which region?"),
+        (["inquire", "--statistics"], "which region?"),
         (["cemt", "I TDQ"], "which region?"),
-        (["browse", "some"], "some: not a region directory; it has no region.yaml"),
+        (["inquire", "--statistics", "./some"], "./some: not a region directory; it has no region.yaml"),
     ],
 )  # fmt: skip
 def test_a_wrong_directory_is_named(tdq: Tdq, tmp_path: Path, command: list[str], text: str) -> None:
@@ -176,7 +180,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 @pytest.mark.parametrize("width", [40, 80])
 @pytest.mark.parametrize("command", [["inquire", "-d", "pay.yaml"], ["inquire", "-d", "pay.yaml", "--all"], ["inquire", "PAYQ", "-d", "pay.yaml"],
-    ["stats", "--all", "-d", "pay.yaml"], ["guide"], ["browse", "-d", "pay.yaml"]], ids=" ".join)  # fmt: skip
+    ["inquire", "--statistics", "--all", "-d", "pay.yaml"], ["guide"], ["peek", "-d", "pay.yaml", "--json"]], ids=" ".join)  # fmt: skip
 def test_tables_fit_the_terminal_and_cut_no_word(
     tdq: Tdq, tmp_path: Path, terminal: pytest.MonkeyPatch, command: list[str], width: int
 ) -> None:

@@ -112,21 +112,24 @@ def test_a_job_class_that_is_not_there_is_exit_code_2(tdq: Tdq, pay: Path) -> No
 
 def test_statistics_of_the_last_run_are_kept_with_the_store(tdq: Tdq, pay: Path) -> None:
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
-    assert tdq("stats", "PAYQ", "--store", pay / "store").code == 2  # stats takes no queue
-    rows = {line.split()[0]: line.split() for line in tdq("stats", "--store", pay / "store").out.splitlines()}
+    assert tdq("inquire", "PAYQ", "--statistics", "--store", pay / "store").code == 2
+    rows = {
+        line.split()[0]: line.split()
+        for line in tdq("inquire", "--statistics", "--store", pay / "store").out.splitlines()
+    }
     assert rows["PAYQ"][1:6] == ["INTRA", "2", "2", "0", "1"]
-    found = json.loads(tdq("stats", "--store", pay / "store", "--json", "--all").out)
+    found = json.loads(tdq("inquire", "--statistics", "--store", pay / "store", "--json", "--all").out)
     assert found["total"]["ci_size"] == 4096
     assert len(found["queues"]) > 60
     assert "applid" not in found
 
 
 def test_a_report_of_statistics(tdq: Tdq, pay: Path) -> None:
-    now = tdq("stats", pay, "--report").out.splitlines()
+    now = tdq("inquire", pay, "--statistics", "--report").out.splitlines()
     assert now[0].startswith("Requested Statistics Report  Collection Date-Time ")
     assert now[0].endswith("Applid TDQREGN")
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
-    kept = tdq("stats", "--store", pay / "store", "--report").out.splitlines()
+    kept = tdq("inquire", "--statistics", "--store", pay / "store", "--report").out.splitlines()
     assert kept[0].endswith("Applid TDQREGN")
     queues = kept[kept.index("Transient data queue") :]
     assert [line.split()[:3] for line in queues if line.startswith("  PAYQ ")] == [["PAYQ", "2", "2"]]
@@ -134,7 +137,7 @@ def test_a_report_of_statistics(tdq: Tdq, pay: Path) -> None:
 
 def test_explain_says_why_a_trigger_does_not_fire(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
-    assert tdq("seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).code == 0
+    assert tdq("write", "--seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).code == 0
     told = tdq("explain", "PAYQ", "-s", store)
     assert told.code == 0
     assert "READQ TD" in told.out
@@ -165,11 +168,11 @@ def test_explain_tells_the_history_of_a_record(tdq: Tdq, pay: Path, tmp_path: Pa
 
 def test_jobs_of_the_internal_reader_are_listed_and_shown(tdq: Tdq, pay: Path) -> None:
     tdq("run", pay, "--store", pay / "store", "--out", pay / "out")
-    (job,) = json.loads(tdq("jobs", "--store", pay / "store", "--json").out)
+    (job,) = json.loads(tdq("output", "--store", pay / "store", "--json").out)["jobs"]
     assert (job["id"], job["name"], job["cards"]) == ("JOB00001", "NIGHT", 2)
-    assert tdq("jobs", "night", "--store", pay / "store").out == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"
-    assert tdq("jobs", "--store", pay / "store").out.splitlines()[1].startswith("JOB00001  NIGHT")
-    assert tdq("jobs", "OTHER", "--store", pay / "store").code == 2
+    assert tdq("output", "night", "--store", pay / "store").out == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"
+    assert tdq("output", "--store", pay / "store").out.splitlines()[-1].startswith("JOB00001  NIGHT")
+    assert tdq("output", "OTHER", "--store", pay / "store").code == 2
 
 
 def test_cemt_looks_without_a_store_and_changes_with_one(tdq: Tdq, pay: Path) -> None:
@@ -246,22 +249,22 @@ def test_cemt_shows_its_syntax_without_a_region_or_store(tdq: Tdq, request_: str
 
 
 def test_a_region_directory_is_named_once(tdq: Tdq, pay: Path) -> None:
-    assert tdq("browse", pay).code == 0
-    ended = tdq("browse", pay, "--region", pay)
+    assert tdq("inquire", pay).code == 0
+    ended = tdq("inquire", pay, "--region", pay)
     assert (ended.code, "is already given by --region" in ended.err) == (2, True)
-    assert "not a region directory" in tdq("snapshot", pay / "nothing").err
+    assert "nor a region directory" in tdq("peek", pay / "nothing").err
 
 
 @pytest.mark.parametrize(
     "words",
-    ["write {} PAYQ A B", "seed {} PAYQ A", "set {} PAYQ TRIGGERLEVEL=9", "read {} PAYQ", "cemt {} I", "ceci {} ASKTIME", "stats {}", "jobs {}",
-     "sysout {}", "browse {}", "snapshot {}", "explain {} PAYQ", "inquire {} PAYQ", "peek {} PAYQ"],
+    ["write {} PAYQ A B", "write {} PAYQ A --seed", "set {} PAYQ TRIGGERLEVEL=9", "read {} PAYQ", "cemt {} I", "ceci {} ASKTIME", "output {}",
+     "inquire {} --statistics", "peek {} --json", "explain {} PAYQ", "inquire {} PAYQ", "peek {} PAYQ"],
 )  # fmt: skip
 def test_every_command_takes_the_region_directory_in_the_same_ways(
     tdq: Tdq, pay: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
     store = pay.parent / "store"
-    assert tdq("seed", "-r", pay, "PAYQ", *"ABCDEFGH", "--store", store).code == 0
+    assert tdq("write", "--seed", "-r", pay, "PAYQ", *"ABCDEFGH", "--store", store).code == 0
     before, _, *rest = [*words.split(), "--store", store]
     if before == "cemt":
         rest[0] = "I TDQ(PAYQ)"
@@ -280,12 +283,14 @@ def test_a_queue_may_have_the_name_of_a_directory(tdq: Tdq, pay: Path, monkeypat
     monkeypatch.chdir(pay)
     assert tdq("write", "--region", ".", "PAYQ", "ONE", "--store", "s").code == 0
     assert tdq("peek", "-r", ".", "-s", "s", "PAYQ").out == "ONE\n"
-    assert tdq("browse", "PAYQ").out.splitlines()[1:] == []  # a region without queues
+    assert tdq("inquire", "PAYQ").out.splitlines()[1:] == []  # a region without queues
     ended = tdq("set", "--store", "PAYQ", "PAYQ", "PAYQ", "TRIGGERLEVEL=3")
     assert (ended.code, "QIDERR" in ended.err) == (1, True)
 
 
-@pytest.mark.parametrize("words", ["read PAYQ", "read PAYQ --all", "peek PAYQ", "stats", "jobs", "sysout", "inquire"])
+@pytest.mark.parametrize(
+    "words", ["read PAYQ", "read PAYQ --all", "peek PAYQ", "inquire --statistics", "output", "inquire"]
+)
 def test_a_misspelt_store_is_not_made(tdq: Tdq, pay: Path, words: str) -> None:
     for store in ("typo", "empty"):
         (pay / "empty").mkdir(exist_ok=True)
@@ -305,13 +310,13 @@ def test_sysout_is_listed_by_class_and_printed(tdq: Tdq, tmp_path: Path) -> None
     store = tmp_path / "store"
     for queue, *lines in (("REPT", "1TITLE", "0FIRST"), ("LOGQ", "HELLO")):
         assert tdq("write", queue, *lines, "-d", tmp_path / "q.yaml", "-s", store).code == 0
-    rows = [line.split() for line in tdq("sysout", "-s", store).out.splitlines()[1:]]
+    rows = [line.split() for line in tdq("output", "-s", store).out.splitlines()[2:4]]
     assert rows == [["1", "A", "REPT", "ASA", "3"], ["2", "B", "LOG", "NONE", "1"]]
-    assert [line.split()[2] for line in tdq("sysout", "--class", "b", "-s", store).out.splitlines()[1:]] == ["LOG"]
-    assert tdq("sysout", 1, "-s", store).out == "TITLE\n\nFIRST\n"
-    found = json.loads(tdq("sysout", "--json", "-s", store).out)
+    assert [line.split()[2] for line in tdq("output", "--class", "b", "-s", store).out.splitlines()[2:]] == ["LOG"]
+    assert tdq("output", 1, "-s", store).out == "TITLE\n\nFIRST\n"
+    found = json.loads(tdq("output", "--json", "-s", store).out)["sysout"]
     assert [(each["class"], each["text"]) for each in found] == [("A", ["TITLE", "", "FIRST"]), ("B", ["HELLO"])]
-    assert tdq("sysout", 9, "-s", store).code == 2
+    assert tdq("output", 9, "-s", store).code == 2
     assert tdq("output", 1, "-s", store).out == "TITLE\n\nFIRST\n"
     listed = tdq("output", "-s", store).out.splitlines()
     assert [line.split()[:3] for line in listed[:4]] == [
@@ -330,7 +335,10 @@ def test_records_are_written_without_a_task(tdq: Tdq, triggering: Path) -> None:
 def test_inquire_shows_the_statistics(tdq: Tdq, pay: Path) -> None:
     assert tdq("write", pay, "PAYQ", "A", "--seed", "-s", "s1").code == 0
     for options in ([], ["--report"]):
-        assert tdq("inquire", "--statistics", *options, "-s", "s1").out == tdq("stats", *options, "-s", "s1").out
+        assert (
+            tdq("inquire", "--statistics", *options, "-s", "s1").out
+            == tdq("inquire", "--statistics", *options, "-s", "s1").out
+        )
     assert "give neither a name nor --option" in tdq("inquire", "PAYQ", "--statistics", "-s", "s1").err
 
 
@@ -369,7 +377,7 @@ def test_abends_of_tasks_that_a_command_triggered_are_told_with_exit_code_1(
     tdq: Tdq, broken: Path, command: list[str]
 ) -> None:
     if command[0] == "ceci":
-        tdq("seed", "PAYI", "A", "B", "-s", "s1")
+        tdq("write", "--seed", "PAYI", "A", "B", "-s", "s1")
     ended = tdq(*command, "-s", "s1")
     assert ended.code == 1
     assert "PAYI" in ended.out
@@ -445,7 +453,7 @@ def test_a_module_of_handlers_that_fails_is_told_with_its_line(tdq: Tdq, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "words", ["inquire PAYQ", "browse", "stats", "topology", "snapshot", "check", "set PAYQ TRIGGERLEVEL=7 -s store"]
+    "words", ["inquire PAYQ", "inquire --statistics", "topology", "peek", "check", "set PAYQ TRIGGERLEVEL=7 -s store"]
 )
 def test_a_command_imports_no_handler_where_a_region_has_cobol_programs_too(tdq: Tdq, pay: Path, words: str) -> None:
     with (pay / "region.yaml").open("a") as file:

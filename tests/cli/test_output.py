@@ -115,7 +115,7 @@ def test_a_file_that_a_command_writes_is_no_link_that_leads_out(
     (room / "queues.yaml").write_text("groups: [{group: G, tdqueue: [{name: PAYQ, type: INTRA}]}]\n")
     (room / "queues.csd").write_text("DEFINE TDQUEUE(PAYQ) GROUP(G) TYPE(INTRA)\n")
     if words[0] == "read":
-        assert tdq("seed", "PAYQ", "A", "-d", "queues.yaml", "-s", "store").code == 0
+        assert tdq("write", "PAYQ", "A", "--seed", "-d", "queues.yaml", "-s", "store").code == 0
     ended = tdq(*words)
     assert ended.code == 2
     assert "link: is a symbolic link that leads out of ." in ended.err

@@ -54,7 +54,7 @@ _NO_STORE = "no store: an empty region, made for this command; --store DIR (or T
 def test_peek_without_a_store_says_that_it_looks_at_an_empty_region(tdq: Tdq, pay: Path) -> None:
     ended = tdq("peek", "PAYQ", "--region", pay)
     assert (ended.code, ended.out, ended.err) == (0, "", _NO_STORE)
-    tdq("seed", "PAYQ", "a", "--region", pay, "--store", pay / "store")
+    tdq("write", "--seed", "PAYQ", "a", "--region", pay, "--store", pay / "store")
     assert "no store" not in tdq("peek", "PAYQ", "--region", pay, "--store", pay / "store").err
 
 
@@ -130,12 +130,12 @@ def test_an_unknown_queue_is_qiderr_and_exit_code_1(tdq: Tdq, pay: Path) -> None
     assert tdq("inquire", pay, "PAYQ", "-o", "NONSENSE").code == 2
 
 
-def test_browse_goes_through_the_definitions_in_the_regions_order(tdq: Tdq, pay: Path) -> None:
-    assert names(tdq("browse", pay).out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
-    order = names(tdq("browse", pay, "--all").out)
+def test_inquire_goes_through_the_definitions_in_the_regions_order(tdq: Tdq, pay: Path) -> None:
+    assert names(tdq("inquire", pay).out) == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
+    order = names(tdq("inquire", pay, "--all").out)
     assert order[-6:] == ["PAYQ", "PAY2", "PAYL", "PAYX", "CARD", "REPT"]
-    assert json.loads(tdq("browse", pay, "--json", "-o", "TYPE").out)[-1]["TYPE"] == "EXTRA"
-    assert tdq("browse", "nowhere").code == 2
+    assert json.loads(tdq("inquire", pay, "--json", "-o", "TYPE").out)[-1]["TYPE"] == "EXTRA"
+    assert tdq("inquire", "nowhere").code == 2
 
 
 def test_records_go_in_and_come_out(tdq: Tdq, pay: Path) -> None:
@@ -161,8 +161,8 @@ def test_a_store_alone_is_enough_once_it_has_been_started(tdq: Tdq, pay: Path) -
 
 def test_written_records_trigger_handlers_and_seeded_ones_do_not(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
-    assert tdq("seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).out == "PAYQ: 2 seeded\n"
-    assert tdq("seed", "PAYQ", "THREE", "-r", pay, "-s", store).code == 0
+    assert tdq("write", "--seed", "PAYQ", "ONE", "TWO", "-r", pay, "-s", store).out == "PAYQ: 2 seeded\n"
+    assert tdq("write", "--seed", "PAYQ", "THREE", "-r", pay, "-s", store).code == 0
     assert tdq("peek", "PAYQ", "-s", store).out.split() == ["ONE", "TWO", "THREE"]
     assert tdq("write", "PAYQ", "FOUR", "-r", pay, "-s", store).code == 0
     assert tdq("peek", "PAY2", "-s", store).out.split() == ["ONE", "TWO", "THREE"]
@@ -174,7 +174,10 @@ def test_records_come_from_files(tdq: Tdq, pay: Path) -> None:
     (pay / "lines.txt").write_text("FIRST\nSECOND\r\n")
     assert tdq("write", "PAY2", "--file", pay / "lines.txt", "-r", pay, "-s", store).out == "PAY2: 2 written\n"
     assert (
-        tdq("seed", "PAY2", "-f", pay / "cards.bin", "--format", "FB", "--lrecl", 5, "-r", pay, "-s", store).code == 0
+        tdq(
+            "write", "--seed", "PAY2", "-f", pay / "cards.bin", "--format", "FB", "--lrecl", 5, "-r", pay, "-s", store
+        ).code
+        == 0
     )
     assert tdq("peek", "PAY2", "-s", store).out.split() == ["FIRST", "SECOND", "FIRST", "OTHER"]
     out = pay / "out.bin"
@@ -201,7 +204,12 @@ def test_records_that_are_not_right_write_nothing(tdq: Tdq, pay: Path, arguments
 
 
 def test_a_command_that_changes_something_asks_for_a_store(tdq: Tdq, pay: Path) -> None:
-    for command in (["write", "PAY2", "X"], ["read", "PAY2"], ["seed", "PAY2", "X"], ["set", "PAY2", "TRIGGERLEVEL=5"]):
+    for command in (
+        ["write", "PAY2", "X"],
+        ["read", "PAY2"],
+        ["write", "PAY2", "X", "--seed"],
+        ["set", "PAY2", "TRIGGERLEVEL=5"],
+    ):
         ended = tdq(*command, "-r", pay)
         assert ended.code == 2
         assert "--store DIR" in ended.err
@@ -225,13 +233,12 @@ def test_set_says_what_it_does_not_do(tdq: Tdq, pay: Path) -> None:
     assert "INVREQ" in refused.err
 
 
-def test_a_snapshot_has_every_queue_with_records(tdq: Tdq, pay: Path) -> None:
+def test_peek_without_a_name_shows_every_queue_with_records(tdq: Tdq, pay: Path) -> None:
     store = pay / "store"
     tdq("write", "PAY2", "HELLO", "-r", pay, "-s", store)
-    found = json.loads(tdq("snapshot", pay, "-s", store).out)
-    assert found["applid"] == "PAYREGN"
-    assert list(found["queues"]) == ["PAY2"]
-    assert found["queues"]["PAY2"]["records"][0]["text"] == "HELLO"
+    assert json.loads(tdq("peek", pay, "-s", store, "--json").out) == {
+        "PAY2": [{"length": 5, "text": "HELLO", "hex": "C8C5D3D3D6"}]
+    }
 
 
 def test_a_missing_or_foreign_store_is_exit_code_3(tdq: Tdq, pay: Path) -> None:

@@ -384,7 +384,7 @@ def test_the_schema_takes_the_cases_of_this_page_and_refuses_others(capsys):
     jsonschema.validate(json.loads(json.dumps(yaml.safe_load(CASES), default=str)), schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"cases": [{"name": "x", "when": [], "given": {"queue": {}}}]}, schema)
-    assert main(["schema", "cases"]) == 0
+    assert main(["check", "--schema", "cases"]) == 0
     assert json.loads(capsys.readouterr().out) == schema
 
 

@@ -146,7 +146,7 @@ def test_the_schema_of_serve_files_takes_what_the_server_takes(tmp_path, text, r
 @pytest.mark.parametrize("which", ["definitions", "region", "pipeline", "serve", "system"])
 def test_every_schema_is_printed_and_is_one(which, capsys):
     jsonschema = pytest.importorskip("jsonschema")
-    assert main(["schema", which]) == 0
+    assert main(["check", "--schema", which]) == 0
     jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
 
 

@@ -138,7 +138,7 @@ def test_every_run_over_a_store_begins_with_empty_queues(tmp_path: Path, capsys:
         found = run_job(capsys, "--records", 500, "--out", tmp_path / "out", "--store", store)
         figures.append({name: found[name] for name in list(found)[:7]})
         left = ["PST1", "LEFT BY A RUN THAT DID NOT END", "--region", CARD_POSTING, "--store", store]
-        assert main(["seed", *map(str, left)]) == 0
+        assert main(["write", "--seed", *map(str, left)]) == 0
         assert main(["peek", str(CARD_POSTING), "PST1", "--store", str(store)]) == 0
         assert "LEFT BY" in capsys.readouterr().out
     assert figures[0] == figures[1]

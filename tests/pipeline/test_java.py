@@ -40,7 +40,7 @@ def test_without_any_java_one_line_says_what_to_do(tmp_path, monkeypatch):
     old = fake_java(tmp_path / "old", "1.8")
     with pytest.raises(JavaMissing) as caught:
         find_java({"JAVA_HOME": str(old), "PATH": ""})
-    assert str(caught.value).startswith("Spark needs Java 17, 21, 25: run pip install '.[spark]'")
+    assert str(caught.value).startswith(f"Spark needs Java 17, 21, 25: {sys.executable} -m pip install ")
     assert f"JAVA_HOME ({old}) is Java 8" in str(caught.value)
     assert "\n" not in str(caught.value)
 

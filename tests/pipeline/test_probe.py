@@ -236,13 +236,13 @@ def test_the_command_prints_what_to_paste(tmp_path: Path, capsys: pytest.Capture
     path, copybook = tmp_path / "data", tmp_path / "r.cpy"
     path.write_bytes(data)
     copybook.write_text(COPYBOOKS["numbers"][0])
-    assert main(["dataset", "probe", str(path), "--copybook", str(copybook)]) == 0
+    assert main(["dataset", str(path), "--copybook", str(copybook)]) == 0
     shown = capsys.readouterr().out
     assert f"{path}: {len(data)} bytes" in shown
     assert "VB, BDW big-endian, without its own length, RDW big-endian, without its own length" in shown
     assert f"spark.read.format(\"qsam\").option('copybook', '{copybook}').option('record_format', 'VB')" in shown
     assert "('ebcdic_code_page', 'cp273')" in shown
-    assert main(["dataset", "probe", str(path), "--copybook", str(copybook), "--json"]) == 0
+    assert main(["dataset", "look", str(path), "--copybook", str(copybook), "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)
     best = found["candidates"][0]
     assert (best["qsam"]["bdw_adjustment"], best["misfit"], best["corrupt"]) == ("0", None, 0)
@@ -252,7 +252,7 @@ def test_the_command_prints_what_to_paste(tmp_path: Path, capsys: pytest.Capture
 def test_errors_of_reads_name_the_command(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"\xc1" * 99)
-    with pytest.raises(DatasetError, match=rf"; tdq dataset probe {path} tries all formats$"):
+    with pytest.raises(DatasetError, match=rf"; tdq dataset {path} tries all formats$"):
         plan(read_options({"path": str(path), "record_format": "VB", "input_split_records": "1"}))
 
 

@@ -473,7 +473,7 @@ def test_a_seed_file_is_taken_by_the_command_line(store: Path, tmp_path: Path) -
     for _ in range(2):
         write("tdqueue", seeds, {"data": [b"\x01\xff", b"b"]}, queue="ONE", target="seed")
     assert (seeds / "ONE.hex").read_text() == "01FF\n62\n" * 2
-    assert main(["seed", "ONE", "--hex", "--file", str(seeds / "ONE.hex"), "--store", str(store)]) == 0
+    assert main(["write", "ONE", "--seed", "--hex", "--file", str(seeds / "ONE.hex"), "--store", str(store)]) == 0
     assert data(store, "ONE")[5:] == [b"\x01\xff", b"b"] * 2
     write("tdqueue", seeds, {"data": [b"c"]}, overwrite=True, queue="ONE", target="seed")
     assert (seeds / "ONE.hex").read_text() == "63\n"

@@ -203,14 +203,14 @@ def test_explain_of_a_task_without_a_server_reads_the_dumps_in_the_store(tmp_pat
 
 
 def test_seed_set_cemt_and_snapshot(store):
-    assert tdq("seed", "LOGQ", "a", "b", "--store", store).stdout == "LOGQ: 2 seeded\n"
-    assert json.loads(tdq("snapshot", "--store", store).stdout)["queues"]["LOGQ"]["NUMITEMS"] == 2
+    assert tdq("write", "--seed", "LOGQ", "a", "b", "--store", store).stdout == "LOGQ: 2 seeded\n"
+    assert len(json.loads(tdq("peek", "--store", store, "--json").stdout)["LOGQ"]) == 2
     assert tdq("set", "LOGQ", "TRIGGERLEVEL=7", "--store", store).returncode == 0
     assert re.search(r"Tri\(0*7\)", tdq("cemt", "I TDQ(LOGQ)", "--store", store).stdout)
     assert "LOGQ" in tdq("cemt", "SET TDQ(LOGQ) TRI(0)", "--store", store).stdout
     refused = tdq("set", "NONE", "TRIGGERLEVEL=7", "--store", store)
     assert (refused.returncode, "QIDERR" in refused.stderr) == (1, True)
-    names = [line.split()[0] for line in tdq("browse", "--store", store, "--all").stdout.splitlines()[1:]]
+    names = [line.split()[0] for line in tdq("inquire", "--store", store, "--all").stdout.splitlines()[1:]]
     assert {"PAYQ", "LOGQ", "CSMT"} <= set(names)
 
 
@@ -225,15 +225,15 @@ def test_a_ceci_session_is_one_unit_of_work(store):
 
 
 def test_statistics_are_the_servers(store):
-    before = json.loads(tdq("stats", "--store", store, "--json", "--all").stdout)
+    before = json.loads(tdq("inquire", "--statistics", "--store", store, "--json", "--all").stdout)
     tdq("write", "PAYQ", "one", "--store", store)
-    after = json.loads(tdq("stats", "--store", store, "--json", "--all").stdout)
+    after = json.loads(tdq("inquire", "--statistics", "--store", store, "--json", "--all").stdout)
     writes = [next(each["writes"] for each in found["queues"] if each["name"] == "PAYQ") for found in (before, after)]
     assert writes[1] == writes[0] + 1
 
 
 def test_many_records_are_paged(store):
-    tdq("seed", "PAYQ", "--file", "-", "--store", store, given="".join(f"{n:05d}\n" for n in range(2500)))
+    tdq("write", "--seed", "PAYQ", "--file", "-", "--store", store, given="".join(f"{n:05d}\n" for n in range(2500)))
     lines = tdq("peek", "PAYQ", "--store", store).stdout.splitlines()
     assert lines == [f"{n:05d}" for n in range(2500)]
     assert tdq("peek", "PAYQ", "-n", "2", "--store", store).stdout == "00000\n00001\n"

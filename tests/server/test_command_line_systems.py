@@ -117,11 +117,11 @@ def test_jobs_and_sysout_of_a_served_region(places):
             assert tdq("write", "PRTQ", *part, "--store", store).returncode == 0
         tdq("write", "OTHQ", "other", "--store", store)
         steps = [
-            ("jobs",), ("jobs", "--json"), ("jobs", "night"), ("jobs", "NONE"), ("sysout",), ("sysout", "1"), ("sysout", "2"),
-            ("sysout", "9"), ("sysout", "--class", "C"), ("sysout", "--json"),
+            ("output",), ("output", "--json"), ("output", "night"), ("output", "NONE"), ("output", "night", "--json"),
+            ("output", "1"), ("output", "2"), ("output", "9"), ("output", "--class", "C"),
         ]  # fmt: skip
         there = [tdq(*words, "--store", store) for words in steps]
-        by_directory = tdq("jobs", "--region", places / "pay")
+        by_directory = tdq("output", "--region", places / "pay")
     here = [tdq(*words, "--store", store, "--region", places / "pay") for words in steps]
     assert by_directory.stdout == there[0].stdout
     assert there[2].stdout == "//NIGHT JOB USER=CICSRGN\n//STEP EXEC PGM=IEFBR14\n"

@@ -94,7 +94,7 @@ def test_a_wrong_layout_is_said_before_anything_is_made(host, place, capsys):
 
 def test_the_command_line_shows_fields(place, capsys):
     words = ["--region", str(place), "--store", str(place / "store")]
-    assert main(["seed", "PAYQ", "--hex", "C1C2C3C40012345C", "C1C2C3C4FFFFFFFF", *words]) == 0
+    assert main(["write", "PAYQ", "--seed", "--hex", "C1C2C3C40012345C", "C1C2C3C4FFFFFFFF", *words]) == 0
     capsys.readouterr()
     assert main(["peek", "PAYQ", "--fields", *words]) == 0
     assert capsys.readouterr().out == "ACCOUNT=ABCD, AMOUNT=123.45\nACCOUNT=ABCD, AMOUNT=X'FFFFFFFF'\n"

@@ -88,20 +88,15 @@ def records(client):
 # What each command is given, and what shows that it has asked the server: part of its output, or of its error.
 LOOKS = {
     "inquire": ("NEWQ", "NEWQ"),
-    "browse": ("NEWQ",),
     "peek": ("NEWQ", "only there"),
-    "snapshot": ("only there",),
     "explain": ("NEWQ", "it holds 1 record"),
     "read": ("NEWQ", "only there"),
     "set": ("NEWQ", "TRIGGERLEVEL=9", "NEWQ"),
     "cemt": ("I TDQ(NEWQ)", "NEWQ"),
     "ceci": ("DELETEQ TD QUEUE(NEWQ)", "NORMAL"),
-    "stats": ("NEWQ",),
-    "jobs": ("NIGHT",),
-    "sysout": ("PRINT",),
     "output": ("NIGHT",),
 }
-CHANGES = {"write": ("NEWQ", "more"), "seed": ("NEWQ", "more")}
+CHANGES = {"write": ("NEWQ", "more")}
 SYSTEM_LOOKS = {
     "list": ("NEWQ",),
     "describe": ("PAYLIB/NEWQ", "NEWQ"),
@@ -125,7 +120,7 @@ NO_REGION_OF_A_STORE = {
     "check", "export csd", "export dct", "export cl",  # are about what is written in files, and say so
     "pipeline run", "pipeline replay", "pipeline trim",  # make regions in the run's directory
     "mutate", "cobol test",  # run tests, which make regions of their own
-    "dataset probe",  # reads a data set
+    "dataset look",  # reads a data set
 }  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -89,16 +90,37 @@ class _Group(TyperGroup):
             ctx.fail(f"No such command {name!r}{_INSTEAD.get(name) or did_you_mean(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
+    def parse_args(self, ctx: _Parser, args: list[str]) -> _Parser:
+        """Put the default command before arguments that begin with none, as in ``tdq dataset FILE``."""
+        default = _DEFAULTS.get(str(self.name), "")
+        if default in self.commands and args and args[0] not in {*self.commands, *ctx.help_option_names}:
+            misspelt = not Path(args[0]).exists() and did_you_mean(args[0], self.list_commands(ctx))
+            args = args if misspelt else [default, *args]
+        return super().parse_args(ctx, args)
+
     def get_params(self, ctx: _Parser) -> list[_Parser]:
         return _answered(super().get_params(ctx))
 
 
+_DEFAULTS: Final = {"dataset": "look"}
+"""The command of a group that is meant where its name is left out."""
 _INSTALL: Final = (
     ": definitions: in region.yaml are installed at the start; tdq import csd converts a CSD, tdq check checks it, and "
     "CREATE TDQUEUE installs in a session of tdq ceci"
 )
-_INSTEAD: Final = {"ceda": _INSTALL, "install": _INSTALL}
-"""What to do instead of commands that CICS people look for."""
+_INSTEAD: Final = {
+    "ceda": _INSTALL,
+    "install": _INSTALL,
+    "browse": ": tdq inquire without a name goes through all queues",
+    "seed": ": tdq write --seed adds records without a task",
+    "snapshot": ": tdq peek --json writes every queue that holds records",
+    "stats": ": tdq inquire --statistics",
+    "jobs": ": tdq output lists and shows them",
+    "sysout": ": tdq output lists and shows them",
+    "layout": ": tdq dataset layout",
+    "schema": ": tdq check --schema KIND",
+}
+"""What to do instead of commands that people look for."""
 
 
 class _Commands(_Group):
@@ -165,6 +187,7 @@ def _loaded(module: str, name: str) -> _Parser:
     wanted = [each for each in part.registered_commands if each.name == name]
     if not wanted:
         group: _Parser = typer.main.get_group(part)
+        group.name = name
         return group.commands.get(name, group)
     alone = typer.Typer(rich_markup_mode=None, add_completion=False)
     alone.registered_commands = wanted

@@ -1,23 +1,20 @@
-"""Definitions on the command line: check them, their schema, imports and exports, record layouts."""
+"""Definitions on the command line: check them, their schemas, imports and exports."""
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import nullcontext
-from enum import StrEnum
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from tdqsim import datasets, definitions
+from tdqsim import definitions
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offering
 from tdqsim.cli.errors import CommandFailed, Exit, InputError, warn
 from tdqsim.cli.extensions import extension, extensions
-from tdqsim.cli.output import emit, emit_json, emit_table
+from tdqsim.cli.output import emit, emit_json
 from tdqsim.core.spelling import did_you_mean
 from tdqsim.core.symbolic_links import stays_here
 from tdqsim.errors import DefinitionError, Problem
@@ -27,8 +24,6 @@ if TYPE_CHECKING:
 
     from tdqsim.definitions import Definitions, Note, RegionFile
     from tdqsim.definitions.imports import Imported
-    from tdqsim.layouts import Layout
-    from tdqsim.layouts.layout import LayoutRow
 
 app = typer.Typer(rich_markup_mode=None)
 imports = typer.Typer(
@@ -42,7 +37,6 @@ app.add_typer(exports, name="export")
 
 _EBCDIC_LINE_END = "\x85"  # NEL, the decoded X'15'
 _CARD = 80
-_BYTES_SHOWN = 16
 
 Json = Annotated[bool, typer.Option("--json", help="Write JSON.")]
 Source = Annotated[Path, typer.Argument(metavar="FILE", help="The text to read; - is standard input.")]
@@ -53,11 +47,25 @@ Target = Annotated[
 Encoding = Annotated[str, typer.Option(help="The encoding of the text: utf-8, latin-1, cp037 ...")]
 
 
+_OWN_SCHEMAS: Final = ("definitions", "region", "pipeline", "system")
+_KINDS: Final = (*_OWN_SCHEMAS, *extensions("schema"))
+"""The kinds of files that have a schema; extensions bring some."""
+
+
 @app.command("check")
 def check(
     paths: Annotated[
-        list[Path], typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems.")
-    ],
+        list[Path] | None,
+        typer.Argument(metavar="PATH...", help="Definition files, or directories of regions and systems."),
+    ] = None,
+    schema: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help=f"Check nothing; print the JSON schema with which editors check a kind of file: {', '.join(_KINDS)}.",
+            autocompletion=offering([(name, "") for name in _KINDS]),
+        ),
+    ] = None,
     notes: Annotated[
         bool,
         typer.Option(
@@ -71,6 +79,11 @@ def check(
     For a region directory this includes errors that tdq run would refuse, such as an undefined transaction in start:.
     None of your code is run.
     """
+    if schema is not None:
+        _emit_schema(schema, paths)
+        return
+    if not paths:
+        raise InputError("name a definition file or the directory of a region or system; . is this directory")
     problems: list[Problem] = []
     warnings: list[Problem] = []
     checked: list[tuple[Path, Definitions]] = []
@@ -163,31 +176,23 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-_OWN_SCHEMAS: Final = ("definitions", "region", "pipeline", "system")
-_KINDS: Final = (*_OWN_SCHEMAS, *extensions("schema"))
-"""The kinds of files that have a schema; extensions bring some."""
+def _emit_schema(kind: str, paths: list[Path] | None) -> None:
+    """Print the JSON schema of a kind of file.
 
-
-@app.command("schema")
-def schema(
-    which: Annotated[
-        str,
-        typer.Argument(
-            metavar="|".join(_KINDS), help="The kind of file.", autocompletion=offering([(name, "") for name in _KINDS])
-        ),
-    ] = "definitions",
-) -> None:
-    """Print the JSON schema of definition files, or of another kind of file, for editors that complete and check."""
-    if which not in _KINDS:
-        raise InputError(f"there is no schema {which}{did_you_mean(which, _KINDS)}; there are {', '.join(_KINDS)}")
+    Raises:
+        InputError: there is no such kind, or there are paths to check too.
+    """
+    if kind not in _KINDS:
+        raise InputError(f"there is no schema {kind}{did_you_mean(kind, _KINDS)}; there are {', '.join(_KINDS)}")
+    if paths:
+        raise InputError("--schema checks nothing: give no path with it")
     own = {
         "definitions": definitions.json_schema,
         "region": definitions.region_json_schema,
         "pipeline": definitions.pipeline_json_schema,
         "system": on_demand.systemfile.system_json_schema,
     }
-    make = own[which] if which in own else extension("schema", which)
-    emit_json(make())
+    emit_json((own[kind] if kind in own else extension("schema", kind))())
 
 
 # -- imports and exports ----------------------------------------------------------------------------------------------
@@ -306,144 +311,3 @@ def _write_exported(text: str, remarks: list[str], output: Path | None, nothing:
     _write(text, output)
     for remark in remarks:
         warn(remark)
-
-
-# -- layouts ----------------------------------------------------------------------------------------------------------
-
-
-class _Form(StrEnum):
-    AUTO = "auto"
-    COPYBOOK = "copybook"
-    YAML = "yaml"
-
-
-@app.command("layout")
-def layout(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="A COBOL copybook, or a layout in YAML.")],
-    record: Annotated[str | None, typer.Option(help="The level 01 record, if the copybook has several.")] = None,
-    data: Annotated[Path | None, typer.Option(metavar="FILE", help="Decode a record of this file.")] = None,
-    number: Annotated[
-        int | None, typer.Option(min=1, help="The number of the record in --data, from 1; default: 1.")
-    ] = None,
-    dcb: Annotated[
-        str,
-        typer.Option(
-            metavar="DCB", help="The format of --data, such as RECFM=VB,LRECL=84; default: records end to end."
-        ),
-    ] = "",
-    hexadecimal: Annotated[str | None, typer.Option("--hex", help="Decode these bytes.")] = None,
-    code_page: Annotated[
-        str | None, typer.Option(help="The code page of text; default: that of a YAML layout, otherwise 037.")
-    ] = None,
-    form: Annotated[_Form, typer.Option(help="The kind of FILE; default: by its name.")] = _Form.AUTO,
-    as_json: Json = False,
-) -> None:
-    """Print a record layout as a table of offsets, and a record decoded by it."""
-    record_layout = _layout(source, record, form)
-    if code_page is not None:
-        record_layout = record_layout.with_rules(code_page=code_page)
-    sample = _sample(record_layout, data, number, hexadecimal, dcb)
-    rows = record_layout.table()
-    columns = ("level", "name", "picture", "usage", "offset", "length", "occurs", "redefines", "remarks")
-    if as_json:
-        fields = [{name: getattr(row, name) for name in (*columns, "position", "end")} for row in rows]
-        values = None if sample is None else record_layout.decode(sample, corrupt="null")
-        emit_json({"name": record_layout.name, "length": record_layout.length, "fields": fields, "record": values})
-        if sample is not None:
-            _check_length(record_layout, sample)
-        return
-    emit_table(
-        columns, ([_indented(row, name) for name in columns] for row in rows), title=record_layout.name, fit=True
-    )
-    emit(f"length {record_layout.length}")
-    if sample is not None:
-        _emit_record(record_layout, sample)
-        _check_length(record_layout, sample)
-
-
-def _emit_record(layout: Layout, record: bytes) -> None:
-    """Print a line for each elementary field, and a warning for each field whose bytes are not a valid value."""
-    fields = layout.found_in(record)
-    rows = ((item.offset, item.field, _shown_value(item.value), item.remark, _some(item.hex)) for item in fields)
-    emit_table(
-        ("offset", "field", "value", "remark", "bytes"), rows, title=f"record of {len(record)} bytes", empty=False,
-        fit=True,
-    )  # fmt: skip
-    for item in layout.decode_with_corrupt(record)[1]:
-        warn(f"{item.field} at offset {item.offset}: X'{item.hex}': {item.reason}")
-
-
-def _some(digits: str) -> str:
-    """The digits of the first bytes, and the number of the remaining ones."""
-    more = len(digits) // 2 - _BYTES_SHOWN
-    return digits if more <= 0 else f"{digits[: 2 * _BYTES_SHOWN]}... {more} more"
-
-
-def _shown_value(value: object) -> str:
-    """Text in quotes, so that its blanks are visible; an empty text for null."""
-    if value is None:
-        return ""
-    if isinstance(value, bytes):
-        return f"X'{value.hex().upper()}'"
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else str(value)
-
-
-def _indented(row: LayoutRow, name: str) -> object:
-    if name == "level":
-        return f"{row.level:02d}"
-    return f"{'  ' * (row.level // 5 if row.level < 50 else 0)}{row.name}" if name == "name" else getattr(row, name)
-
-
-def _layout(source: Path, record: str | None, form: _Form) -> Layout:
-    is_yaml = form is _Form.YAML or (form is _Form.AUTO and source.suffix in (".yaml", ".yml"))
-    if not is_yaml:
-        return on_demand.layouts.load_copybook(source).record(record)
-    if record is not None:
-        raise InputError("--record selects a record of a copybook; a YAML layout has only one")
-    return on_demand.layouts.load_layout_yaml(source)
-
-
-def _sample(layout: Layout, data: Path | None, number: int | None, hexadecimal: str | None, dcb: str) -> bytes | None:
-    """The record to decode: given in hexadecimal, or read from a data set or from a file of records end to end."""
-    if dcb and data is None:
-        raise InputError("--dcb is the format of --data; give --data too")
-    if number is not None and data is None:
-        raise InputError("--number is the number of a record in --data; give --data too")
-    if hexadecimal is not None:
-        if data is not None:
-            raise InputError("give --data or --hex, not both")
-        return hex_bytes(hexadecimal)
-    if data is None:
-        return None
-    number = number or 1
-    if dcb:
-        record = next(islice(datasets.read_records(data, datasets.parse_dcb(dcb)), number - 1, None), None)
-        if record is None:
-            raise InputError(f"{data}: there is no record {number}")
-        return record
-    with data.open("rb") as file:
-        file.seek((number - 1) * layout.length)
-        record = file.read(layout.length)
-    if not record:
-        raise InputError(f"{data}: there is no record {number} of {layout.length} bytes")
-    return record
-
-
-def _check_length(layout: Layout, record: bytes) -> None:
-    """Fail for a record that does not have the length of its layout; it has been shown already."""
-    least, most = layout.minimum_length, layout.length
-    if len(record) < least:
-        warn(
-            f"the record has {len(record)} bytes; {layout.name} has {least if least == most else f'{least} to {most}'}"
-        )
-        raise typer.Exit(Exit.CONDITION)
-
-
-def hex_bytes(text: str) -> bytes:
-    """The bytes of hexadecimal digits, blanks allowed between them."""
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise InputError(
-            f"{text[:40]!r} is not hexadecimal: expected pairs of 0-9 and A-F, optionally with blanks between them"
-        ) from None

@@ -4,7 +4,8 @@ A line of a table has a kind, a name, the module or object that Python imports w
 ``module:name``), and for a command the heading and the line of help. The kinds:
 
     ``command``  a command; its module has a typer application ``app``
-    ``schema``   a function that makes the JSON schema of a kind of file, for ``tdq schema``
+    ``dataset``  a command below ``tdq dataset``; its module has a typer application ``app``
+    ``schema``   a function that makes the JSON schema of a kind of file, for ``tdq check --schema``
     ``check``    a function that gives the errors and the warnings of a region directory, for ``tdq check``
     ``new``      a function that makes the files of a new region directory, for ``tdq new``
     ``server``   a function or class for regions and systems that a server has (:mod:`tdqsim.cli.served`)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 from zoneinfo import ZoneInfo
@@ -155,18 +155,6 @@ def ceci(
 # -- statistics -------------------------------------------------------------------------------------------------------
 
 
-@app.command("stats")
-@at_place()
-def stats(
-    place: Place,
-    everything: Annotated[bool, typer.Option("--all", help="Also queues without any counts.")] = False,
-    report: Annotated[bool, typer.Option("--report", help="Show all types, as a report like that of DFHSTUP.")] = False,
-    as_json: Json = False,
-) -> None:
-    """Show the statistics that the last `tdq run` on the store wrote at its end; otherwise the current ones."""
-    show_statistics(place, everything=everything, report=report, as_json=as_json)
-
-
 def show_statistics(place: Place, *, everything: bool, report: bool, as_json: bool) -> None:
     """Print the statistics of the last run on the store, or the current ones, as a table, a report or JSON."""
     statistics = None
@@ -197,74 +185,7 @@ def show_statistics(place: Place, *, everything: bool, report: bool, as_json: bo
 _COUNTED: Final = ("writes", "reads", "deletes", "triggers", "items", "peak_items", "cis_in_use", "peak_cis")
 
 
-# -- jobs -------------------------------------------------------------------------------------------------------------
-
-
-@app.command("jobs")
-@at_place(changes=True)
-def jobs(
-    place: Place,
-    job: Annotated[
-        str,
-        typer.Argument(
-            metavar="JOB",
-            help="Show the cards of this job: JOB00001, or a job name.",
-            autocompletion=offered_places,
-        ),
-    ] = "",
-    as_json: Json = False,
-) -> None:
-    """The jobs that were submitted through the internal reader, and their cards."""
-    _show_jobs(place, job, as_json=as_json)
-
-
-def _show_jobs(place: Place, job: str, *, as_json: bool) -> None:
-    with place.served() as served:
-        listed = _jobs_there(served) if served is not None else None
-        if listed is None:
-            with looking_here(place) as region:
-                listed = [(_job_row(each, region.options.zone), each.text()) for each in region.jobs]
-        chosen = [(row, lines) for row, lines in listed if job.upper() in ("", row["id"], row["name"])]
-    if job and not chosen:
-        raise InputError(f"there is no job {job.upper()}; tdq output lists them")
-    if as_json:
-        emit_json([{**row, "lines": lines} for row, lines in chosen])
-    elif job:
-        for _row, lines in chosen:
-            emit("\n".join(lines))
-    else:
-        emit_table(
-            ("id", "name", "cards", "taken", "submitter", "scan"), (list(row.values()) for row, _lines in chosen)
-        )
-
-
-def _job_row(job: SubmittedJob, zone: tzinfo) -> _Row:
-    return _row_values(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
-
-
-def _row_values(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool) -> _Row:
-    taken = datetime.fromtimestamp(time_ns / 1e9, zone)
-    return {
-        "id": number,
-        "name": name,
-        "cards": cards,
-        "taken": f"{taken:%Y-%m-%d %H:%M:%S}",
-        "submitter": submitter,
-        "scan": "SCAN" if scan else "",
-    }
-
-
-def _jobs_there(served: ServedRegion) -> list[tuple[dict[str, Any], list[str]]]:
-    """The jobs in a server, with their cards; the cards of a long job need a separate request."""
-    listed = []
-    zone = ZoneInfo(served.about()["time_zone"])
-    for each in served.jobs():
-        row = _row_values(
-            each["id"], each["name"], each["cards"], each["time_ns"], zone, each["submitter"], scan=each["scan"]
-        )
-        whole = len(each["lines"]) == each["cards"]
-        listed.append((row, each["lines"] if whole else served.job(each["number"])))
-    return listed
+# -- jobs and SYSOUT --------------------------------------------------------------------------------------------------
 
 
 @app.command("output")
@@ -283,77 +204,93 @@ def output(
     as_json: Json = False,
 ) -> None:
     """List the SYSOUT data sets and the submitted jobs of a region, or show one of them."""
-    if which.isdigit():
-        _show_sysout(place, int(which), letter, as_json=as_json)
+    is_job = bool(which) and not which.isdigit()
+    if is_job and letter:
+        raise InputError(f"--class selects SYSOUT data sets; {which} is a job")
+    printed = [] if is_job else _printed(place, letter, which)
+    jobs = [] if letter or (which and not is_job) else _jobs(place, which)
+    if which and not printed and not jobs:
+        what = f"job {which.upper()}" if is_job else f"SYSOUT data set {which}"
+        raise InputError(f"there is no {what}; tdq output lists them")
+    if which and as_json:
+        emit_json(jobs or printed)
     elif which:
-        _show_jobs(place, which, as_json=as_json)
-    elif letter or as_json:
-        _show_sysout(place, 0, letter, as_json=as_json)
+        emit("\n".join(line for each in jobs or printed for line in each["lines" if is_job else "text"]))
+    elif as_json:
+        emit_json({"sysout": printed} | ({} if letter else {"jobs": jobs}))
     else:
         emit("SYSOUT data sets:")
-        _show_sysout(place, 0, "", as_json=False)
-        emit("\nJobs:")
-        _show_jobs(place, "", as_json=False)
+        _emit_rows(("number", "class", "ddname", "control", "lines"), printed)
+        if not letter:
+            emit("\nJobs:")
+            _emit_rows(("id", "name", "cards", "taken", "submitter", "scan"), jobs)
 
 
-# -- SYSOUT -----------------------------------------------------------------------------------------------------------
+def _emit_rows(columns: tuple[str, ...], rows: list[_Row]) -> None:
+    emit_table(columns, ([row[name] for name in columns] for row in rows))
 
 
-@app.command("sysout")
-@at_place(changes=True)
-def sysout(
-    place: Place,
-    number: Annotated[
-        int,
-        typer.Argument(
-            metavar="NUMBER",
-            min=0,
-            help="Print this data set, according to its print control characters.",
-            autocompletion=offered_places,
-        ),
-    ] = 0,
-    letter: Annotated[str, typer.Option("--class", metavar="CLASS", help="Only data sets of this class.")] = "",
-    as_json: Json = False,
-) -> None:
-    """The SYSOUT data sets that output queues wrote, by class."""
-    _show_sysout(place, number, letter, as_json=as_json)
-
-
-def _show_sysout(place: Place, number: int, letter: str, *, as_json: bool) -> None:
+def _jobs(place: Place, job: str) -> list[_Row]:
+    """The submitted jobs with their cards as ``lines``: all, or those with an ID or a name."""
     with place.served() as served:
         if served is not None:
-            listed, texts = _printed_there(served, letter, number)
+            listed = _jobs_there(served)
         else:
             with looking_here(place) as region:
-                listed, texts = _printed_here(region, letter, number)
-    if number and not listed:
-        raise InputError(f"there is no SYSOUT data set {number}; tdq output lists them")
-    columns = ("number", "class", "ddname", "control", "lines")
-    rows = [(*(each[name] for name in columns[:-1]), len(texts[each["number"]])) for each in listed]
-    if as_json:
-        emit_json([{**dict(zip(columns, row, strict=True)), "text": texts[row[0]]} for row in rows])
-    elif number:
-        emit("\n".join(texts[number]))
-    else:
-        emit_table(columns, rows)
+                listed = [_job_row(each, region.options.zone) | {"lines": each.text()} for each in region.jobs]
+        return [row for row in listed if job.upper() in ("", row["id"], row["name"])]
 
 
-_Printed = tuple[list[_Row], dict[int, list[str]]]
+def _job_row(job: SubmittedJob, zone: tzinfo) -> _Row:
+    return _row_values(job.id, job.name, len(job.cards), job.time_ns, zone, job.submitter, scan=job.scan_only)
 
 
-def _printed_here(region: Region, letter: str, number: int) -> _Printed:
-    """The data sets of a class, or the one with a number, and the lines of each."""
-    spool = on_demand.internals.core_of(region).data_sets.spool
-    chosen = [each for each in spool.datasets(letter.upper() or None) if number in (0, each.number)]
-    texts = {
-        each.number: list(datasets.render(spool.read(each), each.control, region.options.codepage)) for each in chosen
+def _row_values(number: str, name: str, cards: int, time_ns: int, zone: tzinfo, submitter: str, *, scan: bool) -> _Row:
+    taken = datetime.fromtimestamp(time_ns / 1e9, zone)
+    return {
+        "id": number,
+        "name": name,
+        "cards": cards,
+        "taken": f"{taken:%Y-%m-%d %H:%M:%S}",
+        "submitter": submitter,
+        "scan": "SCAN" if scan else "",
     }
-    return [
-        {"number": each.number, "class": each.sysout_class, "ddname": each.ddname, "control": each.control.name}
-        for each in chosen
-    ], texts
 
 
-def _printed_there(served: ServedRegion, letter: str, number: int) -> _Printed:
-    chosen = [each for each in served.sysout(letter.upper()) if number in (0, each["number"])]
-    return [{**each} for each in chosen], {each["number"]: list(served.printed(each["number"])) for each in chosen}
+def _jobs_there(served: ServedRegion) -> list[_Row]:
+    """The jobs in a server, with their cards; the cards of a long job need a separate request."""
+    listed = []
+    zone = ZoneInfo(served.about()["time_zone"])
+    for each in served.jobs():
+        row = _row_values(
+            each["id"], each["name"], each["cards"], each["time_ns"], zone, each["submitter"], scan=each["scan"]
+        )
+        whole = len(each["lines"]) == each["cards"]
+        listed.append(row | {"lines": each["lines"] if whole else served.job(each["number"])})
+    return listed
+
+
+def _printed(place: Place, letter: str, number: str) -> list[_Row]:
+    """The SYSOUT data sets of a class, or the one with a number, with what they print as ``text``."""
+    with place.served() as served:
+        if served is not None:
+            listed = [(each, list(served.printed(each["number"])))
+                      for each in served.sysout(letter.upper()) if number in ("", str(each["number"]))]  # fmt: skip
+        else:
+            with looking_here(place) as region:
+                listed = list(_printed_here(region, letter, number))
+    columns = ("number", "class", "ddname", "control")
+    return [{**{name: each[name] for name in columns}, "lines": len(text), "text": text} for each, text in listed]
+
+
+def _printed_here(region: Region, letter: str, number: str) -> Iterator[tuple[_Row, list[str]]]:
+    spool = on_demand.internals.core_of(region).data_sets.spool
+    for each in spool.datasets(letter.upper() or None):
+        if number in ("", str(each.number)):
+            row = {
+                "number": each.number,
+                "class": each.sysout_class,
+                "ddname": each.ddname,
+                "control": each.control.name,
+            }
+            yield row, list(datasets.render(spool.read(each), each.control, region.options.codepage))

@@ -115,7 +115,7 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
     """The words of a command line, with a region directory that stands first among the arguments given by --region.
 
     The first argument is a region directory if it contains a region.yaml, if it is the name of an example, if it is
-    written as an existing path (``.``, ``./PAYQ``), or if the command has no other arguments.
+    written as an existing path (``.``, ``./PAYQ``).
 
     Args:
         command: a command that :func:`at_place` has made.
@@ -123,16 +123,16 @@ def with_region_first(command: Any, ctx: Any, args: list[str]) -> list[str]:
         args: the words after its name.
 
     Raises:
-        InputError: it is not a region directory; or the command has no arguments, and --region is given too.
+        InputError: it is not a region directory; or --region is given too, and it is no name of a queue.
     """
     own = [each.name for each in command.params if each.param_type_name == "argument"]
     parser = command.make_parser(ctx)
     given, rest, _ = parser.parse_args(args=list(args))
     word = _first(given, own, rest)
-    if not word or (own and not (_is_region(Path(word)) or _is_written_as_path(word))):
+    if not word or not (_is_region(Path(word)) or _is_written_as_path(word)):
         return args
     if isinstance(given.get("region"), str):
-        if own:
+        if _QUEUES.fullmatch(word):
             return args
         raise InputError(f"{word}: the region directory is already given by --region")
     if not _is_region(Path(word)):

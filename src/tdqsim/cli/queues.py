@@ -1,4 +1,4 @@
-"""Commands that show queues, and SET: inquire, browse, peek, snapshot, set."""
+"""Commands that show queues, and SET: inquire, peek, set."""
 
 from __future__ import annotations
 
@@ -169,40 +169,6 @@ def _cell(value: object) -> str:
     return str(value).rstrip()
 
 
-@app.command("browse")
-@at_place()
-def browse(
-    place: Place,
-    option: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--option",
-            "-o",
-            metavar="OPTION",
-            help="Options to show; repeatable, or with commas.",
-            autocompletion=offered_options,
-        ),
-    ] = None,
-    everything: All = False,
-    as_json: Json = False,
-) -> None:
-    """Browse the installed definitions by INQUIRE TDQUEUE START, NEXT and END, in the order of the region."""
-    options = _checked_options(option) or ("TYPE", "ENABLESTATUS", "NUMITEMS")
-    with looking(place) as region:
-        unknown = unknown_outside(region)
-        folded = frozenset() if everything else supplied(region)
-        infos: list[TdqueueInfo] = [*region.browse_tdqueue(*options)]
-    if as_json:
-        emit_json([_as_json(info.tdqueue, info, unknown=info.tdqueue.rstrip() in unknown) for info in infos])
-        return
-    shown = {info.tdqueue.rstrip(): info for info in infos if info.tdqueue.rstrip() not in folded}
-    _emit_infos(shown, options, unknown=unknown)
-    if folded:
-        aside(f"and {len(folded)} supplied queues that were never used (--all)")
-    if "NUMITEMS" in options:
-        say_unknown(unknown & shown.keys())
-
-
 # -- records ----------------------------------------------------------------------------------------------------------
 
 
@@ -235,6 +201,8 @@ def peek(
         hidden = {name for name in wanted if unknown and _stands_for(region, name) in unknown}
         say_unknown({_stands_for(region, name) for name in hidden} if words else unknown - supplied(region))
         if as_json:
+            wanted += sorted(() if words else unknown - supplied(region))
+            hidden |= unknown
             values = {
                 name: None if name in hidden else [record_value(each, table) for each in _records(region, name, limit)]
                 for name in wanted
@@ -285,28 +253,6 @@ def _holding(region: Region | ServedRegion) -> list[str]:
 
 def _records(region: Region | ServedRegion, name: str, limit: int | None) -> list[bytes]:
     return region.peek(name, limit=limit)
-
-
-@app.command("snapshot")
-@at_place()
-def snapshot(
-    place: Place,
-    page: Page = None,
-) -> None:
-    """Write every queue that holds records, with its state and its records, as JSON."""
-    with looking(place) as region:
-        table = codepage(page or options_of(region).codepage)
-        unknown = sorted(unknown_outside(region) - supplied(region))
-        queues = {
-            name: {
-                **region.inquire_tdqueue(name, "TYPE", "ENABLESTATUS", "NUMITEMS").as_dict(plain=True),
-                "records": [record_value(each, table) for each in region.peek(name)],
-            }
-            for name in _holding(region)
-        }
-        not_known = {"not_known": unknown} if unknown else {}
-        emit_json({"applid": region.applid, "sysid": options_of(region).sysid, "queues": queues, **not_known})
-    say_unknown(unknown)
 
 
 # -- SET --------------------------------------------------------------------------------------------------------------

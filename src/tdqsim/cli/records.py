@@ -1,4 +1,4 @@
-"""Commands for records: read, write, seed."""
+"""Commands for records: read and write."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 from tdqsim import datasets
 from tdqsim.cli import on_demand
 from tdqsim.cli.completing import offered_queues
-from tdqsim.cli.define import hex_bytes
 from tdqsim.cli.errors import Exit, InputError, warn
 from tdqsim.cli.output import emit, emit_json, record_value, shown_record
 from tdqsim.cli.place import Place, at_place, checked_queues, options_of, using
@@ -128,22 +127,6 @@ def write(
     outcome.tell()
 
 
-@app.command("seed")
-@at_place(changes=True)
-def seed(
-    place: Place,
-    queue: Queue,
-    records: Texts = None,
-    source: Source = None,
-    recfm: Format = "LF",
-    lrecl: Lrecl = 0,
-    page: Page = None,
-    as_hex: Hex = False,
-) -> None:
-    """Add records to a queue without a task: no trigger, no statistics, no syncpoint. The same as write --seed."""
-    _seed(place, queue, records, source, recfm, lrecl, page, as_hex=as_hex)
-
-
 def _seed(
     place: Place,
     queue: str,
@@ -159,6 +142,16 @@ def _seed(
         incoming = _incoming(records, source, recfm, lrecl, page or options_of(region).codepage, as_hex=as_hex)
         seeded = region.seed(queue.upper(), incoming)
     emit(f"{queue.upper()}: {seeded} seeded")
+
+
+def hex_bytes(text: str) -> bytes:
+    """The bytes of hexadecimal digits, blanks allowed between them."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise InputError(
+            f"{text[:40]!r} is not hexadecimal: expected pairs of 0-9 and A-F, optionally with blanks between them"
+        ) from None
 
 
 def _incoming(

@@ -355,7 +355,7 @@ class Layout:
         )
 
     def table(self) -> list[LayoutRow]:
-        """Return the rows of the table of offsets that ``tdq layout`` prints."""
+        """Return the rows of the table of offsets that ``tdq dataset layout`` prints."""
         return [_row(item) for item in (*self.walk(), *self.renames)]
 
 

@@ -29,7 +29,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from tdqsim.errors import NotInstalled, TdqError
+from tdqsim.errors import ExtraMissing, NotInstalled, TdqError
 from tdqsim.facts import table
 from tdqsim.hosting import run_program
 
@@ -120,9 +120,8 @@ def find_java(environ: Mapping[str, str] | None = None) -> Java:
         rejected.append(f"{source} ({home}) is {f'Java {version}' if version else 'no Java that runs'}")
     versions = ", ".join(map(str, fit_versions()))
     searched = f" {'; '.join(rejected)}." if rejected else ""
-    raise JavaMissing(
-        f"Spark needs Java {versions}: run pip install '.[spark]', or set TDQ_JAVA_HOME to one.{searched}"
-    )
+    brings = f"{ExtraMissing.command('spark')} brings one"
+    raise JavaMissing(f"Spark needs Java {versions}: {brings}, or set TDQ_JAVA_HOME to one.{searched}")
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:

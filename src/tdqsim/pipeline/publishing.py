@@ -142,7 +142,7 @@ def publish_json(path: Path, value: object) -> None:
 
 
 def seed_line(key: bytes | None, data: bytes, *, as_json: bool) -> str:
-    """A line for ``tdq seed --hex``; or as JSON, with a key if there is one, for ``tdq dtaq seed``."""
+    """A line for ``tdq write --seed --hex``; or as JSON, with a key if there is one, for ``tdq dtaq seed``."""
     digits = data.hex().upper()
     return f"{json.dumps({'data': digits} | ({'key': key.hex().upper()} if key else {})) if as_json else digits}\n"
 

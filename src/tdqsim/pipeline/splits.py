@@ -296,7 +296,7 @@ def framing_error(
             f"the records do not lead to offset {searched}, where the descriptor words that follow show that a record "
             f"begins; {WALK_HINT}"
         )
-    hint = _hint(opened, options, error.offset) or f"; tdq dataset probe {path} tries all formats"
+    hint = _hint(opened, options, error.offset) or f"; tdq dataset {path} tries all formats"
     hint = "" if hint.removeprefix("; ") in problem else hint
     return DatasetError(f"{path}: record {number}, at offset {error.offset}: {problem}{hint}")
 

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from tdqsim.core.clock import NS_PER_SECOND, Clock
 from tdqsim.core.dispatch import Dispatcher
-from tdqsim.errors import NotInstalled
+from tdqsim.errors import ExtraMissing
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NS_PER_MICROSECOND: Final = 1000
@@ -86,12 +86,12 @@ def frozen(moment: str | datetime = "2026-01-01 08:00:00") -> Iterator[FrozenClo
         moment: the time, in UTC unless it names a time zone.
 
     Raises:
-        NotInstalled: freezegun is not installed.
+        ExtraMissing: freezegun is not installed.
     """
     try:
         from freezegun import freeze_time  # noqa: PLC0415  (an optional library)
     except ImportError as error:
-        raise NotInstalled("to freeze time needs freezegun: pip install '.[test]'") from error
+        raise ExtraMissing("freezegun", "test") from error
     with freeze_time(moment) as factory:
         yield FrozenClock(factory)
 

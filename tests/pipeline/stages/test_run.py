@@ -186,16 +186,8 @@ def test_arguments_that_cannot_be_used(
 @pytest.mark.parametrize(
     ("hidden", "arguments", "says"),
     [
-        (
-            "pyspark.sql",
-            ["--engine", "spark"],
-            " is not installed; pip install '.[spark]' in a clone of tdqsim brings it",
-        ),
-        (
-            "pyspark.sql",
-            ["--records", "5000000"],
-            " is not installed; pip install '.[spark]' in a clone of tdqsim brings it",
-        ),
+        ("pyspark.sql", ["--engine", "spark"], " is not installed; "),
+        ("pyspark.sql", ["--records", "5000000"], " is not installed; "),
     ],
 )
 def test_what_a_run_will_need_is_looked_for_first(

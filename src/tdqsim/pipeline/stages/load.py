@@ -1,8 +1,8 @@
 """Load: write a table to data sets, seed files or data queue dumps, for tdqsim and other programs.
 
 ``dataset`` writes a data set for each queue, with its regions in the order of their names: the bytes do not depend on
-the buckets. ``seed`` writes a file of hexadecimal lines for each region and queue, as ``tdq seed --hex`` takes them.
-``dtaq`` writes JSON lines for each system and data queue, as ``tdq dtaq`` takes them.
+the buckets. ``seed`` writes a file of hexadecimal lines for each region and queue, as ``tdq write --seed --hex`` takes
+them. ``dtaq`` writes JSON lines for each system and data queue, as ``tdq dtaq`` takes them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tdq dataset``: what a file is, and how to read it."""
+"""``tdq dataset FILE``: what a file is, and how to read it."""
 
 from __future__ import annotations
 
@@ -17,18 +17,13 @@ from tdqsim.pipeline import on_demand
 if TYPE_CHECKING:
     from tdqsim.pipeline.probe import Candidate, ProbedFile
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Data sets: find out what a file is.")
+app = typer.Typer(rich_markup_mode=None)
 
 _SHOWN = 6
 
 
-@app.callback()
-def dataset() -> None:
-    """Data sets: find out what a file is."""
-
-
-@app.command("probe")
-def probe(
+@app.command("look")
+def look(
     path: Annotated[
         str, typer.Argument(metavar="FILE", help="A file, a directory, or a URL such as s3://bucket/name.")
     ],
