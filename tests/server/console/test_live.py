@@ -16,7 +16,7 @@ from tdqsim.server.console.frame import _error_text
 from tdqsim.server.console.live import Live
 from tdqsim.server.console.queue_state import predict_set, read_queue, read_record, read_records
 from tdqsim.server.console.record_text import dump, fields, layout_of, text_of
-from tdqsim.server.console.region_state import read_region
+from tdqsim.server.console.region_state import depth, locked, read_region
 from tdqsim.server.console.table import spark
 from tdqsim.server.host import Host
 
@@ -55,9 +55,9 @@ def test_what_is_written_to_an_alias_is_seen_on_what_it_stands_for(host):
         live = Live(host)
         await live.ready(["PAYREGN"])
         view, watcher = live.view("PAYREGN"), Watcher(live)
-        assert [queue.depth for queue in view.queues.values()] == [0, 0, -1]
+        assert [depth(queue) for queue in view.queues.values()] == [0, 0, -1]
         await host.ask(lambda: host.regions["PAYREGN"].writeq_td("ALIA", b"one"))
-        await watcher.until(lambda: view.queues["PAYQ"].depth == 1)
+        await watcher.until(lambda: view.queues["PAYQ"].numitems == 1)
         assert [depth for _, depth in view.depths.of("PAYQ")] == [0, 1]
         live.stop(watcher.changed.set)
 
@@ -86,14 +86,14 @@ def test_who_holds_and_who_waits_is_seen_and_goes_with_the_commit(host):
         region = host.regions["PAYREGN"]
         unit = await asyncio.wrap_future(host.units.begin(region, "CICSUSER"))
         await asyncio.wrap_future(host.units.do(unit, "CICSUSER", lambda task: task.writeq_td("LOGQ", b"held")))
-        await watcher.until(lambda: view.queues["LOGQ"].locks.startswith("TOQ"))
+        await watcher.until(lambda: locked(view.queues["LOGQ"]).startswith("TOQ"))
         reading = asyncio.ensure_future(host.ask(lambda: region.readq_td("LOGQ")))
         await watcher.until(lambda: any("not committed to LOGQ" in wait.what for wait in view.snapshot.waits))
         assert any(task.waits_for == "TD_READ LOGQ" for task in view.snapshot.tasks)
         commit = host.units.do(unit, "CICSUSER", lambda task: task.syncpoint(), last=True)
         await asyncio.wrap_future(commit)
         assert await reading == b"held"
-        await watcher.until(lambda: not view.queues["LOGQ"].locks and not view.snapshot.waits)
+        await watcher.until(lambda: not locked(view.queues["LOGQ"]) and not view.snapshot.waits)
 
     asyncio.run(watch())
 
@@ -134,9 +134,9 @@ def test_who_starts_late_and_who_looks_once_leave_nobody_with_an_old_state(host)
         await live.ready(["PAYREGN"])
         first = Watcher(live)
         await host.ask(lambda: region.set_tdqueue("PAYQ", enablestatus="DISABLED"))
-        await first.until(lambda: live.view("PAYREGN").queues["PAYQ"].enabled == "DISABLED")
+        await first.until(lambda: live.view("PAYREGN").queues["PAYQ"].enablestatus == "DISABLED")
         late = []
-        live.start(["PAYREGN"], lambda: late.append(live.view("PAYREGN").queues["PAYQ"].enabled))
+        live.start(["PAYREGN"], lambda: late.append(live.view("PAYREGN").queues["PAYQ"].enablestatus))
         assert late == ["DISABLED"]
 
         first.changed.clear()

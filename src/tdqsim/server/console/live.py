@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from tdqsim.cics import Region
 from tdqsim.hosting import EngineStopped
-from tdqsim.server.console.region_state import QueueRow, RegionSnapshot, read_region
+from tdqsim.server.console.region_state import RegionSnapshot, locked, read_region
 from tdqsim.server.depths import DepthHistory
 from tdqsim.server.host import Host
+from tdqsim.state import QueueState
 
 _PAUSE: Final = 0.25
 """The minimum of seconds between two updates."""
@@ -44,7 +45,7 @@ class RegionView:
     def __init__(self, region: Region, depths: DepthHistory) -> None:
         self.region = region
         self.depths = depths
-        self.queues: dict[str, QueueRow] = {}
+        self.queues: dict[str, QueueState] = {}
         self.snapshot = RegionSnapshot(0, frozen=False, queues={}, names=(), tasks=(), units=(), waits=(), abends={})
         self.happened = False
         self.changed: set[str] = set()
@@ -94,7 +95,7 @@ class RegionView:
 
     def _is_unsettled(self, name: str) -> bool:
         queue = self.queues.get(name)
-        return queue is not None and (bool(queue.locks) or queue.enabled == "DISABLING")
+        return queue is not None and (bool(locked(queue)) or queue.enablestatus == "DISABLING")
 
 
 def _rest_of(snapshot: RegionSnapshot) -> tuple[object, ...]:

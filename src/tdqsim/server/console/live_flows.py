@@ -17,6 +17,7 @@ from tdqsim.cics import Region
 from tdqsim.ibmi import System
 from tdqsim.report import FlowCounts, Flows
 from tdqsim.server.console.live import Live
+from tdqsim.server.console.region_state import depth
 from tdqsim.server.host import Host
 
 _FRESH: Final = 1.0
@@ -91,13 +92,12 @@ class LiveFlows:
             for queue in view.queues.values():
                 target = queue.target
                 if queue.type == "REMOTE":
-                    system = target.rpartition(" ")[2]
-                    target = links.get(system, system)
+                    target = links.get(queue.system, queue.system)
                 flows.know(applid, queue.name, _KINDS.get(queue.type, "queue"), target)
             for program, system in programs.items():
                 flows.know(applid, program, "program", links.get(system, system))
             flows.add(applid, self._host.flows[applid])
-            depths = ((queue.name, queue.depth) for queue in view.queues.values() if queue.depth >= 0)
+            depths = ((queue.name, queue.numitems) for queue in view.queues.values() if depth(queue) >= 0)
             flows.deep(applid, depths, new=False)
         for name, jobs in self._jobs.items():
             flows.add(name, jobs.counts)

@@ -19,37 +19,6 @@ _MOST_JOBS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class DataQueueRow:
-    """The state of a data queue.
-
-    Attributes:
-        library: its library.
-        name: its name.
-        kind: *STD or *DDM.
-        order: *FIFO, *LIFO or *KEYED.
-        maxlen: the longest entry.
-        keylen: the key length of a keyed queue.
-        entries: the number of entries; -1 for a DDM queue.
-        most: the maximum number of entries.
-        force: whether each entry is written out at once.
-        journal: its journal; empty for none.
-        text: its description.
-    """
-
-    library: str
-    name: str
-    kind: str
-    order: str
-    maxlen: int
-    keylen: int
-    entries: int
-    most: int
-    force: bool
-    journal: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class SystemSnapshot:
     """The state of a system.
 
@@ -61,7 +30,7 @@ class SystemSnapshot:
     """
 
     libraries: tuple[tuple[str, int, int, str], ...]
-    queues: tuple[DataQueueRow, ...]
+    queues: tuple[DataQueueState, ...]
     jobs: tuple[tuple[str, str, str], ...]
     journals: tuple[str, ...]
 
@@ -75,26 +44,9 @@ def read_system(system: System) -> SystemSnapshot:
         libraries.append((name, kinds.count("*DTAQ"), kinds.count("*JRN"), library.text))
     return SystemSnapshot(
         tuple(libraries),
-        tuple(_queue(system.state_of(queue)) for queue in system.queues()),
+        tuple(map(system.state_of, system.queues())),
         tuple(_job(job) for job in islice(system.jobs.values(), _MOST_JOBS)),
         tuple(sorted(journals)),
-    )
-
-
-def _queue(state: DataQueueState) -> DataQueueRow:
-    attributes = state.attributes
-    return DataQueueRow(
-        state.library,
-        state.name,
-        attributes.type,
-        attributes.seq,
-        attributes.maxlen,
-        attributes.keylen,
-        -1 if state.ddm else state.entries,
-        state.maximum,
-        attributes.force,
-        state.journal,
-        state.text,
     )
 
 

@@ -101,7 +101,7 @@ async def lines_of(visit: Visit, applid: str) -> list[TaskLine]:
     lines = task_lines(applid, reversed(events), {task.number for task in view.snapshot.tasks})
     by_number = {line.number: line for line in lines}
     for unit in view.snapshot.units:
-        line = by_number.get(unit.begun_by)
+        line = by_number.get(unit.taskid)
         if line is not None:
             line.units.append(UnitEnd(0, False, f"{applid}.{unit.uow}", unit.coordinator))
     return lines

@@ -11,14 +11,14 @@ from nicegui import ui
 
 from tdqsim.errors import TdqError
 from tdqsim.hosting import CodePage, codepage
-from tdqsim.ibmi import DataQueueEntry, Job, KeyOrder, System
+from tdqsim.ibmi import DataQueueEntry, DataQueueState, Job, KeyOrder, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.dialogs import confirmed, shown_whole
 from tdqsim.server.console.frame import REFUSED, ActionRefused, Console, Visit, frame
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.systems import SystemReader, system_named
 from tdqsim.server.console.record_text import dump, text_of
-from tdqsim.server.console.system_state import DataQueueRow, as_job, read_attributes, read_entries
+from tdqsim.server.console.system_state import as_job, read_attributes, read_entries
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
@@ -56,7 +56,7 @@ class _DataQueue:
     library: str
     name: str
     reader: SystemReader
-    shown: DataQueueRow | None = None
+    shown: DataQueueState | None = None
     data: Control = field(init=False)
     key: Control = field(init=False)
     order: Control = field(init=False)
@@ -138,7 +138,7 @@ class _DataQueue:
             rows, entries = await self.visit.console.host.ask(
                 lambda: (
                     read_attributes(self.system, userid, *place),
-                    [] if shown.entries < 0 else read_entries(self.system, userid, *place, self.pager.at, _PAGE),
+                    [] if shown.ddm else read_entries(self.system, userid, *place, self.pager.at, _PAGE),
                 )
             )
         except TdqError as error:
@@ -149,7 +149,7 @@ class _DataQueue:
             button.enable(True)
         self.attributes.show([{"id": name, "cells": [name, value]} for name, value in rows])
         self.table.show([self._row(self.pager.at + at, *entry) for at, entry in enumerate(entries)])
-        self.pager.show(len(entries), max(shown.entries, 0))
+        self.pager.show(len(entries), shown.entries)
 
     def _row(self, position: int, data: bytes, key: bytes, sender: str) -> Row:
         shown = dump(data, self.page, _SHOWN) if self.way.text == "hex" else text_of(data, self.page, _SHOWN)

@@ -20,6 +20,7 @@ from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.pages.tasks import moment
+from tdqsim.server.console.region_state import depth
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.incidents import Incident
 from tdqsim.server.incidents import incidents_of as present_incidents
@@ -51,7 +52,7 @@ def day_and_time(time_ns: int) -> str:
 
 async def incidents_of(visit: Visit, view: RegionView) -> list[Incident]:
     """The incidents of a region's present state, without its abends."""
-    could_be_lost = any(queue.level and queue.depth >= queue.level for queue in view.queues.values())
+    could_be_lost = any(queue.level and depth(queue) >= queue.level for queue in view.queues.values())
     refusals = visit.console.host.refused[view.region.applid]
     return await visit.ask(lambda: present_incidents(view.region, refusals, triggers=could_be_lost))
 

@@ -19,6 +19,7 @@ from tdqsim.server.console.pages.incidents import day_and_time, incidents_of
 from tdqsim.server.console.pages.queues import is_unusable
 from tdqsim.server.console.pages.systems import SystemReader, add_systems_table
 from tdqsim.server.console.pages.tasks import moment
+from tdqsim.server.console.region_state import depth, trigger
 from tdqsim.server.console.table import Cell, DataTable, RichCell, Row, column, spark
 from tdqsim.server.incidents import Incident, of_jobs
 from tdqsim.state import Dump, Wait
@@ -172,9 +173,9 @@ class _Overview:
             "text": "",
         }
         cells: list[Cell] = [
-            applid, {"text": queue.name, "href": href}, {"text": f"{queue.depth:,}", "href": href}, line,
-            {"text": f"{queue.most:,}", "href": href},
-            f"{queue.trigger} at {queue.level}" if queue.trigger else "",
+            applid, {"text": queue.name, "href": href}, {"text": f"{depth(queue):,}", "href": href}, line,
+            {"text": f"{queue.peak_items:,}", "href": href},
+            trigger(queue),
         ]  # fmt: skip
         return {"id": f"{applid} {queue.name}", "cells": cells}
 
@@ -257,7 +258,7 @@ def _row(visit: Visit, view: RegionView, present: int) -> Row:
         link("ended", "incidents", "bad") if region.closed else region.recovery.start_type,
         {**link(f"{rate:,.1f}", "flows"), "spark": line, "title": "commands over the last 5 minutes"},
         link(len(view.queues), "queues", show="all"),
-        link(sum(queue.depth for queue in queues if queue.depth > 0), "queues", show="filled"),
+        link(sum(max(depth(queue), 0) for queue in queues), "queues", show="filled"),
         link(unusable, "queues", "warn", show="off"),
         link(sum(queue.cycle for queue in queues), "queues", show="cycle"),
         link(len(snapshot.tasks), "tasks"),

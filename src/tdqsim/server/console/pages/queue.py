@@ -17,6 +17,7 @@ from tdqsim.server.console.pages.queue_actions import Actions
 from tdqsim.server.console.pages.queue_records import RecordsSection
 from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.queue_state import read_queue
+from tdqsim.server.console.region_state import depth
 from tdqsim.server.console.table import DataTable, column
 from tdqsim.server.operations import operation
 
@@ -100,12 +101,12 @@ class _Queue:
 
     def _draw_depth(self) -> None:
         queue = self.view.queues[self.name]
-        samples = self.view.depths.of(self.name) or [(self.view.snapshot.time_ns, max(queue.depth, 0))]
+        samples = self.view.depths.of(self.name) or [(self.view.snapshot.time_ns, max(depth(queue), 0))]
         first = (min(samples[0][0], self.view.snapshot.time_ns - _LEAST), samples[0][1])
         points = [first, *samples[1:], (self.view.snapshot.time_ns, samples[-1][1])]
         self.chart.show([[time_ns // 1_000_000, depth] for time_ns, depth in points])
-        if queue.depth < 0:
+        if depth(queue) < 0:
             self.figures.say(f"The target of {self.name} has the records.")
             return
         depths = [depth for _, depth in samples]
-        self.figures.say(f"Now {queue.depth:,}; least {min(depths):,}, most {max(depths):,}.")
+        self.figures.say(f"Now {queue.numitems:,}; least {min(depths):,}, most {max(depths):,}.")

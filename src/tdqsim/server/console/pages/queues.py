@@ -13,17 +13,14 @@ from tdqsim.server.console.controls import Block, Control
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pager import Pager
-from tdqsim.server.console.region_state import QueueRow
+from tdqsim.server.console.region_state import depth, is_supplied, locked, stands_for, status, trigger
 from tdqsim.server.console.table import Cell, DataTable, Row, column, spark
+from tdqsim.state import QueueState
 
 
-def is_unusable(queue: QueueRow) -> bool:
+def is_unusable(queue: QueueState) -> bool:
     """Whether a queue refuses reads and writes because it is not enabled, or its data set is not open."""
-    return _state(queue) not in ("ENABLED", "ENABLED OPEN", "")
-
-
-def _state(queue: QueueRow) -> str:
-    return f"{queue.enabled} {queue.open}".strip()
+    return status(queue) not in ("ENABLED", "ENABLED OPEN", "")
 
 
 _PAGE: Final = 50
@@ -38,23 +35,23 @@ _COLUMNS: Final = (
     column("target", "Stands for", sort=True),
 )
 _TYPES: Final = {"": "all types", "INTRA": "INTRA", "EXTRA": "EXTRA", "INDIRECT": "INDIRECT", "REMOTE": "REMOTE"}
-_SHOW: Final[dict[str, tuple[str, Callable[[QueueRow], bool]]]] = {
-    "": ("all but the supplied ones", lambda queue: not queue.supplied),
+_SHOW: Final[dict[str, tuple[str, Callable[[QueueState], bool]]]] = {
+    "": ("all but the supplied ones", lambda queue: not is_supplied(queue)),
     "all": ("all", lambda _queue: True),
-    "filled": ("with records", lambda queue: queue.depth > 0),
-    "locked": ("locked", lambda queue: bool(queue.locks)),
-    "trigger": ("with a trigger", lambda queue: bool(queue.trigger)),
+    "filled": ("with records", lambda queue: depth(queue) > 0),
+    "locked": ("locked", lambda queue: bool(locked(queue))),
+    "trigger": ("with a trigger", lambda queue: bool(queue.level)),
     "cycle": ("in a trigger cycle", lambda queue: queue.cycle),
     "off": ("not enabled or closed", is_unusable),
 }
-_KEYS: Final[dict[str, Callable[[QueueRow], tuple[str, int]]]] = {
+_KEYS: Final[dict[str, Callable[[QueueState], tuple[str, int]]]] = {
     "name": lambda queue: (queue.name, 0),
-    "type": lambda queue: (f"{queue.type} {queue.recovery}", 0),
-    "depth": lambda queue: ("", queue.depth),
-    "state": lambda queue: (f"{queue.enabled} {queue.open}", 0),
-    "trigger": lambda queue: (queue.trigger, queue.level),
-    "locks": lambda queue: (queue.locks, 0),
-    "target": lambda queue: (queue.target, 0),
+    "type": lambda queue: (f"{queue.type} {queue.recovstatus}", 0),
+    "depth": lambda queue: ("", depth(queue)),
+    "state": lambda queue: (status(queue), 0),
+    "trigger": lambda queue: (queue.transid if queue.level else "", queue.level),
+    "locks": lambda queue: (locked(queue), 0),
+    "target": lambda queue: (stands_for(queue), 0),
 }
 
 
@@ -114,7 +111,7 @@ class _Queues:
     async def refresh(self) -> None:
         self._draw()
 
-    def _matching(self) -> list[QueueRow]:
+    def _matching(self) -> list[QueueState]:
         wanted, type_, show = self.name.text.strip().upper(), self.type.text, _SHOW[self.show.text][1]
         matching = [
             queue
@@ -133,26 +130,24 @@ class _Queues:
         self.table.show([self._row(queue) for queue in page], (self.sort, self.down))
         self.pager.show(len(page), len(matching))
 
-    def _row(self, queue: QueueRow) -> Row:
+    def _row(self, queue: QueueState) -> Row:
         samples = self.view.depths.of(queue.name)
-        state = _state(queue)
+        state, locks = status(queue), locked(queue)
         cells: list[Cell] = [
             {"text": queue.name, "href": self.visit.href("regions", self.view.region.applid, "queues", queue.name)},
-            f"{queue.type} {queue.recovery}".strip(),
-            f"{queue.depth:,}" if queue.depth >= 0 else "",
+            f"{queue.type} {queue.recovstatus}".strip(),
+            f"{queue.numitems:,}" if depth(queue) >= 0 else "",
             {"spark": spark(samples, self.view.snapshot.time_ns), "title": f"depth of {queue.name} over time"}
             if len(samples) > 1
             else "",
             {"text": state, "tone": "ok" if state in ("ENABLED", "ENABLED OPEN") else "warn"} if state else "",
             _trigger(queue),
-            {"text": queue.locks, "tone": "warn"} if queue.locks else "",
-            queue.target,
+            {"text": locks, "tone": "warn"} if locks else "",
+            stands_for(queue),
         ]
         return {"id": queue.name, "cells": cells}
 
 
-def _trigger(queue: QueueRow) -> Cell:
-    if not queue.trigger:
-        return ""
-    words = f"{queue.trigger} at {queue.level}"
-    return {"text": f"{words}, cycle on", "tone": "warn"} if queue.cycle else words
+def _trigger(queue: QueueState) -> Cell:
+    words = trigger(queue)
+    return {"text": f"{words}, cycle on", "tone": "warn"} if queue.cycle and words else words

@@ -11,13 +11,13 @@ from fastapi import HTTPException, Request
 from nicegui import ui
 
 from tdqsim.errors import TdqError
-from tdqsim.ibmi import Job, System
+from tdqsim.ibmi import DataQueueState, Job, System
 from tdqsim.server.console.controls import Block, Button, Control
 from tdqsim.server.console.frame import REFUSED, Console, Visit, frame
 from tdqsim.server.console.pager import Pager
 from tdqsim.server.console.pages.definitions import add_changed_files
 from tdqsim.server.console.pages.incidents import refused_row, refused_table
-from tdqsim.server.console.system_state import DataQueueRow, SystemSnapshot, as_job, read_journal, read_system
+from tdqsim.server.console.system_state import SystemSnapshot, as_job, read_journal, read_system
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
 
@@ -104,7 +104,7 @@ async def add_systems_table(visit: Visit, reader: SystemReader) -> None:
         rows: list[Row] = []
         for name, system in visit.console.host.systems.items():
             snapshot = await reader.at(system)
-            entries = sum(queue.entries for queue in snapshot.queues if queue.entries > 0)
+            entries = sum(queue.entries for queue in snapshot.queues)
             cells: list[Cell] = [
                 {"text": text, "href": visit.href("systems", name)}
                 for text in (
@@ -203,13 +203,13 @@ class _System:
         self.queues.show([self._row(queue) for queue in page])
         self.pager.show(len(page), len(matching))
 
-    def _row(self, queue: DataQueueRow) -> Row:
-        place = f"{queue.library}/{queue.name}"
+    def _row(self, queue: DataQueueState) -> Row:
+        place, set_up = f"{queue.library}/{queue.name}", queue.attributes
         href = self.visit.href("systems", self.system.name, "queues", queue.library, queue.name)
         cells: list[Cell] = [
-            {"text": place, "href": href}, queue.order if queue.entries >= 0 else queue.kind,
-            f"{queue.entries:,}" if queue.entries >= 0 else "", f"{queue.most:,}" if queue.most else "",
-            queue.maxlen or "", queue.keylen or "", queue.journal, queue.text,
+            {"text": place, "href": href}, set_up.type if queue.ddm else set_up.seq,
+            "" if queue.ddm else f"{queue.entries:,}", f"{queue.maximum:,}" if queue.maximum else "",
+            set_up.maxlen or "", set_up.keylen or "", queue.journal, queue.text,
         ]  # fmt: skip
         return {"id": place, "cells": cells}
 

@@ -18,10 +18,9 @@ from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.region_state import TaskRow
 from tdqsim.server.console.table import ButtonCell, Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
-from tdqsim.state import Deadlock, Wait
+from tdqsim.state import Deadlock, TaskState, Wait
 
 _COLUMNS: Final = (
     column("task", "Task", num=True),
@@ -86,7 +85,7 @@ class _Tasks:
         findings = await self.visit.ask(lambda: (state.find_deadlock([region]), state.lost_triggers(region)))
         self.words.say(_in_words(snapshot.tasks, snapshot.waits, *findings))
 
-    def _row(self, task: TaskRow) -> Row:
+    def _row(self, task: TaskState) -> Row:
         purges: list[ButtonCell] = [
             {"id": how, "label": label, "title": f"{label} task {task.number} {task.transid}", "tone": "danger"}
             for how, label in _PURGES
@@ -97,7 +96,8 @@ class _Tasks:
         do: Cell = {"buttons": purges} if purges else ""
         page = self.visit.href("regions", self.view.region.applid, "tasks", str(task.number))
         number: Cell = {"text": task.number, "href": page}
-        cells: list[Cell] = [number, task.transid, task.userid, task.started_by, waits, until, task.uow, do]
+        by = f"queue {task.queue}" if task.queue else task.startcode
+        cells: list[Cell] = [number, task.transid, task.userid, by, waits, until, task.uow, do]
         return {"id": str(task.number), "cells": cells}
 
     async def _purge(self, row: str, how: str) -> None:
@@ -110,7 +110,7 @@ class _Tasks:
             )  # fmt: skip
 
 
-def _in_words(tasks: tuple[TaskRow, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
+def _in_words(tasks: tuple[TaskState, ...], waits: tuple[Wait, ...], ring: Deadlock | None, lost: list[str]) -> str:
     lines = [f"{_count(len(tasks), 'task')}, {len(waits)} of them waiting."]
     if ring is not None:
         lines.append(f"A deadlock, which only a purge or a timeout ends: {ring.text}.")

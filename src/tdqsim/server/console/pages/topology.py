@@ -17,8 +17,9 @@ from tdqsim.server.console.flow_view import DiagramView
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.region_state import QueueRow
+from tdqsim.server.console.region_state import is_supplied, stands_for
 from tdqsim.server.console.table import Cell, DataTable, Row, column
+from tdqsim.state import QueueState
 
 _COLUMNS: Final = (column("from", "From"), column("how", "How"), column("to", "To", wide=True))
 _ARROWS: Final = {"alias": "alias of", "system": "shipped to", "data set": "data set"}
@@ -76,7 +77,7 @@ class _Topology:
         ways = [
             way
             for queue in self.view.queues.values()
-            if too or not queue.supplied
+            if too or not is_supplied(queue)
             for way in _ways(queue, links)
             if wanted in way.queue or wanted in way.to.upper()
         ]
@@ -106,27 +107,27 @@ def _links(region: Region) -> dict[str, str]:
     return {each.name: "acquired" if each.acquired else "released" for each in state.links(region)}
 
 
-def _ways(queue: QueueRow, links: dict[str, str]) -> Iterator[_Way]:
+def _ways(queue: QueueState, links: dict[str, str]) -> Iterator[_Way]:
     if queue.type == "INDIRECT":
         yield _Way(queue.name, "is an alias of", queue.target, "alias")
     elif queue.type == "REMOTE":
-        system = queue.target.rpartition(" ")[2]
-        yield _Way(queue.name, "is shipped to", queue.target, "system", links.get(system, "not connected"))
+        state = links.get(queue.system, "not connected")
+        yield _Way(queue.name, "is shipped to", stands_for(queue), "system", state)
     elif queue.type == "EXTRA":
-        state = "" if queue.open == "OPEN" else queue.open.lower()
-        yield _Way(queue.name, "is the data set", queue.target or "(DUMMY)", "data set", state)
-    if queue.trigger:
+        state = "" if queue.openstatus == "OPEN" else queue.openstatus.lower()
+        yield _Way(queue.name, "is the data set", queue.dataset or "(DUMMY)", "data set", state)
+    if queue.level:
         records = "record" if queue.level == 1 else "records"
         yield _Way(
             queue.name,
             f"starts, at {queue.level} {records}",
-            f"transaction {queue.trigger}",
+            f"transaction {queue.transid}",
             "transaction",
             level=f"at {queue.level}",
         )
 
 
-def _diagram(ways: list[_Way], queues: dict[str, QueueRow], href: Callable[[str], str]) -> Diagram:
+def _diagram(ways: list[_Way], queues: dict[str, QueueState], href: Callable[[str], str]) -> Diagram:
     kinds = {way.to: way.kind for way in ways if way.kind != "alias"}
     names = dict.fromkeys(name for way in ways for name in (way.queue, way.to))
     boxes = []

@@ -14,9 +14,10 @@ from tdqsim.server.console.dialogs import confirmed
 from tdqsim.server.console.frame import Console, Visit, frame
 from tdqsim.server.console.live import RegionView
 from tdqsim.server.console.pages.queues import region_name
-from tdqsim.server.console.region_state import UnitRow
+from tdqsim.server.console.region_state import uncommitted
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.operations import operation
+from tdqsim.state import UnitState
 
 _COLUMNS: Final = (
     column("uow", "Unit of work", mono=True),
@@ -63,12 +64,12 @@ class _Units:
         lines = [f"{len(units)} unit{'' if len(units) == 1 else 's'} of work, {len(doubtful)} shunted indoubt."]
         lines += [
             f"{unit.uow} of {unit.transid} has lost its coordinator{f' over {unit.link}' if unit.link else ''}. "
-            f"It keeps {unit.holds or 'no end of a queue'} until the link returns, WAITTIME ends, or it is forced."
+            f"It keeps {_held(unit) or 'no end of a queue'} until the link returns, WAITTIME ends, or it is forced."
             for unit in doubtful[:20]
         ]
         self.words.say("\n".join(lines))
 
-    def _row(self, unit: UnitRow) -> Row:
+    def _row(self, unit: UnitState) -> Row:
         state: Cell = {"text": unit.state, "tone": "bad"} if unit.state not in ("INFLIGHT", "COMMIT") else unit.state
         ends: Cell = ""
         if _is_shunted(unit) and self.visit.may(operation("SET UOW")):
@@ -78,11 +79,11 @@ class _Units:
                     for how, label in _ENDS.items()
                 ]
             }
-        page = self.visit.href("regions", self.view.region.applid, "tasks", str(unit.begun_by))
+        page = self.visit.href("regions", self.view.region.applid, "tasks", str(unit.taskid))
         name: Cell = {"text": unit.uow, "href": page}
         cells: list[Cell] = [
-            name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, unit.holds,
-            unit.changes, ends,
+            name, state, unit.waitstate, unit.task or "", unit.transid, unit.userid, unit.link, _held(unit),
+            ", ".join(map(uncommitted, unit.works)), ends,
         ]  # fmt: skip
         return {"id": unit.uow, "cells": cells}
 
@@ -96,5 +97,9 @@ class _Units:
             )  # fmt: skip
 
 
-def _is_shunted(unit: UnitRow) -> bool:
+def _held(unit: UnitState) -> str:
+    return ", ".join(f"{queue} {end}" for queue, end in unit.holds)
+
+
+def _is_shunted(unit: UnitState) -> bool:
     return unit.state == "INDOUBT" and unit.waitstate == "SHUNTED"
