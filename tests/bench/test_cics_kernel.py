@@ -261,12 +261,12 @@ def test_a_pair_on_a_physical_queue(tmp_path: Path) -> None:
 def test_tasks_that_commit_together(tmp_path: Path) -> None:
     queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
     with Region(queues, supplied_queues=False, store=tmp_path / "store", durability="power") as region:
-        before = region._core.hardening.commits
+        before = region._core.committer.commits
         for queue in queues:
             region.start(lambda task, name: task.writeq_td(name, RECORD), queue.name)
         region.run()
-        print(f"\n100 units of work: {region._core.hardening.commits - before} commit")
-        assert region._core.hardening.commits - before == 1
+        print(f"\n100 units of work: {region._core.committer.commits - before} commit")
+        assert region._core.committer.commits - before == 1
 
 
 def test_backout_costs_its_own_unit_of_work(region: Region) -> None:

@@ -99,7 +99,7 @@ def test_a_region_fails_in_the_midst_of_a_message(two, victim, step, first):
 def share_commits(made: Complex) -> None:
     """Let tasks wait for commits that they share, as with durability power: then others run in the midst of one."""
     for region in made.sysplex.regions.values():
-        region._core.hardening.shared = True
+        region._core.committer.shared = True
 
 
 def purged(two: Complex, region: str, state: Cvda) -> list[bool]:
@@ -380,10 +380,10 @@ def test_distributed_units_of_work_share_their_commits(tmp_path):
         task.writeq_td(f"L{name}", b"new")
         task.writeq_td(f"R{name}", b"new")
 
-    before = [two[applid]._core.hardening.commits for applid in ("NEAR", "FAR")]
+    before = [two[applid]._core.committer.commits for applid in ("NEAR", "FAR")]
     handles = [two["NEAR"].start(work, name) for name in names]
     two.run()
-    made = [two[applid]._core.hardening.commits - then for applid, then in zip(("NEAR", "FAR"), before, strict=True)]
+    made = [two[applid]._core.committer.commits - then for applid, then in zip(("NEAR", "FAR"), before, strict=True)]
     assert all(handle.result() is None for handle in handles)
     assert made == [1, 2]
     for applid in ("NEAR", "FAR"):

@@ -265,7 +265,7 @@ def keep_what_was_rolled_back() -> None:
     def forget(self: Any, also: Any = None) -> None:
         work = next((work for work in self.works.values() if work.written), None)
         if work is not None:
-            self._region.hardening.commit((work,))
+            self._region.committer.commit((work,))
         ended(self, also)
 
     ended = UnitOfWork.back_out

@@ -101,7 +101,7 @@ def test_a_system_whose_store_was_deleted_ends_and_refuses_work(host: Host, api:
 
 def test_a_region_whose_store_answers_eio_does_not_look_alive(host: Host, api: TestClient) -> None:
     region, error = host.region("PAYREGN"), StoreError("data.mdb: Input/output error")
-    host.engine.outside(lambda: core_of(region).hardening.refused(errno.errorcode[errno.EIO], error)).result()
+    host.engine.outside(lambda: core_of(region).committer.refused(errno.errorcode[errno.EIO], error)).result()
     why = "Its store has failed, and it has ended: data.mdb: Input/output error."
     asked = ["/queues", "/queues/PAYQ", "/queues/PAYQ/records", "/queues/PAYQ/explain", "/tasks", "/statistics"]
     refused = [api.get(f"{REGION}{path}") for path in asked]

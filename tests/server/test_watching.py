@@ -55,7 +55,7 @@ class Served:
     def looked(self) -> list[tuple[str, str, bool]]:
         """Look once; return what was done: the thing, the text, whether it was refused."""
         count = asyncio.run(self.watch.look())
-        entries = list(self.host.taken_up[self.region.applid])
+        entries = list(self.host.watched_changes[self.region.applid])
         return [(each.what, each.done, each.refused) for each in entries[len(entries) - count :]]
 
     def do(self, call: Callable[[], Any]) -> Any:

@@ -48,7 +48,7 @@ class Served:
     def looked(self) -> list[tuple[str, str, bool]]:
         """Look once; return what was done: the thing, the text, whether it was refused."""
         count = asyncio.run(self.watch.look())
-        entries = list(self.host.taken_up_systems["PAYSYS"])
+        entries = list(self.host.watched_changes_of_systems["PAYSYS"])
         return [(each.what, each.done, each.refused) for each in entries[len(entries) - count :]]
 
     def do(self, call: Callable[[Any], Any]) -> Any:
@@ -129,11 +129,11 @@ def test_the_watch_of_a_server_looks_at_its_systems(served: Served, monkeypatch:
     async def follow() -> None:
         watching = asyncio.get_running_loop().create_task(watch_files(served.host, [served.folder]))
         await asyncio.sleep(0)
-        before = served.host.taken_up_systems["PAYSYS"]
+        before = served.host.watched_changes_of_systems["PAYSYS"]
         served.change("queues.yaml", QUEUES + "- {dtaq: PAYLIB/MORE, maxlen: 10}\n")
         while not before:  # noqa: ASYNC110  (the watch runs in the same loop)
             await asyncio.sleep(0)
         watching.cancel()
 
     asyncio.run(follow())
-    assert [each.what for each in served.host.taken_up_systems["PAYSYS"]] == ["DTAQ(PAYLIB/MORE)"]
+    assert [each.what for each in served.host.watched_changes_of_systems["PAYSYS"]] == ["DTAQ(PAYLIB/MORE)"]

@@ -1,7 +1,7 @@
 """The core of a region: its state and its parts, which are attributes, and how it starts and ends.
 
 Each part is a small class in the folder of its subject: the directory of queues, facilities, the task manager, starts,
-recovery (units of work), the intrapartition space, ATI, messages, statistics, data sets, hardening and the catalogue.
+recovery (units of work), the intrapartition space, ATI, messages, statistics, data sets, committer and the catalogue.
 A part knows the core as :class:`~tdqsim.cics.model.region.RegionData` and never imports this class. Programs use a
 :class:`~tdqsim.cics.region.Region`, which holds the core privately.
 
@@ -54,7 +54,7 @@ from tdqsim.cics.terminal import Screens
 from tdqsim.cics.terminal.routing import Routing
 from tdqsim.cics.ts import TemporaryStorage
 from tdqsim.cics.uow import indoubt, restart
-from tdqsim.cics.uow.hardening import Hardening
+from tdqsim.cics.uow.committer import Committer
 from tdqsim.cics.uow.restart import ResourceCatalogue
 from tdqsim.cics.uow.units_of_work import UnitsOfWork
 from tdqsim.core.dispatch import Dispatcher
@@ -82,7 +82,7 @@ class RegionCore(RegionData):
     """See the module's text.
 
     Attributes:
-        store, hardening, data_sets, catalogue: the parts that exist once the store is open.
+        store, committer, data_sets, catalogue: the parts that exist once the store is open.
         browses: the browses that commands outside a task have started and not ended, by resource type.
         survivors: the tasks that had not ended by themselves when the region was closed.
         cold_start_abstime: when it was last started without what was there before, as an ABSTIME.
@@ -93,7 +93,7 @@ class RegionCore(RegionData):
 
     facade: Region
     store: Store
-    hardening: Hardening
+    committer: Committer
     data_sets: DataSets
     catalogue: ResourceCatalogue
     task_manager: Tasks[Task]
@@ -202,8 +202,8 @@ class RegionCore(RegionData):
             readonly = self.readonly and store is not None
             self.store = Store(store, durability=durability, limit_bytes=limit_bytes, readonly=readonly)
         claim(self.store, KEEPER, readonly=self.readonly)
-        self.hardening = Hardening(self.dispatcher, self.store.durable, shared=durability == "power")
-        self.hardening.store_failed = partial(store_failed, self)
+        self.committer = Committer(self.dispatcher, self.store.durable, shared=durability == "power")
+        self.committer.store_failed = partial(store_failed, self)
         self.dispatcher.on_idle.append(self.task_manager.finish_ends)
         from tdqsim.cics.queues.datasets import DataSets  # noqa: PLC0415  (QSAM is imported with the first region)
 
@@ -287,7 +287,7 @@ def _begin(
         restart.empty_intrapartition(region)
     if identity is None:
         region.cold_start_abstime = abstime(region.clock.time_ns(), region.zone)
-        region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+        region.committer.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     else:
         region.cold_start_abstime = int.from_bytes(identity, "big")
     region.catalogue.load()
@@ -301,7 +301,7 @@ def _begin(
     indoubt.resume(region)
     restart.begin_numbering(region)
     _resume_starts(region)
-    region.hardening.commit(party=_Started(region))  # one commit holds all changes that a warm start makes to the store
+    region.committer.commit(party=_Started(region))  # one commit holds all changes that a warm start makes to the store
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
 
@@ -330,9 +330,9 @@ def _cold(region: RegionCore, definitions: defs.Definitions | Iterable[defs.Reso
         rest = [queue for queue in supplied_definitions().tdqueues if queue.name not in own]
         install(region, as_definitions(rest), way="grplist", user=region.options.region_user)
     install(region, given, way="grplist", user=region.options.region_user)
-    region.hardening.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
+    region.committer.note(_IDENTITY, region.cold_start_abstime.to_bytes(8, "big"))
     restart.cold_start_finished(region)
-    region.hardening.commit(party=_Started(region))
+    region.committer.commit(party=_Started(region))
     region.log.info("region_started", start=region.start_type, tdqueues=len(region.tdqueues))
 
 
@@ -400,8 +400,8 @@ def give_up_start(region: RegionCore) -> None:
     If the start was complete, the region ends normally. If a warm start had committed nothing, the store remains marked
     as closed cleanly, so that the next start is warm again.
     """
-    if hasattr(region, "hardening"):
-        region.hardening.settle()
+    if hasattr(region, "committer"):
+        region.committer.settle()
     if region.started:
         end(region, clean=True)
     elif hasattr(region, "store"):
@@ -438,7 +438,7 @@ def _end_tasks(region: RegionCore) -> None:
         restart.save_latches(region)
         region.ts.save()
         region.starts.save()
-        region.hardening.force()
+        region.committer.force()
 
 
 def _leave_links(region: RegionCore) -> None:
@@ -452,7 +452,7 @@ def let_go(region: RegionCore, *, clean: bool) -> None:
     region.starts.stop_timers()
     region.statistics.stop()
     region.clock.on_set_back[:] = [hear for hear in region.clock.on_set_back if hear != region.notices.clock_set_back]
-    mine = [region.task_manager.finish_ends, region.hardening.serve] if hasattr(region, "hardening") else []
+    mine = [region.task_manager.finish_ends, region.committer.serve] if hasattr(region, "committer") else []
     region.dispatcher.on_idle[:] = [hook for hook in region.dispatcher.on_idle if hook not in mine]
     try:
         if hasattr(region, "data_sets"):

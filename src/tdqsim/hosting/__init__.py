@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tdqsim.cics.kernel.machine import why_not_told_apart
     from tdqsim.cics.look.explain_requests import doubt
     from tdqsim.cics.look.records import records
-    from tdqsim.cics.queues.stored import Half, StoredRegion
+    from tdqsim.cics.queues.offline import Half, StoredRegion
     from tdqsim.cics.region_arguments import from_region_file
     from tdqsim.cics.ship.network import FarLink
     from tdqsim.cics.spi.statistics_report import columns_of, sections_of
@@ -130,7 +130,7 @@ __getattr__, __dir__ = load_late(
         "tdqsim.cics.kernel.machine": ("why_not_told_apart",),
         "tdqsim.cics.look.explain_requests": ("doubt",),
         "tdqsim.cics.look.records": ("records",),
-        "tdqsim.cics.queues.stored": (
+        "tdqsim.cics.queues.offline": (
             "Half",
             "StoredRegion",
         ),

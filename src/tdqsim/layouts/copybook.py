@@ -11,7 +11,7 @@ from typing import Literal, TypedDict
 from tdqsim.core.codepage import codepage
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._items import PERIOD, DataItem, read_items
-from tdqsim.layouts._place import place_items
+from tdqsim.layouts._offsets import place_items
 from tdqsim.layouts._source import read_bounded, read_source
 from tdqsim.layouts._tokens import CopyResolver, read_tokens
 from tdqsim.layouts.codecs import Rules

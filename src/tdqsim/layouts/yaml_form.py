@@ -27,7 +27,7 @@ import yaml
 
 from tdqsim.errors import LayoutError
 from tdqsim.layouts._items import NAME_RULE, USAGES, ConditionName, DataItem, Occurs, Sign, is_name
-from tdqsim.layouts._place import place_items
+from tdqsim.layouts._offsets import place_items
 from tdqsim.layouts._source import SourcePlace, bad, read_bounded
 from tdqsim.layouts.codecs import Rules
 from tdqsim.layouts.layout import Layout

@@ -1,6 +1,6 @@
 """The queues of a store by name, for both kinds of store: read them, write to them, and remove records up to a number.
 
-A region's store is opened without the region (:mod:`tdqsim.cics.queues.stored`); an IBM i system's store together with
+A region's store is opened without the region (:mod:`tdqsim.cics.queues.offline`); an IBM i system's store together with
 the system, so that sends obey every rule of QSNDDTAQ. Reading is safe while another process has the store; everything
 else needs the store for itself, and the error names the process that has it. No other module of the queue sources
 depends on how a store keeps queues.

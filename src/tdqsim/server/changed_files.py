@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from tdqsim.hosting import Clock
-from tdqsim.server.taken_up import TakenUp
+from tdqsim.server.watched_change import WatchedChange
 
 _KEPT: Final = 200
 """The number of entries that are kept for the console."""
@@ -68,7 +68,7 @@ class ChangeNotes:
     """
 
     def __init__(self, clock: Clock, **names: str) -> None:
-        self.entries: deque[TakenUp] = deque(maxlen=_KEPT)
+        self.entries: deque[WatchedChange] = deque(maxlen=_KEPT)
         self.count = 0
         self._clock = clock
         self._log = _log.bind(**names)
@@ -76,7 +76,7 @@ class ChangeNotes:
     def add(self, what: str, done: str, *, refused: bool = False) -> None:
         """Note what was done with a change; ``done`` is the reason if it was refused."""
         self.count += 1
-        self.entries.append(TakenUp(self._clock.time_ns(), what, done, refused))
+        self.entries.append(WatchedChange(self._clock.time_ns(), what, done, refused))
         if refused:
             self._log.warning("change_refused", what=what, done=done)
         else:

@@ -32,8 +32,8 @@ from tdqsim.report import FlowCounts, queue_layouts, resource_of
 from tdqsim.server.activity import Activity, ResourceChange
 from tdqsim.server.audit import LINK, audit
 from tdqsim.server.depths import DepthHistory
+from tdqsim.server.engine_bridge import EngineBridge
 from tdqsim.server.errors import ServeError
-from tdqsim.server.handover import Handover
 from tdqsim.server.hostservers import Accounts, CommandPasswords
 from tdqsim.server.kept_dumps import KeptDumps
 from tdqsim.server.last_commands import LastCommands
@@ -41,9 +41,9 @@ from tdqsim.server.latency import Latency
 from tdqsim.server.notices import log_notices
 from tdqsim.server.open_units import OpenUnits
 from tdqsim.server.refusals import Refusals
-from tdqsim.server.taken_up import TakenUp
 from tdqsim.server.users import Users
 from tdqsim.server.waits import ChangeWaits
+from tdqsim.server.watched_change import WatchedChange
 from tdqsim.state import Dump
 
 T = TypeVar("T")
@@ -227,8 +227,8 @@ class Host:
         faults: the active fault plans, by APPLID and a number for each plan; includes those of the console.
         recent: the last published events of each region, by APPLID.
         abend_listeners: called in the engine's thread with the region and the dump of each task that abends.
-        taken_up: what was done with the last changes of files, by the APPLIDs of the regions whose files are watched.
-        taken_up_systems: the same by the names of the systems.
+        watched_changes: what was done with the last changes of files, by APPLID, if its files are watched.
+        watched_changes_of_systems: the same by the names of the systems.
         dumps: the files of the dumps of the regions with a store, by APPLID.
         refused: the refused commands of the regions, by APPLID.
         refused_jobs: those of the systems, by name.
@@ -263,15 +263,15 @@ class Host:
         self.faults: dict[str, dict[str, ActivePlan]] = {}
         self.recent: dict[str, deque[dict[str, Any]]] = {}
         self.abend_listeners: list[Callable[[Region, Dump], object]] = []
-        self.taken_up: dict[str, Sequence[TakenUp]] = {}
-        self.taken_up_systems: dict[str, Sequence[TakenUp]] = {}
+        self.watched_changes: dict[str, Sequence[WatchedChange]] = {}
+        self.watched_changes_of_systems: dict[str, Sequence[WatchedChange]] = {}
         self.dumps: dict[str, KeptDumps] = {}
         self.refused: dict[str, Refusals] = {}
         self.refused_jobs: dict[str, Refusals] = {}
         self.depths: dict[str, DepthHistory] = {}
         self.layouts: dict[str, Mapping[str, Layout]] = {}
         self._starts: list[tuple[Region, str]] = []
-        self._handover: Handover | None = None
+        self._bridge: EngineBridge | None = None
         self._modules = ExitStack()
         if frozen:
             self.engine.outside(self.engine.dispatcher.clock.freeze).result()
@@ -298,7 +298,7 @@ class Host:
         def watch() -> None:
             core = core_of(region)
             core.recorder = _Recorder(self, region)
-            core.hardening.timed = self.commits.setdefault(region.applid, Latency()).add
+            core.committer.timed = self.commits.setdefault(region.applid, Latency()).add
             try:
                 self.sysplex.add(region)
             except UsageError as refused:
@@ -497,11 +497,11 @@ class Host:
         """
         return self._to_engine().submit(call, name)
 
-    def _to_engine(self) -> Handover:
+    def _to_engine(self) -> EngineBridge:
         loop = asyncio.get_running_loop()
-        if self._handover is None or self._handover.loop is not loop:
-            self._handover = Handover(self.engine, loop)
-        return self._handover
+        if self._bridge is None or self._bridge.loop is not loop:
+            self._bridge = EngineBridge(self.engine, loop)
+        return self._bridge
 
     async def ask(self, call: Callable[[], T], *, name: str = "a request") -> T:
         """Run a call in the engine's thread; the call may wait like a task."""

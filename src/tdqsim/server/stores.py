@@ -71,7 +71,7 @@ def _identity(store: Path) -> _Identity:
 def _end(owner: Region | System, error: str) -> None:
     """End a region or system as after a failure of its store; call in the engine's thread."""
     if isinstance(owner, Region):
-        core_of(owner).hardening.refused(error, StoreError(error))
+        core_of(owner).committer.refused(error, StoreError(error))
     elif not owner.closed:
         owner.notices.say("store_failed", error=error)
         owner.close(clean=False)

@@ -60,7 +60,7 @@ class RegionWatch:
     def __init__(self, host: Host, directory: Path, region: Region) -> None:
         self._host, self._directory, self._region = host, directory, region
         self._notes = ChangeNotes(region.clock, applid=region.applid)
-        host.taken_up[region.applid] = self._notes.entries
+        host.watched_changes[region.applid] = self._notes.entries
         self._file = load_region_file(directory)
         self._definitions = _by_name(self._file.load_definitions().resources)
         self._files = ChangedFiles(self._watched)

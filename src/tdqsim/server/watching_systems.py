@@ -48,7 +48,7 @@ class SystemWatch:
     def __init__(self, host: Host, directory: Path, system: System) -> None:
         self._host, self._directory, self._system = host, directory, system
         self._notes = ChangeNotes(system.clock, system=system.name)
-        host.taken_up_systems[system.name] = self._notes.entries
+        host.watched_changes_of_systems[system.name] = self._notes.entries
         self._file, definitions = load_system_file(directory)
         self._queues = _by_place(definitions)
         self._ran = Counter(self._file.commands)

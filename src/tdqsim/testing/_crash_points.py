@@ -15,8 +15,8 @@ from tdqsim.errors import RegionClosed
 from tdqsim.faults import torn
 from tdqsim.faults.hooks import add_hook, recorded
 from tdqsim.faults.plan import Crashed
+from tdqsim.testing._deferred_dispatch import DeferredDispatcher
 from tdqsim.testing._footprints import DURABLE
-from tdqsim.testing._later_turns import LaterTurns
 
 if TYPE_CHECKING:
     from tdqsim.cics import Region, Task
@@ -67,7 +67,7 @@ class Points:
         self._tears = tears
         self._undo: list[Callable[[], None]] = []
         self._deleting: tuple[str | int, ...] = ()
-        self._later: dict[Dispatcher, LaterTurns] = {}
+        self._later: dict[Dispatcher, DeferredDispatcher] = {}
 
     def watch_region(self, region: Region, prefix: str = "") -> None:
         """Make each command and each commit of a region a point."""
@@ -93,7 +93,7 @@ class Points:
 
     def _return_first(self, dispatcher: Dispatcher) -> None:
         if dispatcher not in self._later:
-            self._later[dispatcher] = LaterTurns(dispatcher)
+            self._later[dispatcher] = DeferredDispatcher(dispatcher)
 
     def take_turns(self) -> None:
         """Run the tasks that the last command of the scenario has made ready (see :mod:`._later_turns`)."""

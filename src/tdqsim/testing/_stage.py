@@ -267,7 +267,7 @@ class StagedRegion(Region):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         core = core_of(self)
-        core.hardening.shared = False  # a shared commit would hide the order of its units of work
+        core.committer.shared = False  # a shared commit would hide the order of its units of work
         dispatcher = self.dispatcher
         assert isinstance(dispatcher, StagedDispatcher)
         yields = _Yields(self, dispatcher)

@@ -394,12 +394,12 @@ def test_locks_of_a_shunted_unit_of_work(make_region: Callable[..., Region], wai
 
 def test_backout_costs_its_own_unit_of_work_only(region: Region) -> None:
     region.seed("LOGQ", [b"x"] * 2000)
-    commits = region._core.hardening.commits
+    commits = region._core.committer.commits
     with region.task() as task:
         for _ in range(10):
             task.readq_td("LOGQ")
         task.syncpoint_rollback()
-    assert region._core.hardening.commits == commits  # nothing was ever written
+    assert region._core.committer.commits == commits  # nothing was ever written
     assert len(region.peek("LOGQ")) == 2000
 
 
@@ -408,11 +408,11 @@ def test_tasks_that_end_together_share_a_commit(make_region: Make) -> None:
     region = make_region(durability="power")
     queues = [define_tdqueue(name=f"G{number:03d}", type="INTRA", recovstatus="LOGICAL") for number in range(100)]
     region.install(queues)
-    commits = region._core.hardening.commits
+    commits = region._core.committer.commits
     handles = [region.start(lambda task, name: task.writeq_td(name, b"x"), queue.name) for queue in queues]
     region.run()
     assert all(handle.exception is None for handle in handles)
-    assert region._core.hardening.commits - commits == 1
+    assert region._core.committer.commits - commits == 1
     assert all(region.peek(queue.name) == [b"x"] for queue in queues)
 
 

@@ -282,13 +282,13 @@ class Files:
 
     def _keep(self, begin: bytes, data: DataFile) -> None:
         """Join a data set with its records on the store; an entry without key marks that the store has the data set."""
-        stored = {key[len(begin) :]: record for key, record in self._region.hardening.metas(begin)}
+        stored = {key[len(begin) :]: record for key, record in self._region.committer.metas(begin)}
         if stored:
             del stored[b""]
             data.load(stored)
         else:
             records = {begin + key: bytes(record) for key, record in data.records.items()}
-            self._region.hardening.commit(meta={**records, begin: data.organisation.encode()})
+            self._region.committer.commit(meta={**records, begin: data.organisation.encode()})
         data.kept_as = begin
         for has in self._of_tasks.values():
             has.take_up(data)
@@ -307,7 +307,7 @@ class Files:
         begin = b"" if file.recoverable else file.data.kept_as
         meta = {begin + key: record for key, record in records.items()} if begin else {}
         try:
-            carry_out(self._region.hardening, _RecordChange(file.data, records, then), meta)
+            carry_out(self._region.committer, _RecordChange(file.data, records, then), meta)
         except StoreFull as error:
             raise Condition(Resp.NOSPACE, 100, str(error)) from error
         except StoreError as error:

@@ -63,7 +63,7 @@ class LocalQueue:
         self._last += 1
         key, image = _PREFIX + self._last.to_bytes(8, "big"), json.dumps(request).encode()
         if not protect:
-            self._region.hardening.commit(meta={key: image})
+            self._region.committer.commit(meta={key: image})
             self._queued(key, request, committed=True)
             return
         uow = task._uow
@@ -77,7 +77,7 @@ class LocalQueue:
 
     def resume(self) -> None:
         """Read the requests of an earlier run."""
-        for key, image in self._region.hardening.metas(_PREFIX):
+        for key, image in self._region.committer.metas(_PREFIX):
             self._last = max(self._last, int.from_bytes(key[len(_PREFIX) :], "big"))
             self.requests[key] = QueuedStart(*json.loads(image))
 
@@ -109,7 +109,7 @@ class LocalQueue:
                 self._region.notices.say(
                     "start_not_sent", transid=request.transid, system=request.system, reason=str(condition)
                 )
-            self._region.hardening.note(key, None)
+            self._region.committer.note(key, None)
             del self.requests[key]
         finally:
             self._sending.discard(key)

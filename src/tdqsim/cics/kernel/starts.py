@@ -271,7 +271,7 @@ class Starts:
             StoreError: it could not be removed from the store; it is not cancelled.
         """
         if request.key:
-            self._region.hardening.commit(meta={request.key: None})
+            self._region.committer.commit(meta={request.key: None})
             request.key = b""
         del self.requests[request.reqid]
         if request.timer is not None:
@@ -334,7 +334,7 @@ class Starts:
         self._leave_line(request)
         request.taken = True
         if request.key:
-            self._region.hardening.note(request.key, None)
+            self._region.committer.note(request.key, None)
             request.key = b""
 
     def _leave_line(self, request: StartRequest) -> None:
@@ -366,7 +366,7 @@ class Starts:
 
     def _forget(self, request: StartRequest) -> None:
         if not (self._region.closed or self._region.failed):  # then the next start processes it again
-            self._region.hardening.note(request.key, None)
+            self._region.committer.note(request.key, None)
 
     # -- the end of a region and the next start -----------------------------------------------------------------------
 
@@ -389,21 +389,21 @@ class Starts:
 
     def save(self) -> None:
         """At a normal end of the region, write the requests that are not in the store to it."""
-        gone: Meta = dict.fromkeys((key for key, _ in self._region.hardening.metas(_WRITTEN_OUT)), None)
+        gone: Meta = dict.fromkeys((key for key, _ in self._region.committer.metas(_WRITTEN_OUT)), None)
         left = [request.image() for request in self._left() if not request.key and not request.taken]
         now = {_WRITTEN_OUT + number.to_bytes(8, "big"): image for number, image in enumerate(left)}
         if gone or now:
-            self._region.hardening.commit(meta={**gone, **now})
+            self._region.committer.commit(meta={**gone, **now})
 
     def resume(self, *, clean: bool) -> None:
         """Read the requests of an earlier run; ``clean`` says whether that run ended normally."""
-        hardening = self._region.hardening
+        committer = self._region.committer
         self.local.resume()
-        for key, image in hardening.metas(_RECOVERABLE):
+        for key, image in committer.metas(_RECOVERABLE):
             self._keys = max(self._keys, int.from_bytes(key[len(_RECOVERABLE) :], "big"))
             self._resumed.append(self._read(key, image, key))
-        for key, image in hardening.metas(_WRITTEN_OUT):
-            hardening.note(key, None)
+        for key, image in committer.metas(_WRITTEN_OUT):
+            committer.note(key, None)
             if clean:
                 self._resumed.append(self._read(key, image, b""))
 

@@ -64,7 +64,7 @@ def add(region: RegionData, queue: IntraTdQueue, data: list[bytes]) -> None:
             work = queue.durable.work()
             for record in data:
                 work.put(record)
-            region.hardening.commit((work,))
+            region.committer.commit((work,))
     except StoreFull as error:
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     finally:

@@ -225,8 +225,8 @@ class Party(Protocol):
         """Do what follows from it."""
 
 
-class HardeningPart(Protocol):
-    """The commits of a region; see :class:`~tdqsim.cics.uow.hardening.Hardening`."""
+class CommitterPart(Protocol):
+    """The commits of a region; see :class:`~tdqsim.cics.uow.committer.Committer`."""
 
     urgent: bool
 
@@ -405,7 +405,7 @@ class RegionData:
     damage: list[Any]
 
     store: Store
-    hardening: HardeningPart
+    committer: CommitterPart
     directory: DirectoryPart
     intra: IntraSpace
     ati: AtiPart

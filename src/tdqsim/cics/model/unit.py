@@ -339,7 +339,7 @@ class UnitOfWork:
         try:
             self._outcome = self.state = outcome
             if works or meta:
-                late = region.hardening.share(works, meta, self)
+                late = region.committer.share(works, meta, self)
         except BaseException as error:
             self._not_made(before, meta, error)
             raise
@@ -353,7 +353,7 @@ class UnitOfWork:
 
         If it was not made, the unit of work is backed out or continues.
         """
-        self._region.hardening.settle()
+        self._region.committer.settle()
         if self.ended:
             self.finish()
             return
@@ -365,12 +365,12 @@ class UnitOfWork:
             self.committed()
             self.finish()
             if not isinstance(error, StoreError):
-                self._region.hardening.force()
+                self._region.committer.force()
 
     def _forget_later(self, meta: Meta) -> None:
         for key in self._forgotten_reads():
             if key in meta:
-                self._region.hardening.note(key, None)
+                self._region.committer.note(key, None)
 
     def committed(self) -> None:
         """Mark it as ended, after the commit. This frees its locks."""
@@ -441,9 +441,9 @@ class UnitOfWork:
         meta: Meta = {**(also or {}), **self._forgotten_reads(), prepared_key(self.id): region.image_of(self)}
         self.state = _INDOUBT
         try:
-            late = region.hardening.share((), meta, _UNFINISHED)
+            late = region.committer.share((), meta, _UNFINISHED)
         except BaseException:
-            if region.hardening.get_meta(prepared_key(self.id)) is None:
+            if region.committer.get_meta(prepared_key(self.id)) is None:
                 self.state = _INFLIGHT
             raise
         self.physical = {}
@@ -459,7 +459,7 @@ class UnitOfWork:
         self._become_shunted(waitcause)
         late = None
         try:
-            late = region.hardening.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
+            late = region.committer.share((), {prepared_key(self.id): region.image_of(self)}, _UNFINISHED)
         except StoreError as error:  # the record of its prepare is on the store: a restart finds it INDOUBT
             region.notices.say("shunt_not_recorded", uow=self.id.hex().upper(), reason=str(error))
         self.retain_locks()

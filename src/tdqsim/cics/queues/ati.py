@@ -320,7 +320,7 @@ class Ati:
     def _over(self, queue: IntraTdQueue) -> None:
         latch = queue.latched
         if latch is not None and queue.recovstatus != "NO":
-            self._region.hardening.note(latch_key(queue), None)
+            self._region.committer.note(latch_key(queue), None)
         queue.latched, queue.fire_at = None, _level(queue)
         if latch is not None and latch.facility != "FILE":
             self._take_back(latch)
@@ -346,7 +346,7 @@ class Ati:
             latch.began = None
             self.begin(latch)
             if queue.recovstatus != "NO":
-                self._region.hardening.note(latch_key(queue), latch.stored())
+                self._region.committer.note(latch_key(queue), latch.stored())
 
     @property
     def _one_by_one(self) -> bool:

@@ -92,7 +92,7 @@ def _read_first(queue: IntraTdQueue, task: TaskData, uow: UnitOfWork, busy: bool
 
 def _read_out(queue: IntraTdQueue, task: TaskData, work: LogicalWork, busy: bool) -> bytes | None:
     """Read without a committed record: an own uncommitted one, or one committed during a wait; None for QZERO."""
-    task._region.hardening.settle()
+    task._region.committer.settle()
     uow, end = task._unit, queue.write_end
     assert uow is not None  # it has taken the read end
     try:
@@ -157,7 +157,7 @@ def _acquire(task: TaskData, uow: UnitOfWork, lock: Lock, *, busy: bool = False)
     """
     if lock.take_free(uow, task._region.clock):
         return
-    task._region.hardening.settle()  # the holder's commit may be made but not settled yet
+    task._region.committer.settle()  # the holder's commit may be made but not settled yet
     resp = ASKED[lock.standing(uow)]
     if resp is Resp.NORMAL:
         if lock.taken_by is not uow:

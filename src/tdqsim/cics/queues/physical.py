@@ -22,8 +22,8 @@ _NO_META: Final[dict[bytes, bytes | None]] = {}
 def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) -> None:
     """WRITEQ TD."""
     region, size = task._region, len(data)
-    hardening = region.hardening
-    hardening.settle()
+    committer = region.committer
+    committer.settle()
     if not 0 < size <= queue.ci_left:
         region.intra.extend(queue, size, length)
     count = queue.durable.count + 1
@@ -33,7 +33,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
     work = queue.durable.work()
     try:
         work.put(data)
-        hardening.commit((work,), _NO_META if latch is None else latch.meta())
+        committer.commit((work,), _NO_META if latch is None else latch.meta())
     except StoreFull as error:
         region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
@@ -48,8 +48,8 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
 def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) -> bytes | None:
     """READQ TD."""
     region, stored = task._region, queue.durable
-    hardening = region.hardening
-    hardening.settle()
+    committer = region.committer
+    committer.settle()
     work = stored.work()
     try:
         data = work.take()
@@ -60,7 +60,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
         return None
     # A command outside any task is its own unit of work, which ends with this commit: there is nothing to put back.
     meta = _NO_META if task._implicit else task._uow.remember_read(queue, stored.now.first, data)
-    hardening.commit((work,), meta)
+    committer.commit((work,), meta)
     queue.reads += 1
     if stored.now.first > queue.free_at:
         region.intra.freed(queue)
@@ -70,11 +70,11 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
 def clear(queue: IntraTdQueue, task: TaskData) -> None:
     """DELETEQ TD; records that were read before are not put back at a restart any more."""
     region = task._region
-    region.hardening.settle()
+    region.committer.settle()
     work = queue.durable.work()
     work.clear()
-    kept = region.hardening.metas(READS + queue.name.encode() + b"/")
-    region.hardening.commit((work,), {key: None for key, _ in kept})
+    kept = region.committer.metas(READS + queue.name.encode() + b"/")
+    region.committer.commit((work,), {key: None for key, _ in kept})
     region.intra.settle(queue)
     region.ati.emptied(queue)
     queue.deletes += 1

@@ -25,7 +25,7 @@ def write(queue: IntraTdQueue, task: TaskData, data: bytes, length: int | None) 
         task._region.intra.refused(queue)
         raise Condition(Resp.NOSPACE, detail=str(error)) from error
     except StoreError as error:
-        task._region.hardening.refused(task._region.store.volatile.failed, error)
+        task._region.committer.refused(task._region.store.volatile.failed, error)
         raise
     queue.ci_left -= size
     queue.writes += 1
@@ -45,7 +45,7 @@ def read(queue: IntraTdQueue, task: TaskData, _busy: bool, _length: int | None) 
     except StoreDamaged as error:
         raise Condition(Resp.IOERR, detail=str(error), rule="REC-DAMAGED-RECORD") from error
     except StoreError as error:
-        task._region.hardening.refused(task._region.store.volatile.failed, error)
+        task._region.committer.refused(task._region.store.volatile.failed, error)
         raise
     if data is None:
         emptied(queue, task)
@@ -63,7 +63,7 @@ def clear(queue: IntraTdQueue, task: TaskData) -> None:
     try:
         queue.taken += queue.volatile.clear()
     except StoreError as error:
-        region.hardening.refused(region.store.volatile.failed, error)
+        region.committer.refused(region.store.volatile.failed, error)
         raise
     region.intra.settle(queue)
     region.ati.emptied(queue)

@@ -483,7 +483,7 @@ class Mirrors:
             LinkDown: the link was lost meanwhile.
         """
         try:
-            with self.region.hardening.at_once() if urgent else nullcontext():
+            with self.region.committer.at_once() if urgent else nullcontext():
                 self._end_part(key, commit=commit)
         except LinkDown:
             raise

@@ -122,7 +122,7 @@ class LinkEnd:
 
     def decided_by(self, key: str) -> Fields:
         """The fields of a decision, including whether the other region may wait for a shared commit."""
-        return {"key": key, "urgent": self.region.hardening.urgent}
+        return {"key": key, "urgent": self.region.committer.urgent}
 
     # -- messages -------------------------------------------------------------------------------------------------
 
@@ -493,7 +493,7 @@ class LinkEnd:
             self.region.dispatcher.spawn(self._lose_mirrors, name=name, owner=self.region)
 
     def _lose_mirrors(self) -> None:
-        with self.region.hardening.at_once():
+        with self.region.committer.at_once():
             self.served.lose_orphans()
 
     def succeed(self, before: LinkEnd) -> None:
@@ -511,7 +511,7 @@ class LinkEnd:
         """After the link is back: ask for decisions that are in doubt here, and send those not acknowledged there."""
         self._adopt()
         if self.at_once:
-            with self.region.hardening.at_once():
+            with self.region.committer.at_once():
                 self._resynchronise()
         else:
             name = f"resynchronisation with {self.netname or self.name}"

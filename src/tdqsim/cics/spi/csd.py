@@ -625,7 +625,7 @@ class Csd:
             StoreError: the store refused it; nothing has changed.
         """
         if changes:
-            self._core.hardening.commit(meta=changes)
+            self._core.committer.commit(meta=changes)
 
 
 def _prefix(group: str) -> bytes:

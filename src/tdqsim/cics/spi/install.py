@@ -116,7 +116,7 @@ class InstallPlan(KeptChange):
         try:
             for queue in queues:
                 self._make(queue)
-            carry_out(self._region.hardening, self, self._meta, self._moves.works)
+            carry_out(self._region.committer, self, self._meta, self._moves.works)
         except BaseException:
             if not self.made:
                 self.forget()
@@ -356,8 +356,8 @@ def remove_tdqueue(task: TaskBase, queue: TdQueue) -> None:
         else:
             change.moves.drop(queue.durable)
             meta[latch_key(queue)] = None
-            meta |= {key: None for key, _ in region.hardening.metas(READS + queue.name.encode() + b"/")}
-    carry_out(region.hardening, change, meta, change.moves.works)
+            meta |= {key: None for key, _ in region.committer.metas(READS + queue.name.encode() + b"/")}
+    carry_out(region.committer, change, meta, change.moves.works)
     _log(task, "DFHTD0401", queue.name)
 
 

@@ -126,8 +126,8 @@ def set_tdqueue(
     values = {option: value for option, value in given.items() if not _leaves_alone(option, value)}
     change, region = check_set(task, queue_name(tdqueue), values), task._region
     meta = region.catalogue.queue_entry(change.queue, change.attributes) if change.attributes else {}
-    carry_out(region.hardening, change, meta)
-    region.hardening.force()
+    carry_out(region.committer, change, meta)
+    region.committer.force()
     for step in change.last:
         step()
 

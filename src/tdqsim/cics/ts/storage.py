@@ -280,24 +280,24 @@ class TemporaryStorage:
     def save(self) -> None:
         """At a normal end of the region, write the auxiliary non-recoverable queues to the store."""
         kept = {name: queue for name, queue in self.queues.items() if not (queue.main or queue.recoverable)}
-        before = dict.fromkeys((key for key, _value in self._region.hardening.metas(_WRITTEN_OUT)), None)
+        before = dict.fromkeys((key for key, _value in self._region.committer.metas(_WRITTEN_OUT)), None)
         now = {
             _place(_WRITTEN_OUT, name, number): item
             for name, queue in kept.items()
             for number, item in enumerate(queue.items, 1)
         }
         if before or now:
-            self._region.hardening.commit(meta={**before, **now})
+            self._region.committer.commit(meta={**before, **now})
 
     def resume(self, *, clean: bool) -> None:
         """Restore the queues of an earlier run; ``clean`` tells whether that run ended normally."""
-        metas = self._region.hardening.metas
+        metas = self._region.committer.metas
         for prefix in (_RECOVERABLE, _WRITTEN_OUT) if clean else (_RECOVERABLE,):
             for key, item in metas(prefix):
                 name = _name_in(key[len(prefix) : -_NUMBER])
                 self.queues.setdefault(name, TsQueue(name, recoverable=prefix == _RECOVERABLE)).items.append(item)
         for key, _item in () if clean else metas(_WRITTEN_OUT):
-            self._region.hardening.note(key, None)
+            self._region.committer.note(key, None)
 
     # -- statistics ---------------------------------------------------------------------------------------------------
 

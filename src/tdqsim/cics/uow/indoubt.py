@@ -267,7 +267,7 @@ def _decide(uow: UnitOfWork, *, commit: bool, also: Meta | None = None) -> None:
     meta: Meta = dict(also or {})
     if uow.decision and not commit:
         meta[_UNDECIDED + uow.id] = None
-    with uow._region.hardening.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
+    with uow._region.committer.at_once() if uow.waitstate is Cvda.SHUNTED else nullcontext():
         _end_together(uow, partial(uow.decide, commit=commit, also=meta))
 
 
@@ -445,12 +445,12 @@ def acknowledged(region: Region, uow_id: bytes, name: str) -> None:
     decision again; a region that has acknowledged it ignores the repetition.
     """
     key = _DECISIONS + uow_id
-    value = region.hardening.get_meta(key)
+    value = region.committer.get_meta(key)
     if value is None:
         return
     record = _read(region, key, value)
     record["names"] = [each for each in record["names"] if each != name]
-    region.hardening.note(key, json.dumps(record).encode() if record["names"] else None)
+    region.committer.note(key, json.dumps(record).encode() if record["names"] else None)
 
 
 def decisions(region: Region) -> dict[bytes, tuple[str, ...]]:
@@ -465,12 +465,12 @@ def decision_of(region: Region, uow_id: bytes) -> str:
         COMMIT, BACKOUT, INDOUBT while it is undecided, or COLD if an initial start has discarded the log since: then a
         missing record does not mean BACKOUT.
     """
-    hardening = region.hardening
-    if hardening.get_meta(_DECISIONS + uow_id) is not None:
+    committer = region.committer
+    if committer.get_meta(_DECISIONS + uow_id) is not None:
         return "COMMIT"
     if uow_id in region.shunted or uow_id in region.units:
         return "INDOUBT"
-    return "COLD" if uow_id <= (hardening.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
+    return "COLD" if uow_id <= (committer.get_meta(LOG_BEGAN) or b"") else "BACKOUT"
 
 
 def heuristics(region: Region) -> dict[bytes, Record]:
@@ -479,7 +479,7 @@ def heuristics(region: Region) -> dict[bytes, Record]:
 
 
 def _kept(region: Region, prefix: bytes) -> Iterator[tuple[bytes, Record]]:
-    for key, value in region.hardening.metas(prefix):
+    for key, value in region.committer.metas(prefix):
         if len(key) == len(prefix) + UOW_ID_LENGTH:
             yield key[len(prefix) :], _read(region, key, value)
 
@@ -544,7 +544,7 @@ def _compare(region: Region, uow_id: bytes, *, commit: bool) -> None:
 
 
 def _forget(region: Region, uow_id: bytes) -> None:
-    region.hardening.commit((), {_HEURISTICS + uow_id: None})
+    region.committer.commit((), {_HEURISTICS + uow_id: None})
 
 
 def resolve(region: Region, uow_id: bytes, *, commit: bool) -> None:

@@ -139,7 +139,7 @@ class ResourceCatalogue:
         for _, record, resource in entries:
             self._load(record, resource)
         if self._moves.works:
-            region.hardening.commit(self._moves.works)
+            region.committer.commit(self._moves.works)
         self._moves.made()
         region.directory.refresh_all()
         region.terminal_control.refresh()
@@ -227,7 +227,7 @@ def cold_start_unfinished(region: Region) -> bool:
 
 def cold_start_finished(region: Region) -> None:
     """Remove the mark of a cold start in progress: after the next commit the region can be started warm."""
-    region.hardening.note(_COLD, None)
+    region.committer.note(_COLD, None)
 
 
 def begin_numbering(region: Region) -> None:
@@ -239,12 +239,12 @@ def begin_numbering(region: Region) -> None:
     if refused:  # a region with a full store must start too; the clock still makes the ids unique
         region.notices.say("numbering_not_recorded", reason=refused)
     else:
-        region.hardening.note(_NUMBERING, region.recovery.last_id)
+        region.committer.note(_NUMBERING, region.recovery.last_id)
 
 
 def begin_log(region: Region) -> None:
     """At an initial start: record that nothing is known of units of work with ids up to the present one."""
-    region.hardening.note(LOG_BEGAN, region.recovery.last_id)
+    region.committer.note(LOG_BEGAN, region.recovery.last_id)
 
 
 # -- units of work and cycles of the last run -------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def give_back_reads(region: Region) -> None:
             works.append((queue, work))
     if not gone:
         return
-    region.hardening.commit([work for _, work in works], gone)
+    region.committer.commit([work for _, work in works], gone)
     for queue, _ in works:
         region.intra.close_queue(queue)
         region.intra.open_queue(queue)
@@ -371,7 +371,7 @@ def save_latches(region: Region) -> None:
     """At a normal end: store the ATI cycles of non-recoverable queues (those of others are stored as they begin)."""
     for queue in intra_queues(region.tdqueues):
         if queue.latched is not None and queue.recovstatus == "NO":
-            region.hardening.note(_LATCHES + queue.name.encode(), queue.latched.stored())
+            region.committer.note(_LATCHES + queue.name.encode(), queue.latched.stored())
 
 
 def show_latches(region: Region) -> None:
@@ -392,7 +392,7 @@ def pending_triggers(region: Region) -> list[IntraTdQueue]:
     for key, kept in list(region.store.durable.metas(_LATCHES)):
         queue = region.tdqueues.get(key[len(_LATCHES) :].decode())
         if not isinstance(queue, IntraTdQueue) or queue.recovstatus == "NO":
-            region.hardening.note(key, None)
+            region.committer.note(key, None)
         if isinstance(queue, IntraTdQueue) and (queue.recovstatus != "NO" or region.store.closed_clean):
             queue.latched = Latch.read(queue, kept)
             pending.append(queue)
@@ -410,4 +410,4 @@ def empty_intrapartition(region: Region) -> None:
         work.clear()
         works.append(work)
     gone: Meta = {key: None for prefix in (_LATCHES, READS, _UNITS) for key, _ in store.durable.metas(prefix)}
-    region.hardening.commit(works, gone)
+    region.committer.commit(works, gone)

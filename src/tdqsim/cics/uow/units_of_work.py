@@ -70,7 +70,7 @@ class UnitsOfWork:
         uow = task._unit
         if uow is None:
             return None
-        self._region.hardening.settle()
+        self._region.committer.settle()
         if not uow.ended:
             return uow
         uow.finish()

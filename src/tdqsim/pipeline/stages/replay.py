@@ -30,9 +30,9 @@ from tdqsim.hosting import Dispatcher, from_region_file
 from tdqsim.ibmi import System
 from tdqsim.job import JobRequest, importable, named_class
 from tdqsim.pipeline.limits import BOUNDS
+from tdqsim.pipeline.stages.event_replay import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.events import Slice, in_order, open_pieces
 from tdqsim.pipeline.stages.exchange import Buckets, bucket_files
-from tdqsim.pipeline.stages.feeding import IBMI_COMMANDS, CicsFeed, IbmiFeed, RecordedClock
 from tdqsim.pipeline.stages.isolation import Budget, Marks, OutOfBudget, Workshop
 from tdqsim.pipeline.stages.manifest import Receipt, StageTask, digest_of, file_digest, publish
 from tdqsim.pipeline.stages.plan import Plan, TaskStep

@@ -28,7 +28,7 @@ from tdqsim.hosting import Engine, EngineStopped, capitals
 from tdqsim.ibmi import System
 from tdqsim.server.audit import one_line
 from tdqsim.server.connections import Connections
-from tdqsim.server.handover import Handover
+from tdqsim.server.engine_bridge import EngineBridge
 from tdqsim.server.hostservers.accounts import BOUNDS, Accounts, CommandPasswords
 from tdqsim.server.hostservers.conversation import HostSystem
 from tdqsim.server.mapepire.requests import IN_ORDER, Requests, read_request
@@ -71,7 +71,7 @@ class Mapepire:
         self._all = connections or Connections()
         self._all.register(self.connections)
         self._server: Server | None = None
-        self._handover: Handover | None = None
+        self._bridge: EngineBridge | None = None
 
     async def start(self) -> None:
         """Listen.
@@ -79,7 +79,7 @@ class Mapepire:
         Raises:
             OSError: the port cannot be used.
         """
-        self._handover = Handover(self._engine, asyncio.get_running_loop())
+        self._bridge = EngineBridge(self._engine, asyncio.get_running_loop())
         self._server = await serve(
             self._connected, self._address, self.port, ssl=self._tls, process_request=self._admit,
             max_size=BOUNDS["frame"], open_timeout=BOUNDS["mapper_seconds"], compression=None, server_header=None,
@@ -123,8 +123,8 @@ class Mapepire:
 
     def submit(self, call: Callable[[], Any]) -> asyncio.Future[Any]:
         """Run a call in the engine's thread as a task; it may wait."""
-        assert self._handover is not None
-        return self._handover.submit(call, "a request of Mapepire")
+        assert self._bridge is not None
+        return self._bridge.submit(call, "a request of Mapepire")
 
 
 class _Conversation:

@@ -23,7 +23,7 @@ from tdqsim.server.console.pages.queues import region_name
 from tdqsim.server.console.table import Cell, DataTable, Row, column
 from tdqsim.server.definition_text import Form, check_no_code, preview, read_definitions
 from tdqsim.server.operations import operation
-from tdqsim.server.taken_up import TakenUp
+from tdqsim.server.watched_change import WatchedChange
 from tdqsim.state import PlannedInstall
 
 _MOST_BYTES: Final = next(int(row["value"]) for row in table("server") if row["name"] == "body_bytes")
@@ -44,16 +44,16 @@ _CHANGES: Final = (
 )  # fmt: skip
 
 
-async def add_changed_files(visit: Visit, taken_up: Sequence[TakenUp] | None) -> None:
+async def add_changed_files(visit: Visit, watched_changes: Sequence[WatchedChange] | None) -> None:
     """Add the table of what was done with changed files to a page; nothing if they are not watched."""
-    if taken_up is None:
+    if watched_changes is None:
         return
     with Block("section", "tdq-card", aria_label="Changed files"):
         Block("h2", words="Changed files, the last change first")
         files = DataTable("Changed files", _FILES, empty="No file has changed.")
 
     async def show() -> None:
-        entries = list(enumerate(await visit.ask(lambda: list(taken_up))))
+        entries = list(enumerate(await visit.ask(lambda: list(watched_changes))))
         files.show([_file_row(at, each) for at, each in reversed(entries)])
 
     visit.every(1.0, show)
@@ -105,7 +105,7 @@ class _Definitions:
             )
             self.changes = DataTable("Changes", _CHANGES, empty="Nothing.")
             self.reports = Block("p", "tdq-explain tdq-dim")
-        await add_changed_files(self.visit, self.visit.console.host.taken_up.get(self.region.applid))
+        await add_changed_files(self.visit, self.visit.console.host.watched_changes.get(self.region.applid))
         with Block("section", "tdq-card", aria_label="Installed definitions"):
             Block("h2", words="Installed definitions")
             Block("a", words="As JSON with a definition file", href=f"/api/v1/regions/{self.region.applid}/definitions")
@@ -191,7 +191,7 @@ async def _nothing() -> None:
     """Update nothing: this page changes only when a button is pressed."""
 
 
-def _file_row(at: int, entry: TakenUp) -> Row:
+def _file_row(at: int, entry: WatchedChange) -> Row:
     done: Cell = {"text": "refused", "tone": "bad"} if entry.refused else {"text": "taken up", "tone": "ok"}
     lines: Cell = {"lines": entry.done.split("\n")}
     return {"id": str(at), "cells": [day_and_time(entry.time_ns), entry.what, done, lines]}

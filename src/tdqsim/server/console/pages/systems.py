@@ -150,7 +150,7 @@ class _System:
                 self.jobs = DataTable("Active jobs", _JOBS, empty="No job is active.")
         self._build_journal(snapshot)
         self.refused = refused_table()
-        await add_changed_files(self.visit, self.visit.console.host.taken_up_systems.get(self.system.name))
+        await add_changed_files(self.visit, self.visit.console.host.watched_changes_of_systems.get(self.system.name))
         if self.visit.may(operation("CL")):
             self._build_line()
         await self.refresh()

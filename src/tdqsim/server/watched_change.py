@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class TakenUp(NamedTuple):
+class WatchedChange(NamedTuple):
     """What was done with one change.
 
     Attributes:

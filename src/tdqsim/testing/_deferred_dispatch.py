@@ -12,7 +12,7 @@ from __future__ import annotations
 from tdqsim.core.dispatch import Dispatcher
 
 
-class LaterTurns:
+class DeferredDispatcher:
     """Replaces two methods of a dispatcher: ``run_ready``, and ``check_thread``, with which every call begins.
 
     Args:

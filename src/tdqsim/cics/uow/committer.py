@@ -1,4 +1,4 @@
-"""Commits: every durable change of a region is made here.
+"""The committer: every durable change of a region is made here.
 
 A caller passes everything that one commit changes: the works on its queues, the meta data, and the party that the
 commit belongs to. With durability ``power``, where a commit waits for the disk, units of work of started tasks that end
@@ -12,7 +12,7 @@ caller asks the store whether the commit was made, and every waiting task checks
 committed twice, and none is lost.
 
 Changes that can wait for the next commit (of the catalogue, or the removal of decisions that all regions have
-acknowledged) are *noted*: they are made with the next commit, and :meth:`Hardening.get_meta` returns them at once.
+acknowledged) are *noted*: they are made with the next commit, and :meth:`Committer.get_meta` returns them at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Meta = Mapping[bytes, bytes | None]
 _NOTHING: Final[Meta] = {}
 
 
-class Hardening:
+class Committer:
     """The commits of one region.
 
     Args:

@@ -17,7 +17,7 @@ from typing import Any
 from tdqsim.hosting import Engine
 
 
-class Handover:
+class EngineBridge:
     """The calls of one event loop to an engine.
 
     Args:
@@ -89,10 +89,10 @@ class Handover:
 class _LoopAnswer:
     """Where the engine puts the result of one call."""
 
-    __slots__ = ("_future", "_given", "_handover")
+    __slots__ = ("_bridge", "_future", "_given")
 
-    def __init__(self, handover: Handover, future: asyncio.Future[Any]) -> None:
-        self._handover, self._future = handover, future
+    def __init__(self, bridge: EngineBridge, future: asyncio.Future[Any]) -> None:
+        self._bridge, self._future = bridge, future
         self._given = False
 
     def cancelled(self) -> bool:
@@ -120,9 +120,9 @@ class _LoopAnswer:
         if self._given:
             raise InvalidStateError
         self._given = True
-        self._handover.deliver(self._future, result, exception)
+        self._bridge.deliver(self._future, result, exception)
 
     def noticed(self, future: asyncio.Future[Any]) -> None:
         """The future is done."""
         if future.cancelled():
-            self._handover.give_up(self)
+            self._bridge.give_up(self)
