@@ -1,4 +1,4 @@
-"""The stream of notices: said once, bounded, shown by one face only."""
+"""The stream of notices: said once, bounded, shown by one subscriber only."""
 
 from __future__ import annotations
 

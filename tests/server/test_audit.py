@@ -1,4 +1,4 @@
-"""The log of a server: one format, its level, and an audit line for each change, whichever face was used."""
+"""The log of a server: one format, its level, and an audit line for each change, whichever interface was used."""
 
 from __future__ import annotations
 

@@ -2,11 +2,12 @@
 
 A region and a system each have one stream of them. Whoever finds that something will not happen *says* it to the
 stream, and needs to know nothing of who reads: a script's standard error, the report of a failed test, a command and
-its exit code, a console, a log. Each of these is a *face*, a function that is called with each new notice.
+its exit code, a console, a log. Each of these is a *subscriber*, a function that is called with each new notice.
 
-While a stream has no face and logging is not configured, its notices are written to standard error, as Python does with
-exceptions that nobody has handled. So a script that knows nothing of notices has them before it, and a program that
-shows them itself, or has configured logging, does not have them twice. :meth:`Notices.silence` ends this for a stream.
+While a stream has no subscriber and logging is not configured, its notices are written to standard error, as Python
+does with exceptions that nobody has handled. So a script that knows nothing of notices has them before it, and a
+program that shows them itself, or has configured logging, does not have them twice. :meth:`Notices.silence` ends this
+for a stream.
 
 The texts are facts: ``facts/notices.tsv`` has a row for each event, with templates of the resource, the reason and the
 cure. The same id, resource and reason are said once while the cause lasts, and counted.
@@ -97,7 +98,7 @@ class EventLog(Protocol):
         """Log a failure."""
 
 
-Face = Callable[[Notice], object]
+Subscriber = Callable[[Notice], object]
 
 
 class Notices:
@@ -110,7 +111,7 @@ class Notices:
         log: the log of the region or system.
     """
 
-    __slots__ = ("_counts", "_faces", "_kept", "_log", "_silent", "_time_ns", "_wordings", "source")
+    __slots__ = ("_counts", "_kept", "_log", "_silent", "_subscribers", "_time_ns", "_wordings", "source")
 
     def __init__(
         self, source: str, wordings: Wordings, time_ns: Callable[[], int], log: EventLog | None = None
@@ -119,7 +120,7 @@ class Notices:
         self._wordings, self._time_ns, self._log = wordings, time_ns, log
         self._kept: deque[Notice] = deque()
         self._counts: dict[tuple[str, str, str], int] = {}  # of those that last
-        self._faces: list[Face] = []
+        self._subscribers: list[Subscriber] = []
         self._silent = False
 
     def __len__(self) -> int:
@@ -196,9 +197,9 @@ class Notices:
         if len(self._kept) > _KEPT:
             oldest = self._kept.popleft()
             self._counts.pop((oldest.id, oldest.resource, oldest.reason), None)
-        for face in tuple(self._faces):
-            face(notice)
-        if not self._faces and not self._silent:
+        for subscriber in tuple(self._subscribers):
+            subscriber(notice)
+        if not self._subscribers and not self._silent:
             _write(self.source, notice)
         return True
 
@@ -213,14 +214,14 @@ class Notices:
 
     # -- reading ------------------------------------------------------------------------------------------------------
 
-    def subscribe(self, face: Face) -> None:
+    def subscribe(self, subscriber: Subscriber) -> None:
         """Call a function with each new notice; while there is one, nothing is written to standard error."""
-        self._faces.append(face)
+        self._subscribers.append(subscriber)
 
-    def unsubscribe(self, face: Face) -> None:
+    def unsubscribe(self, subscriber: Subscriber) -> None:
         """Call a function no longer; without effect if it is not subscribed."""
-        if face in self._faces:
-            self._faces.remove(face)
+        if subscriber in self._subscribers:
+            self._subscribers.remove(subscriber)
 
     def silence(self) -> None:
         """Write nothing to standard error from now on; the notices are still here, and in the log."""

@@ -1,4 +1,4 @@
-"""The audit log: one line for each change that somebody requests, whichever face was used.
+"""The audit log: one line for each change that somebody requests, whichever interface was used.
 
 =============  ========================================================================================
 key            value
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 OWNER_NAME: Final = "(owner)"
 """The user of the audit line if the owner of the process acts."""
 LINK: Final = "link"
-"""The face of commands that programs of other regions ship. No person has requested them: only ``debug`` shows them."""
+"""The interface of commands that other regions ship. No person has requested them: only ``debug`` shows them."""
 _LONGEST: Final = 200
 _log = structlog.get_logger("tdqsim.audit")
 
@@ -70,19 +70,21 @@ def _end_of_argument(text: str, at: int) -> int:
     return len(text)
 
 
-def audit(face: str, userid: str | None, operation: str, **facts: str | int | None) -> None:
+def audit(interface: str, userid: str | None, operation: str, **facts: str | int | None) -> None:
     """Write one line.
 
     Args:
-        face: the face that was used.
+        interface: the interface that was used.
         userid: the user; empty for the owner of the process, None if no user has signed on.
         operation: what was requested.
         facts: further values; None and empty ones are left out.
     """
     given = {key: one_line(value) if isinstance(value, str) else value for key, value in facts.items()}
     values = {key: value for key, value in given.items() if value not in (None, "")}
-    write = _log.debug if face == LINK else _log.info
-    write("change", face=face, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values)
+    write = _log.debug if interface == LINK else _log.info
+    write(
+        "change", face=interface, userid=OWNER_NAME if userid == "" else userid, operation=one_line(operation), **values
+    )
 
 
 class Counted:
@@ -94,8 +96,8 @@ class Counted:
     _MOST: Final = 100
     """The kinds of change that are counted before they are logged."""
 
-    def __init__(self, face: str, system: str) -> None:
-        self._face, self._system = face, system
+    def __init__(self, interface: str, system: str) -> None:
+        self._interface, self._system = interface, system
         self._done: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()
 
     def count(self, operation: str, userid: str, **facts: str) -> None:
@@ -109,4 +111,4 @@ class Counted:
         done, self._done = self._done, Counter()
         for (operation, facts), times in done.items():
             given = dict(facts)
-            audit(self._face, given.pop("userid"), operation, system=self._system, times=times, **given)
+            audit(self._interface, given.pop("userid"), operation, system=self._system, times=times, **given)

@@ -1,7 +1,7 @@
-"""The limit of simultaneous network connections over all faces of a server.
+"""The limit of simultaneous network connections over all listeners of a server.
 
-Each face registers the set of its open connections here. If there are too many, a new connection is closed at once,
-whichever face it is for, because all faces share the file descriptors of the process.
+Each listener registers the set of its open connections here. If there are too many, a new connection is closed at once,
+whichever listener it is for, because all listeners share the file descriptors of the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MOST: Final = next(int(row["value"]) for row in table("server") if row["name"] 
 
 
 class Connections:
-    """The connections of all faces; used only in the thread of the event loop.
+    """The connections of all listeners; used only in the thread of the event loop.
 
     Attributes:
         most: the maximum number of open connections.
@@ -24,14 +24,14 @@ class Connections:
     most = _MOST
 
     def __init__(self) -> None:
-        self._faces: list[Collection[Any]] = []
+        self._sets: list[Collection[Any]] = []
 
-    def register(self, face: Collection[Any]) -> None:
-        """Include the connections in this set of a face."""
-        if not any(face is each for each in self._faces):
-            self._faces.append(face)
+    def register(self, connections: Collection[Any]) -> None:
+        """Include the connections in this set of a listener."""
+        if not any(connections is each for each in self._sets):
+            self._sets.append(connections)
 
     @property
     def exceeded(self) -> bool:
         """Whether more connections are open than allowed."""
-        return sum(map(len, self._faces)) > self.most
+        return sum(map(len, self._sets)) > self.most

@@ -116,7 +116,7 @@ class ServedLinks(_Strict):
         certificate: its certificate, a PEM file.
         key: the private key, a PEM file that no other user can read.
         authority: the certificates of the trusted authorities, a PEM file.
-        address: the address on which to wait for the others; default: that of the faces.
+        address: the address on which to wait for the others; default: that of the other listeners.
         port: the port; 0 for any free port. Required if this side waits for a connection, and only then.
         regions: the links of a region.
         systems: the links of a system.

@@ -118,7 +118,7 @@ def http_config(
         app: the application.
         request_seconds: the time limit for the head of a request.
         answer_seconds: the time limit for a client to read the data sent to it.
-        connections: the connections of all faces; None if there is no other face.
+        connections: the connections of all listeners; None if there is no other listener.
         options: further options of uvicorn.
     """
     bounds = {

@@ -1,4 +1,4 @@
-"""The users of a server: one ``users.yaml`` for all its faces.
+"""The users of a server: one ``users.yaml`` for all its listeners.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Accounts that are the users of a server: users.yaml for all faces."""
+"""Accounts that are the users of a server: users.yaml for all listeners."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def system():
 
 
 def test_the_users_of_a_server(system, tmp_path):
-    """Verifiers come from users.yaml; a changed password is the user's for all faces, and is in the file."""
+    """Verifiers come from users.yaml; a changed password is the user's for all listeners, and is in the file."""
     path = tmp_path / "users.yaml"
     verifiers = {int(level): kept for level, kept in tokens("ANNA", "Secret1pw").items()}
     Users([User("ANNA", frozenset({Role.look}), (), hashed("Secret1pw"), verifiers)]).write(path)

@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from tdqsim.server import tls
 from tdqsim.server.hostservers import Accounts
-from tdqsim.server.mapepire.face import Mapepire
+from tdqsim.server.mapepire.listener import Mapepire
 from tests.server.hostservers.conftest import Served
 
 

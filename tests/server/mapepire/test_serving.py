@@ -1,4 +1,4 @@
-"""Mapepire as a face of ``tdq serve``: serve.yaml, a kill, and a restart."""
+"""Mapepire as a listener of ``tdq serve``: serve.yaml, a kill, and a restart."""
 
 from __future__ import annotations
 

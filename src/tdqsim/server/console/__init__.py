@@ -1,7 +1,7 @@
 """The console: pages in a browser for inspecting and operating regions and systems.
 
 It is made with NiceGUI, which contains everything that a browser needs: nothing is fetched from elsewhere. Like every
-face, it communicates with the engine through ``submit`` and the events that the engine publishes.
+listener, it communicates with the engine through ``submit`` and the events that the engine publishes.
 
 ====================  =============================================================================
 callers               the user of a page, with the roles

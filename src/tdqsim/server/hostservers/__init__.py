@@ -3,8 +3,8 @@
 Each server is a state machine without sockets: it gets bytes and returns steps (``conversation``). A step is a reply to
 write, work for the engine that returns a reply, or the end. ``frames`` parses the bytes, ``passwords`` and ``accounts``
 check sign-ons, ``signon``, ``dataqueue``, ``command`` and ``database`` are the servers, ``messages`` encodes their
-messages, ``user_accounts`` uses the users of a server as accounts, and ``face`` runs the servers on ports of an asyncio
-loop beside an engine.
+messages, ``user_accounts`` uses the users of a server as accounts, and ``listener`` runs the servers on ports of an
+asyncio loop beside an engine.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from tdqsim.server.hostservers.conversation import Conversation, End, HostSystem, Reply, SystemWork
     from tdqsim.server.hostservers.database import DatabaseServer
     from tdqsim.server.hostservers.dataqueue import DataQueueServer
-    from tdqsim.server.hostservers.face import HostServers
     from tdqsim.server.hostservers.frames import Frame, FrameError, FrameReader, block, blocks, reply
+    from tdqsim.server.hostservers.listener import HostServers
     from tdqsim.server.hostservers.passwords import PasswordLevel, covered, substitute, token, tokens
     from tdqsim.server.hostservers.signon import SignOn
     from tdqsim.server.hostservers.user_accounts import UserAccounts
@@ -82,7 +82,7 @@ __getattr__, _ = load_late(
         ".conversation": ("Conversation", "End", "HostSystem", "Reply", "SystemWork"),
         ".database": ("DatabaseServer",),
         ".dataqueue": ("DataQueueServer",),
-        ".face": ("HostServers",),
+        ".listener": ("HostServers",),
         ".frames": ("Frame", "FrameError", "FrameReader", "block", "blocks", "reply"),
         ".passwords": ("PasswordLevel", "covered", "substitute", "token", "tokens"),
         ".signon": ("SignOn",),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdqsim.errors import UsageError
 from tdqsim.server.errors import cannot_listen
-from tdqsim.server.hostservers.face import HostServers
+from tdqsim.server.hostservers.listener import HostServers
 
 if TYPE_CHECKING:
     from tdqsim.server.connections import Connections

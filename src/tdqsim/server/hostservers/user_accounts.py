@@ -22,7 +22,7 @@ _KEPT = b"password/"
 class UserAccounts(Accounts):
     """Accounts that are derived from the users.
 
-    A changed password applies to all faces, and gets verifiers for the levels in use.
+    A changed password applies to all listeners, and gets verifiers for the levels in use.
 
     Args:
         users: the users.
@@ -81,13 +81,13 @@ class UserAccounts(Accounts):
         )
 
     def keep(self, user: str, password: str | None) -> None:
-        """See the base class. Commands cannot change a password that is also valid for other faces.
+        """See the base class. Commands cannot change a password that is also valid for other listeners.
 
-        A new user has neither a role nor a password for the other faces.
+        A new user has neither a role nor a password for the other listeners.
         """
         before = self._users.get(user)
         if before is not None and before.password:
-            raise UsageError("the password of this user is for all faces of the server; change it by tdq users")
+            raise UsageError("the password of this user is for all listeners of the server; change it by tdq users")
         made = {} if password is None else self._verifiers(user, password)
         self._put(before, replace(before or User(user), ibmi=made))
 

@@ -1,4 +1,4 @@
-"""The HTTP face: the JSON API, its sign-on, metrics."""
+"""The HTTP listener: the JSON API, its sign-on, metrics."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ from tdqsim.server import tls
 from tdqsim.server.connections import Connections
 from tdqsim.server.errors import cannot_listen
 from tdqsim.server.linkfile import ServedLinks, dialled
-from tdqsim.server.links.face import Links
 from tdqsim.server.links.fault import LinkFault
+from tdqsim.server.links.listener import Links
 from tdqsim.server.links.opening import Identity
 
 if TYPE_CHECKING:

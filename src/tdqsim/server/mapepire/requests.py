@@ -319,7 +319,7 @@ class Requests:
         raise RequestError("Visual explain is not simulated")
 
     def exit(self, _request: Mapping[str, Any], _taken: object) -> Answer:
-        """Accept the end; the face closes the connection."""
+        """Accept the end; the listener closes the connection."""
         return {}
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tdqsim.errors import UsageError
 from tdqsim.server.errors import cannot_listen
-from tdqsim.server.mapepire.face import Mapepire
+from tdqsim.server.mapepire.listener import Mapepire
 
 if TYPE_CHECKING:
     from tdqsim.server.connections import Connections

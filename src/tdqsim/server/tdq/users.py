@@ -16,7 +16,7 @@ from tdqsim.hosting import capitals
 if TYPE_CHECKING:
     from tdqsim.server.users import Users
 
-app = typer.Typer(help="Manage the users of a server: users.yaml, for all its faces.", no_args_is_help=True)
+app = typer.Typer(help="Manage the users of a server: users.yaml, for all its listeners.", no_args_is_help=True)
 
 
 class _Role(str, Enum):  # noqa: UP042  (the parser needs this form of a choice)

@@ -49,7 +49,7 @@ class Mapepire:
         address: the address to listen on.
         port: the port; 0 for any free one.
         tls: certificate and key; None for no TLS, which clients do not use.
-        connections: the connections of all faces, which share a limit; None if there is no other face.
+        connections: the connections of all listeners, which share a limit; None if there is no other one.
 
     Attributes:
         port: the port in use, after the start.

@@ -61,7 +61,7 @@ class HostServers:
             a port only if it is named here.
         mapper: the port of the port mapper, None for none (clients use 449).
         tls: certificate and key for the same services over TLS (``as-dtaq-s`` and so on), None for none.
-        connections: the connections of all faces, which share a limit; None if there is no other face.
+        connections: the connections of all listeners, which share a limit; None if there is no other one.
 
     Attributes:
         ports: the ports in use, by service, after the start.
