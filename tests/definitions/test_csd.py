@@ -5,6 +5,7 @@ from datetime import datetime
 import pytest
 
 from tdqsim.definitions import (
+    Definitions,
     define_tdqueue,
     dump_definitions,
     export_csd,
@@ -68,21 +69,34 @@ def test_an_attribute_of_another_type_is_ignored_only_with_its_default(value, to
 
 
 @pytest.mark.rule("CSD-COLUMNS")
-def test_columns_beyond_72():
+def test_columns_beyond_71():
     card = f"{'DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA)':72}"
     assert reports(f"{card}00010000\n") == []
     told = {column: reports(f"{card[: column - 1]:{column - 1}}X\n")[0][1] for column in (72, 73, 80)}
-    assert told == {72: "TDQUEUE(Q1) X", 73: "X", 80: "X"}
+    assert told == {72: "X", 73: "X", 80: "X"}
+    assert reports(f"{card[:71]}X00010000\n") == [(1, "X", "skipped")]
     assert reports(f"{card}TRANSID\n") == [(1, "TRANSID", "skipped")]
     assert [queue.name for queue in queues(f"{card}00010000\n{' TRANSID(PAYP)':72}00020000")] == ["Q1"]
     assert queues(f"{card}{'':20}TRANSID(PAYP)")[0].transid == "PAYP"
 
 
-def test_a_value_goes_on_after_column_72():
-    first = f"DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) DESCRIPTION({'a' * 20}"
-    assert len(first) == 72
-    assert queues(f"{first}\nbbb)")[0].description == "a" * 20 + "bbb"
-    assert queues(f"{first[:-1]}\n   bbb)")[0].description == "a" * 19 + " bbb"
+@pytest.mark.rule("CSD-CONTINUATION")
+@pytest.mark.parametrize("sequence", ["", "00010000"])
+def test_an_asterisk_in_column_72_continues_a_value_in_column_1(sequence):
+    first = f"DEFINE TDQUEUE(Q1) GROUP(G) TYPE(INTRA) DESCRIPTION({'a' * 18} "
+    assert len(first) == 71
+    assert queues(f"{first}*{sequence}\nbbb)")[0].description == f"{'a' * 18} bbb"
+    assert queues(f"{first[:-1]}c*{sequence}\nbbb)")[0].description == f"{'a' * 18}cbbb"
+    assert reports(f"{first}*{sequence}\nbbb)") == []
+    assert reports(f"{first}b{sequence}\nbbb)") == [(1, "b", "skipped")]
+    assert queues(f"{first[:-1]}\n   bbb)")[0].description == f"{'a' * 18} bbb"
+
+
+def test_an_export_continues_long_values_as_dfhcsdup_wants():
+    written = export_csd(Definitions.of([define_tdqueue(name="Q1", type="INTRA", description="d" * 57)]))
+    (first, second) = [line for line in written.splitlines() if "d" * 5 in line]
+    assert (len(first), first[71], second.startswith("dd")) == (72, "*", True)
+    assert queues(written)[0].description == "d" * 57
 
 
 @pytest.mark.rule("CSD-COMMAND-END")

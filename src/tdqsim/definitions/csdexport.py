@@ -15,7 +15,7 @@ from tdqsim.definitions.dtaq import Dtaq
 from tdqsim.definitions.group import Definitions
 from tdqsim.definitions.other import OtherResource
 
-_WIDTH = 72
+_WIDTH = 71
 _INDENTS = (7, *range(7), *range(8, 40))
 _NEEDS_QUOTES = re.compile(r"'|\s|.*\s$")
 _CANNOT_BEGIN_LINE = re.compile(r"[*/ ]|DEF", re.IGNORECASE)
@@ -62,14 +62,17 @@ def _operand(name: str, value: str) -> list[str]:
         lines = _broken(f"{'':{indent}}{operand}")
         if lines:
             return lines
-    return [operand.rjust(_WIDTH + 9)]  # longer than a card image, so that the import reads the whole line
+    return [operand.rjust(_WIDTH + 10)]  # longer than a card image, so that the import reads the whole line
 
 
 def _broken(line: str) -> list[str]:
-    """The line split after each column 72; an empty list when joining the parts would not restore it."""
+    """The line split after each column 71, with an asterisk in column 72; an empty list if a part would be no text."""
     parts = [line[start : start + _WIDTH] for start in range(0, len(line), _WIDTH)]
-    cuts = all(not part.endswith(" ") for part in parts[:-1])
-    return parts if cuts and not any(_CANNOT_BEGIN_LINE.match(part) for part in parts[1:]) else []
+    return (
+        []
+        if any(_CANNOT_BEGIN_LINE.match(part) for part in parts[1:])
+        else [*(f"{each}*" for each in parts[:-1]), parts[-1]]
+    )
 
 
 def _balanced(value: str) -> bool:

@@ -1,10 +1,11 @@
 """Import of DFHCSDUP commands: DEFINE statements in files, jobs and the output of EXTRACT.
 
-Only columns 1 to 72 of card images (lines of at most 80 characters) are read; longer lines are not card images and are
-read completely. A ``*`` in column 1 begins a comment, also within a command. If the text is a job (a line begins with
-``//``), only its in-stream data is read. A command ends at the verb of the next command: a word of
-``facts/csd_commands.tsv`` that is not followed by a parenthesis. Any other such word at the beginning of a line, if it
-cannot belong to the command, is treated as an unknown verb.
+Only columns 1 to 71 of card images (lines of at most 80 characters) are read; longer lines are not card images and are
+read completely. A ``*`` in column 72 continues a value in column 1 of the next line; anything else there, and beyond it
+what is no sequence number, is reported. A ``*`` in column 1 begins a comment, also within a command. If the text is a
+job (a line begins with ``//``), only its in-stream data is read. A command ends at the verb of the next command: a word
+of ``facts/csd_commands.tsv`` that is not followed by a parenthesis. Any other such word at the beginning of a line, if
+it cannot belong to the command, is treated as an unknown verb.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from tdqsim.definitions.imports import Imported, Importer, Operand, is_attribute
 from tdqsim.facts import table
 
 _CARD = 80
-_TEXT = 72
-_SEQUENCE = re.compile(r"[A-Z0-9 ]*[0-9][A-Z0-9 ]*", re.ASCII)
+_TEXT = 71
+_SEQUENCE = re.compile(r"(?:[A-Z0-9 ]*[0-9][A-Z0-9 ]*)?", re.ASCII)
 _INSTREAM = re.compile(r"//\S{0,17}\s+DD\s+(\*|DATA)([,\s].*)?", re.ASCII | re.IGNORECASE)
 _DELIMITER = re.compile(r"DLM='?([^',\s]{2})", re.ASCII | re.IGNORECASE)
 _STEP = re.compile(r"//\S{0,17}\s+EXEC\s+(PGM=(?P<program>\w+))?", re.ASCII | re.IGNORECASE)
@@ -34,7 +35,7 @@ _SPACES = re.compile(r"\s*+")
 class _Line(NamedTuple):
     text: str
     number: int
-    full: bool  # the text fills all columns that are read, so a value continues without a blank
+    continued: bool  # a value goes on in column 1 of the next line, without a blank
 
 
 def parse_csd(text: str, *, file: str = "<csd>") -> Imported:
@@ -59,11 +60,16 @@ def _command_lines(text: str, importer: Importer) -> Iterator[_Line]:
 
 def _cut(line: str, number: int, importer: Importer) -> _Line:
     if len(line) <= _TEXT or len(line) > _CARD:
-        return _Line(line, number, len(line) == _TEXT)
-    rest = line[_TEXT:]
-    if not _SEQUENCE.fullmatch(rest):
-        importer.skipped(number, rest.strip(), "stands beyond column 72, which is not read")
-    return _Line(line[:_TEXT].rstrip(), number, line[_TEXT - 1] != " ")
+        return _Line(line, number, continued=False)
+    mark, rest = line[_TEXT], line[_TEXT + 1 :]
+    strange = "" if _SEQUENCE.fullmatch(rest) else rest
+    if mark not in " *":
+        strange = mark + strange
+    if strange:
+        message = "stands beyond column 71, which is not read; only an asterisk in column 72 continues a line"
+        importer.skipped(number, strange.strip(), message)
+    text = line[:_TEXT]
+    return _Line(text if mark == "*" else text.rstrip(), number, continued=mark == "*")
 
 
 def _instream(raw: list[str], importer: Importer) -> Iterator[tuple[int, str]]:
@@ -230,7 +236,7 @@ class _Segment:
         return self.joined(self.text[opening + 1 : closing], opening + 1).strip(), closing + 1
 
     def joined(self, value: str, start: int) -> str:
-        """A value with its line breaks replaced by a blank, or by nothing if the line was full."""
+        """A value with its line breaks replaced by a blank, or by nothing if the line is continued."""
         if "\n" not in value:
             return value
         parts = value.split("\n")
@@ -238,7 +244,7 @@ class _Segment:
         index = self.at_line
         result = parts[0]
         for offset, part in enumerate(parts[1:]):
-            result += part if self.lines[index + offset].full else f" {part.strip()}"
+            result += part if self.lines[index + offset].continued else f" {part.strip()}"
         return result
 
     def command(self, verb: str, operands: list[Operand], line: int) -> None:
