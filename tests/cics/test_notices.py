@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tdqsim import Region, define_connection, define_tdqueue, define_terminal, define_transaction
 
 BROKEN_HANDLER = """\
@@ -92,18 +94,56 @@ def test_explain_of_a_store_says_that_a_trigger_waits_for_its_terminal(tmp_path:
         assert "has ended" not in told
 
 
-def test_explain_says_that_a_transaction_runs_without_its_definition() -> None:
+@pytest.mark.parametrize("by", ["trigger", "start", "START"])
+def test_a_transaction_that_is_not_installed_is_told_at_its_first_task_and_in_explain(by: str) -> None:
     queue = define_tdqueue(name="PAYQ", type="INTRA", transid="PAYP", triggerlevel=1, atifacility="FILE")
     with Region([queue], supplied_queues=False) as region:
+        region.notices.silence()
         region.register("PAYP", lambda task: [*task.readq_td_all("PAYQ")])
-        assert "In CICS nothing attaches a transaction that is not installed." in str(
-            region.explain("PAYP", kind="TRANSACTION")
+        for _ in range(2):
+            if by == "trigger":
+                region.writeq_td("PAYQ", b"x")
+            elif by == "start":
+                region.start("PAYP")
+            else:
+                region.execute("START TRANSID('PAYP')")
+            region.run()
+        (notice,) = region.notices
+        assert (notice.id, notice.severity, notice.resource) == ("TDQ0062", "warning", "TRANSACTION(PAYP)")
+        reason = (
+            "TRANSACTION PAYP is not defined; it runs here because a handler is registered for it. In CICS nothing "
         )
-        assert "TRANSACTION PAYP is not defined; it runs here because a handler is registered for it." in str(
-            region.explain("PAYQ")
-        )
+        assert notice.reason == f"{reason}attaches a transaction that is not installed."
+        assert notice.cure == "Define it: define_transaction(name='PAYP'), or a TRANSACTION in a definition file."
+        assert notice.reason in str(region.explain("PAYP", kind="TRANSACTION"))
+        assert notice.reason in str(region.explain("PAYQ"))
         region.install([define_transaction(name="PAYP")])
         assert "is not defined" not in str(region.explain("PAYQ"))
+        assert region.notices.lasting == ()
+
+
+def test_a_function_that_is_started_needs_no_transaction() -> None:
+    with Region([], supplied_queues=False) as region:
+        region.start(lambda _task: None)
+        region.run()
+        assert not region.notices
+
+
+@pytest.mark.parametrize(("runaway", "said"), [("500", 1), ("0", 0), ("SYSTEM", 0)])
+def test_runaway_of_a_python_handler_is_told_at_its_first_task(runaway: str, said: int) -> None:
+    with Region([define_transaction(name="PAYP", runaway=runaway)], supplied_queues=False) as region:
+        region.notices.silence()
+        region.register("PAYP", lambda _task: None)
+        assert not region.notices
+        for _ in range(2):
+            region.start("PAYP")
+        region.run()
+        assert [(each.id, each.severity, each.resource, each.reason) for each in region.notices] == said * [
+            (
+                "TDQ0061", "warning", "TRANSACTION(PAYP)",
+                "RUNAWAY(500) limits none of its tasks: its program is a Python function, which nothing interrupts.",
+            )
+        ]  # fmt: skip
 
 
 def test_explain_says_what_a_queue_has_been_said_of(tmp_path: Path) -> None:

@@ -308,6 +308,7 @@ def test_runaway_of_the_transaction_wins_over_that_of_the_region(workshop, runaw
     with pytest.raises(Abend) as caught:
         handle.result()
     assert caught.value.code == rule("COBOL-RUNAWAY-TRAN").message == "AICA"
+    assert "runaway_of_python" not in [each.event for each in workshop.region.notices]
     assert f"its commands have not suspended the task for {used} ms of processor time" in str(caught.value.cause)
 
 

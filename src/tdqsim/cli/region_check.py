@@ -46,6 +46,7 @@ def region_warnings(file: RegionFile, definitions: Definitions) -> list[Problem]
         *_to_nothing(file, definitions),
         *_no_facility(definitions),
         *_no_program(file, definitions),
+        *_no_runaway(file, definitions),
     ]
 
 
@@ -223,13 +224,9 @@ def _to_nothing(file: RegionFile, definitions: Definitions) -> Iterator[Problem]
         if target and target not in queues:
             yield _at(entry, "indirectname", target, "there is no queue of this name: requests would get QIDERR")
         transid = getattr(entry.resource, "transid", "")
-        if transid and transid not in transactions and not file.handlers:
-            yield _at(
-                entry,
-                "transid",
-                transid,
-                "is not defined: the trigger starts nothing (DFHTD0183) unless a handler is registered for it",
-            )
+        if transid and transid not in transactions:
+            message = "is not defined: in CICS the trigger starts nothing (DFHTD0183); here a registered handler runs"
+            yield _at(entry, "transid", transid, message)
 
 
 def _no_facility(definitions: Definitions) -> Iterator[Problem]:
@@ -252,13 +249,30 @@ def _no_facility(definitions: Definitions) -> Iterator[Problem]:
             yield _at(entry, "facilityid", name, message)
 
 
+def _cobol_sources(file: RegionFile) -> set[str]:
+    """The names of the programs in the folders of COBOL sources."""
+    folders = () if file.cobol is None else [file.directory / folder for folder in file.cobol.sources]
+    return {path.stem.upper() for folder in folders for path in folder.glob("*") if path.is_file()}
+
+
+def _no_runaway(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
+    """Transactions whose RUNAWAY limits nothing, because their program is a Python function."""
+    sources, prefixes = _cobol_sources(file), _prefixes()
+    for entry in definitions.entries:
+        transaction = entry.resource
+        if not isinstance(transaction, Transaction) or not transaction.runaway_ms:
+            continue
+        named = transaction.handler
+        if (named.partition(":")[0] not in prefixes) if named else transaction.program.upper() not in sources:
+            message = "limits COBOL programs only: a Python function is never interrupted"
+            yield _at(entry, "runaway", transaction.runaway, message)
+
+
 def _no_program(file: RegionFile, definitions: Definitions) -> Iterator[Problem]:
     """Transactions without a handler and without a COBOL source; none where a module or a job may register any."""
     if file.handlers or file.job:
         return
-    sources: set[str] = set()
-    for folder in () if file.cobol is None else file.cobol.sources:
-        sources |= {path.stem.upper() for path in (file.directory / folder).glob("*") if path.is_file()}
+    sources = _cobol_sources(file)
     for entry in definitions.entries:
         transaction = entry.resource
         if not isinstance(transaction, Transaction) or transaction.handler:

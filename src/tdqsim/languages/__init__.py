@@ -26,6 +26,9 @@ programs are texts of one command each::
             text = self.texts.get(name)
             return None if text is None else OneCommand(text)
 
+A program has an attribute ``limits_runaway`` that is true if its language ends tasks at the runaway time. Of a
+transaction with RUNAWAY and another program a notice says that nothing limits it.
+
 The names by their purpose: what a task keeps private, such as its level, its handles and the storage of its programs
 (``TaskInternals``, ``ProgramLevel``, ``Handles``); the EIB (``Eib``, ``Completion``, ``completion``); responses and
 ends (``respond``, ``to_abend``, ``abend_program``, ``note_program``); waits (``wait``, ``TimedWait``); command texts

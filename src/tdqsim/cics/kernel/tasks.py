@@ -23,7 +23,7 @@ from tdqsim.cics.model.queue import Latch
 from tdqsim.cics.model.region import RegionData
 from tdqsim.cics.model.start import StartRequest
 from tdqsim.cics.model.task import Facility, TaskData
-from tdqsim.cics.model.transaction import DEFAULT_PRIORITY, TransactionEntry
+from tdqsim.cics.model.transaction import DEFAULT_PRIORITY, LIMITS_RUNAWAY, TransactionEntry
 from tdqsim.core.strand import Strand
 from tdqsim.errors import StoreError, UsageError
 from tdqsim.facts import REGION_DEFAULTS, table
@@ -171,8 +171,8 @@ class Tasks(Generic[K]):
                 self.peak = len(self.known)
             if region.limits is not None:
                 region.limits.arrive(task, entry)
-            if entry.ranks or facility is not None:
-                self._prefer(task, handle, entry.priority, facility)
+            if entry.ranks or facility is not None or entry.attaches == 1:
+                self._prefer(task, handle, entry, facility)
             if region.is_watched and region.recorder is not None:
                 region.recorder.task_started(task)
             return dispatcher.begin(handle)
@@ -184,8 +184,21 @@ class Tasks(Generic[K]):
                 region.limits.left(task)
             raise
 
-    def _prefer(self, task: TaskData, strand: Strand, priority: int, facility: Facility | None) -> None:
+    def _say_of(self, entry: TransactionEntry) -> None:
+        """Say at the first task of a transaction what is not done as in CICS."""
+        region, runaway = self._region, entry.definition.runaway_ms
+        if region.transactions.get(entry.name) is not entry:
+            return  # a function that is started without a transaction
+        if not entry.defined:
+            region.notices.say("transaction_not_installed", transid=entry.name)
+        if runaway and not getattr(entry.program, LIMITS_RUNAWAY, False) and not entry.is_remote(region.sysid):
+            region.notices.say("runaway_of_python", transid=entry.name, runaway=runaway)
+
+    def _prefer(self, task: TaskData, strand: Strand, entry: TransactionEntry, facility: Facility | None) -> None:
         """Give a task its priority and its facility, which may add to the priority."""
+        priority = entry.priority
+        if entry.attaches == 1:
+            self._say_of(entry)
         if facility is not None:
             task._facility = facility
             task.eib.eibtrmid = facility.name

@@ -32,7 +32,7 @@ from tdqsim.cics.model.task import TaskData
 from tdqsim.cics.queues.ati import AFTER_TASK, AGAIN, OVER
 from tdqsim.cics.queues.checks import final_target
 from tdqsim.errors import UsageError
-from tdqsim.facts import Cvda, Resp
+from tdqsim.facts import Cvda, Resp, notice_words
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData
@@ -307,10 +307,7 @@ def _no_cycle(region: RegionData, queue: IntraTdQueue, now: QueueState) -> Itera
     if obstacle is not None:
         yield f"{obstacle.reason} {obstacle.cure} ({obstacle.id})"
     elif (entry := region.transactions.get(queue.transid)) is not None and not entry.defined:
-        yield (
-            f"TRANSACTION {queue.transid} is not defined; it runs here because a handler is registered for it. In CICS "
-            "the trigger would start nothing."
-        )
+        yield notice_words("transaction_not_installed", {"transid": queue.transid}).reason
 
 
 def _obstacle(region: RegionData, queue: IntraTdQueue) -> Wording | None:

@@ -18,7 +18,7 @@ from tdqsim.cics.look.state import tasks_of, unit_state
 from tdqsim.cics.look.waits import waits_of
 from tdqsim.cics.programs.remote import where_program
 from tdqsim.cics.ts.remote import where_queue
-from tdqsim.facts import unconfirmed
+from tdqsim.facts import notice_words, unconfirmed
 
 if TYPE_CHECKING:
     from tdqsim.cics.model.region import RegionData, RegionLink
@@ -109,12 +109,6 @@ def _unit(task: TaskBase) -> Iterator[str]:
     yield f"Its unit of work {unit.uow}{whose} is {unit.state}{f' and holds {held}' if held else ''}."
 
 
-_ONLY_REGISTERED: Final = (
-    "It is not defined; it runs here because a handler is registered for it. In CICS nothing attaches a transaction "
-    "that is not installed."
-)
-
-
 # -- resources --------------------------------------------------------------------------------------------------------
 
 
@@ -132,7 +126,7 @@ def _transaction(probe: TaskBase, name: str) -> Iterator[str]:
     if why_not is None:
         yield f"Transaction {name} can be attached{f' to program {entry.program_name}' if entry.program_name else ''}."
         if not entry.defined:
-            yield _ONLY_REGISTERED
+            yield notice_words("transaction_not_installed", {"transid": name}).reason
         return
     program = f"its program {entry.program_name} is not available" if entry.program_name else "it has no program"
     yield f"Transaction {name} cannot be attached: {program if entry.enabled else 'it is disabled'} ({why_not})."

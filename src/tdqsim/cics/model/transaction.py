@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 DEFAULT_PRIORITY: Final = 1
 """PRIORITY of a transaction that does not say otherwise."""
 
+LIMITS_RUNAWAY: Final = "limits_runaway"
+"""The attribute that is true of a program whose language ends its tasks at the runaway time."""
+
 Handler = Callable[..., object]
 """A program: a function called with its task and further arguments."""
 

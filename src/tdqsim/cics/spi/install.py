@@ -244,6 +244,7 @@ def define_transaction(region: RegionData, definition: defs.Transaction) -> None
         region.transactions[definition.name] = TransactionEntry(definition, region.programs)
     else:
         entry.define(definition)
+        region.notices.over(f"TRANSACTION({definition.name})")
 
 
 def installer(region: RegionData, user: str, program: str = "") -> Installer:
