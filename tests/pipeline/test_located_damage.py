@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import pytest
 
@@ -152,10 +153,48 @@ def test_detection_and_probe_say_vb_and_not_certain(damaged, tmp_path):
         assert (file.candidates[0].framing.confidence, file.candidates[0].framing.reason) == ("likely", WORDS)
 
 
+def test_damage_beyond_64_mb_is_located_and_few_bytes_are_held():
+    record = b"\x7f\xf4\x00\x00" + bytes(32752)
+    large = b"\x7f\xf8\x00\x00" + record
+    damaged = b"\x7f\xf8\x00\x00" + b"\x00\x05" + record[2:]
+
+    def pieces():
+        for number in range(100):
+            piece = large * 32 if number != 80 else large * 3 + damaged + large * 28
+            yield piece
+
+    tracemalloc.start()
+    try:
+        found = damaged_blocks(pieces())
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.text() == (
+        "VB, block 2564 at offset 83963880 is damaged: X'00000000' is no record descriptor word (its number 2); the "
+        "other 3199 blocks are whole"
+    )
+    assert most < 6 << 20
+
+
+def test_damage_in_the_middle_of_a_read_is_looked_for_as_far_as_it_is(tmp_path):
+    path, record = tmp_path / "vb", b"\x7f\xf4\x00\x00" + bytes(32752)
+    block = b"\x7f\xf8\x00\x00" + record
+    with path.open("wb") as file:
+        for _ in range(70):
+            file.write(block * 32)
+        file.write(block[:4] + b"\x00\x05" + record[2:] + block * 32)
+    with pytest.raises(DatasetError) as refused:
+        rows(path, record_format="VB", input_split_size_mb="100")
+    assert str(refused.value).endswith(
+        "; VB, block 2241 at offset 73382400 is damaged: X'00000000' is no record descriptor word (its number 2); the "
+        "other 2243 blocks are whole (in the first 73513481 bytes)"
+    )
+
+
 def test_whole_blocks_and_mostly_wrong_ones_are_not_damaged():
-    assert damaged_blocks(blocks(bad=0), whole=True) is None
-    assert damaged_blocks(blocks(count=2, bad=1), whole=True) is None
-    assert damaged_blocks(b"not blocks at all", whole=True) is None
+    assert damaged_blocks([blocks(bad=0)]) is None
+    assert damaged_blocks([blocks(count=2, bad=1)]) is None
+    assert damaged_blocks([b"not blocks at all"]) is None
 
 
 def test_probe_is_not_certain_against_the_copybook(tmp_path):

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 from tdqsim.late import load_late
 
 if TYPE_CHECKING:
-    from tdqsim.datasets._detect import Detection, damaged_blocks, detect, format_by_words, likely_lengths, looks_ebcdic
+    from tdqsim.datasets._detect import (
+        Confidence,
+        Detection,
+        FoundFormat,
+        damaged_blocks,
+        detect,
+        fixed_blocks_in,
+        format_by_words,
+        formats_in,
+        looks_ebcdic,
+    )
     from tdqsim.datasets.allocation import Allocation, DDCard, DDTable, Spooling
     from tdqsim.datasets.bulk import convert, convert_records, read_records, write_records
     from tdqsim.datasets.dcb import Dcb, Disposition, ErrorOption, PrintControl, RecordFormat, parse_dcb, parse_recfm
@@ -44,6 +54,7 @@ __all__ = [
     "BlockError",
     "BlockFault",
     "ConcatenatedReader",
+    "Confidence",
     "DDCard",
     "DDTable",
     "DataSetDirectory",
@@ -62,6 +73,7 @@ __all__ = [
     "DummyReader",
     "DummyWriter",
     "ErrorOption",
+    "FoundFormat",
     "InternalReader",
     "JobLog",
     "OpenError",
@@ -79,9 +91,9 @@ __all__ = [
     "convert_records",
     "damaged_blocks",
     "detect",
+    "fixed_blocks_in",
     "format_by_words",
-    "likely_lengths",
-    "lines_in",
+    "formats_in",
     "looks_ebcdic",
     "open_reader",
     "open_writer",
@@ -122,12 +134,14 @@ __getattr__, __dir__ = load_late(
             "parse_recfm",
         ),
         "._detect": (
+            "Confidence",
             "Detection",
+            "FoundFormat",
             "detect",
             "damaged_blocks",
+            "fixed_blocks_in",
             "format_by_words",
-            "likely_lengths",
-            "lines_in",
+            "formats_in",
             "looks_ebcdic",
         ),
         ".dsname": (

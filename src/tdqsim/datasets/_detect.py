@@ -1,40 +1,31 @@
 """Detect the format of a file from its bytes, and give the reasons.
 
 A file transferred from a mainframe consists of VB blocks, of records with descriptor words but no blocks, of fixed
-records without descriptor words, or of lines. Each format is tried on the first quarter megabyte. A format whose
-descriptor words chain without a gap to the end of that sample is almost certain, because such chains do not arise by
-chance. Fixed records show only two signs: the file's size is a multiple of their length, and a field begins at the same
-position in each record.
+records without descriptor words, or of lines. They are tried in this order, in which a match by chance becomes more
+likely. A format whose descriptor words chain without a gap to the end of the bytes that are examined is almost certain,
+because such chains do not arise by chance. Fixed records show only two signs: the file's size is a multiple of their
+length, and a field begins at the same position in each record.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from math import gcd
 from pathlib import Path
+from struct import Struct
+from typing import Literal
 
-from tdqsim.datasets._deblock import deblocker_for
 from tdqsim.datasets._files import open_file
 from tdqsim.datasets._limits import limit
 from tdqsim.datasets.dcb import Dcb, RecordFormat
 from tdqsim.datasets.errors import DcbError, OpenError
 
+Confidence = Literal["certain", "likely", "possible"]
 SAMPLE = 4 * limit("read_ahead_minimum")
 """The number of bytes at the beginning of a file that are examined."""
-_CANDIDATES = (
-    Dcb(RecordFormat.VB),
-    Dcb(RecordFormat.VBS, lrecl=limit("lrecl_x")),
-    Dcb(RecordFormat.RDW),
-    Dcb(RecordFormat.RDW, rdw_inclusive=False),
-    Dcb(RecordFormat.RDWLE),
-    Dcb(RecordFormat.RDWLE, rdw_inclusive=False),
-    Dcb(RecordFormat.RDW, rdw_position=2),
-    Dcb(RecordFormat.RDW, rdw_position=2, rdw_inclusive=False),
-    Dcb(RecordFormat.RDWLE, rdw_position=2),
-    Dcb(RecordFormat.RDWLE, rdw_position=2, rdw_inclusive=False),
-)
 _PACKED = (
     (0, b"\x1f\x8b\x08", "a gzip file"),
     (0, b"BZh", "a bzip2 file"),
@@ -46,13 +37,95 @@ _PACKED = (
 _SHORTEST_FIXED = 8
 _LINE_OF_NL = 512
 _WORD = limit("record_descriptor")
+_BIG, _LITTLE = Struct(">HH"), Struct("<HH")
 _SEGMENT_CODES = 3
 _TO_BE_CONTINUED, _CONTINUED = (1, 3), (2, 3)
 _LARGE = 0x80
 """The bit of a block descriptor word of four bytes."""
 _LARGEST = 1 << 24
-_ENOUGH = 5  # blocks that follow each other by chance are fewer
+_CERTAIN = 5
+"""From this number of records or blocks on, a chain of descriptor words is certain."""
+_LONGEST_HEADER = 1024
+_FIXED_LENGTHS = 12
 _CLEAR = 0.9  # the shortest length whose score is at least this share of the best score is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorWords:
+    """The form of the descriptor words in a file.
+
+    Attributes:
+        recfm: VB, VBS or FB: records in blocks; RDW: records without blocks.
+        big: the words of records are big-endian.
+        own: their lengths count the words themselves.
+        position: where in a word the length is: 0 or 2.
+        block_big: the words of blocks are big-endian.
+        block_own: their lengths count the words themselves.
+    """
+
+    recfm: RecordFormat
+    big: bool = True
+    own: bool = True
+    position: int = 0
+    block_big: bool = True
+    block_own: bool = True
+
+    @property
+    def dcb(self) -> Dcb | None:
+        """The parameters of a DD card for such a file; None if a DD card cannot describe it."""
+        if self.recfm is RecordFormat.RDW:
+            recfm = self.recfm if self.big else RecordFormat.RDWLE
+            return Dcb(recfm, rdw_inclusive=None if self.own else False, rdw_position=self.position or None)
+        usual = self == DescriptorWords(self.recfm) and self.recfm is not RecordFormat.FB
+        return Dcb(self.recfm, lrecl=limit("lrecl_x") if self.recfm.spanned else 0) if usual else None
+
+    def block(self, data: bytes, at: int) -> int:
+        """The length of the block whose descriptor word is at a place, with this word; 0 if that is none."""
+        word = data[at : at + _WORD][:: 1 if self.block_big else -1]
+        if word[0] & _LARGE:
+            size = int.from_bytes(word, "big") & 0x7FFFFFFF
+        else:
+            size = 0 if any(word[2:]) else int.from_bytes(word[:2], "big")
+            if not size:
+                return 0
+        size += 0 if self.block_own else _WORD
+        return size if _WORD <= size <= _LARGEST else 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFormat:
+    """One way to read a file.
+
+    Attributes:
+        recfm: the format of the records.
+        confidence: how certain it is.
+        reason: the evidence for it.
+        words: the descriptor words; None without any.
+        length: the length of records that all have the same; else 0.
+        header: how many bytes before the records are none of them.
+        trailer: how many bytes after the records are none of them, if the whole file was examined.
+        count: how many records were found by descriptor words.
+        damaged_at: where it is damaged; only the bytes before it can be read. 0 for nowhere.
+    """
+
+    recfm: RecordFormat
+    confidence: Confidence
+    reason: str
+    words: DescriptorWords | None = None
+    length: int = 0
+    header: int = 0
+    trailer: int = 0
+    count: int = 0
+    damaged_at: int = 0
+
+    @property
+    def dcb(self) -> Dcb | None:
+        """The parameters of a DD card; None if a DD card cannot describe it."""
+        if self.header or self.trailer:
+            return None
+        if self.words is not None:
+            return self.words.dcb if not self.damaged_at else Dcb(self.recfm)
+        return Dcb(self.recfm, lrecl=self.length)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +164,26 @@ def detect(path: Path | str) -> Detection:
         file.close()
     if not data:
         raise DcbError(path, "the file is empty: any format fits; say which with RECFM and LRECL")
-    whole = len(data) == size
     ebcdic = looks_ebcdic(data)
-    detection = _described(data, whole=whole, ebcdic=ebcdic)
+    fitting = (found for found in formats_in(data, size, ebcdic=ebcdic) if found.dcb is not None)
+    found = next(fitting, None)
     packed = next((what for at, mark, what in _PACKED if data.startswith(mark, at)), None)
-    if detection is None and packed is not None:
+    if packed is not None and (found is None or found.words is None):
         raise DcbError(path, f"this is {packed}, not a data set: unpack it first")
-    return detection or _lines(data, whole=whole, ebcdic=ebcdic) or _fixed(path, data, size, ebcdic)
+    if found is None or found.dcb is None:
+        raise DcbError(
+            path,
+            f"no format fits its {size} bytes: neither descriptor words nor lines, and no record length from "
+            f"{_SHORTEST_FIXED} to half of it divides its size; say which with RECFM and LRECL",
+        )
+    certain, reasons = found.confidence == "certain" or (found.count > 1 and not found.damaged_at), [found.reason]
+    if found.recfm.fixed:
+        others = ", ".join(str(other.length) for other in [*fitting][:3])
+        reasons.append(f"lengths that come next: {others or 'none'}")
+    return Detection(found.dcb, certain, tuple(reasons), ebcdic)
 
 
-def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
+def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> FoundFormat | None:
     """Return the format that the descriptor words in the data indicate, or None if they do not chain to its end.
 
     Args:
@@ -109,204 +192,269 @@ def format_by_words(data: bytes, *, whole: bool, lrecl: int = 0) -> Dcb | None:
         lrecl: the length of the fixed records that the caller wants to read. If each such record is exactly one record
             with its descriptor words, the result is None, because both formats then give the same records.
     """
-    if (damage := damaged_blocks(data, whole=whole)) is not None:
-        return Dcb(damage.recfm)
-    chain = _chained(data, whole=whole)
-    if chain is None:
-        return None
-    lengths, dcb = chain
-    blocked = dcb.recfm is not None and dcb.recfm.variable
+    found = next((found for found in _worded(data, whole=whole) if found.dcb is not None), None)
     # One word that equals the file's size may be chance; the words of a block and of its record together are not.
-    if len(lengths) == 1 and not blocked:
+    if found is None or (found.count == 1 and not found.recfm.variable):
         return None
-    words = limit("record_descriptor") + (limit("block_descriptor") if blocked else 0)
-    same = lrecl and len(lengths) == len(data) // lrecl and all(length + words == lrecl for length in lengths)
-    return None if same else dcb
+    words = limit("record_descriptor") + (limit("block_descriptor") if found.recfm.variable else 0)
+    return None if lrecl and found.count == len(data) // lrecl and found.length + words == lrecl else found
 
 
-@dataclass(frozen=True, slots=True)
-class DamagedBlocks:
-    """VB blocks of which most are filled by their records, and some are not.
+def formats_in(data: bytes, size: int, *, ebcdic: bool | None, length: int = 0) -> Iterator[FoundFormat]:
+    """The formats that fit the first bytes of a file, the most certain first.
+
+    Args:
+        data: the first bytes.
+        size: how many bytes the file has.
+        ebcdic: whether text in it looks like EBCDIC; None if that is unclear.
+        length: the length of a fixed record, if it is known; else 0.
+    """
+    whole = len(data) == size
+    for found in _worded(data, whole=whole):
+        yield found
+        if found.damaged_at:  # the words of blocks lead on, which must not be taken for those of records
+            return
+    yield from fixed_blocks_in(data, whole=whole, length=length)
+    yield from _behind_headers(data, whole)
+    yield from _lines(data, whole, ebcdic)
+    yield from _fixed(data, size, length)
+
+
+# descriptor words -----------------------------------------------------------------------------------------------------
+
+
+def damaged_blocks(data: Iterable[bytes], *, most: int = 0) -> FollowedWords | None:
+    """Return what is damaged in VB or VBS blocks of which most are whole; None for other data, or if all are whole.
+
+    Records that are longer than their block would be read from blocks as if they had no blocks, so a format without
+    blocks must not be concluded from descriptor words that lead from block to block.
+
+    Args:
+        data: the bytes of a file, in pieces of any size.
+        most: how many bytes the pieces have together, at most; 0 for all of the file.
+    """
+    walked = FollowedWords(DescriptorWords(RecordFormat.VB))
+    walked.blocks(data, tolerant=True)
+    walked.whole = not most or walked.used + walked.left < most
+    few = walked.number - walked.damaged < _CERTAIN or 2 * walked.damaged >= walked.number
+    other = walked.whole and not walked.lost and walked.left >= limit("block_maximum")
+    return None if not walked.problem or few or other else walked
+
+
+@dataclass(slots=True)
+class FollowedWords:
+    """Where descriptor words lead, and what is wrong with them.
 
     Attributes:
-        spanned: records span blocks (VBS).
-        blocks: how many blocks there are.
+        words: their form.
+        number: how many blocks there are.
         damaged: how many of them are damaged.
-        number: the number of the first damaged one, from 1.
+        bad: the number of the first damaged one, from 1.
         offset: where it begins.
-        problem: what is wrong in it.
-        looked_at: how many bytes were examined; 0 for the whole file.
-        lost: the descriptor word of the last block does not lead to another one, and bytes follow.
+        problem: what is wrong in it; empty for nothing.
+        lost: a block descriptor word is none, so the blocks that follow it are not found.
+        whole: the whole file was examined.
+        spanned: there are records in several segments.
+        count, shortest, longest: how many records there are, and the lengths of their data.
+        used: how many bytes the whole blocks or records have.
+        left: how many bytes follow them.
+        cut: these are the beginning of a block or record, as far as it can be seen.
+        common: the greatest length of which the contents of all blocks are multiples.
     """
 
-    spanned: bool
-    blocks: int
-    damaged: int
-    number: int
-    offset: int
-    problem: str
-    looked_at: int
-    lost: bool
+    words: DescriptorWords
+    number: int = 0
+    damaged: int = 0
+    bad: int = 0
+    offset: int = 0
+    problem: str = ""
+    lost: bool = False
+    whole: bool = True
+    spanned: bool = False
+    count: int = 0
+    shortest: int = _LARGEST
+    longest: int = 0
+    used: int = 0
+    left: int = 0
+    cut: bool = True
+    common: int = 0
+    _open: bool = False
+    _part: int = 0
 
     @property
     def recfm(self) -> RecordFormat:
-        """The record format of the blocks."""
-        return RecordFormat.VBS if self.spanned else RecordFormat.VB
+        """The record format."""
+        return RecordFormat.VBS if self.spanned else self.words.recfm
 
-    def __str__(self) -> str:
-        whole = self.blocks - self.damaged
+    def text(self, before: int = 0) -> str:
+        """What is damaged, with offsets in a file that has so many bytes before the blocks."""
+        whole = self.number - self.damaged
         if self.lost:
             others = f"{whole} blocks before it are whole, and those after it are not found"
         else:
             others = f"the other {whole} blocks are whole"
         if self.damaged > 1:
             others = f"{self.damaged - 1} more are damaged, and {others}"
-        part = f" (in the first {self.looked_at} bytes)" if self.looked_at else ""
-        where = f"{self.recfm.value}, block {self.number} at offset {self.offset}"
+        part = "" if self.whole else f" (in the first {self.used + self.left} bytes)"
+        where = f"{self.recfm.value}, block {self.bad} at offset {self.offset + before}"
         return f"{where} is damaged: {self.problem}; {others}{part}"
 
+    def blocks(self, pieces: Iterable[bytes], *, tolerant: bool = False) -> None:
+        """Follow the words of blocks and of the records in them, to the first damaged block or, if tolerant, on."""
+        data, base, at, problem = b"", 0, 0, ""
+        for piece in pieces:
+            data, base, at = data[at:] + piece, base + at, 0
+            while at + _WORD <= len(data) and not self.lost:
+                size = self.words.block(data, at)
+                if size and at + size > len(data):
+                    break
+                self.lost = not size
+                if self.lost and problem:  # the block before has misled
+                    break
+                problem = f"X'{data[at : at + _WORD].hex().upper()}' is no block descriptor word" if not size else ""
+                if size and self.words.recfm is not RecordFormat.FB:
+                    _, problem = self.records(data, at + _WORD, at + size)
+                self.number += 1
+                if problem:
+                    self.damaged += 1
+                    if not self.problem:
+                        self.bad, self.offset, self.problem = self.number, base + at, problem
+                    if not tolerant:
+                        return
+                self.common = gcd(self.common, size - _WORD if size else 0)
+                at += size
+            self.used, self.left = base + at, len(data) - at
+            if self.lost:
+                return
 
-def damaged_blocks(data: bytes, *, whole: bool) -> DamagedBlocks | None:
-    """Return what is damaged in VB or VBS blocks of which most are whole; None for other data, or if all are whole.
-
-    Records that are longer than their block would be read from blocks as if they had no blocks, so a format without
-    blocks must not be concluded from descriptor words that lead from block to block.
-    """
-    at, problems, blocks, lost = 0, list[tuple[int, int, str]](), 0, False
-    spans = _Spans()
-    while at + _WORD <= len(data):
-        word = data[at : at + _WORD]
-        size = int.from_bytes(word[:2], "big")
-        if word[0] & _LARGE:
-            size = int.from_bytes(word, "big") & 0x7FFFFFFF
-            lost = size > _LARGEST
-        else:
-            lost = size < _WORD or any(word[2:])
-        if lost:
-            if not problems or problems[-1][0] != blocks:
-                blocks += 1
-                problems.append((blocks, at, f"X'{word.hex().upper()}' is no block descriptor word"))
-            break
-        if at + size > len(data):
-            break
-        blocks += 1
-        if problem := spans.problem(data, at + _WORD, at + size):
-            problems.append((blocks, at, problem))
-        at += size
-    if (
-        not problems
-        or blocks - len(problems) < _ENOUGH
-        or 2 * len(problems) >= blocks
-        or (whole and not lost and len(data) - at >= limit("block_maximum"))
-    ):
-        return None
-    return DamagedBlocks(spans.spanned, blocks, len(problems), *problems[0], 0 if whole else len(data), lost)
-
-
-class _Spans:
-    """Follows the records of blocks, and the segments of records that span blocks.
-
-    Attributes:
-        spanned: there are such segments.
-    """
-
-    def __init__(self) -> None:
-        self.spanned = False
-        self._open = False
-
-    def problem(self, data: bytes, at: int, end: int) -> str:
-        """What is wrong with the records of a block; empty if they fill it."""
-        broken = ""
-        for number, code in _words(data, at, end):
-            if isinstance(code, str):
-                self._open = self.spanned  # what the rest of the block has is not known
-                return code
-            self.spanned = self.spanned or bool(code)
-            if self._open is not (code in _CONTINUED) and not broken:
-                broken = f"a segment is missing before its record descriptor word {number}"
+    def records(self, data: bytes, at: int, end: int) -> tuple[int, str]:
+        """Follow the words of records; returns the place that they lead to, and what is wrong there, if any."""
+        unpack, words = (_BIG if self.words.big else _LITTLE).unpack_from, self.words
+        least, more = (_WORD, 0) if words.own else (1, _WORD)
+        spans = words.recfm is RecordFormat.VB and words.big
+        number, broken = 0, ""
+        while at < end:
+            number += 1
+            if at + _WORD > end:
+                return self._stopped(at, f"it ends in record descriptor word {number}", cut=True)
+            size, rest = unpack(data, at)
+            if words.position:
+                size, rest = rest, size
+            code = rest >> 8
+            if size < least or rest & 0xFF or (code and not (spans and code <= _SEGMENT_CODES)):
+                shown = data[at : at + _WORD].hex().upper()
+                return self._stopped(at, f"X'{shown}' is no record descriptor word (its number {number})", cut=False)
+            size += more
+            if at + size > end:
+                left = f"its record descriptor word {number} says {size}, and {end - at} bytes are left"
+                return self._stopped(at, left, cut=True)
+            if code:
+                self.spanned = True
+            if self._open is not (code in _CONTINUED):
+                broken = broken or f"a segment is missing before its record descriptor word {number}"
             self._open = code in _TO_BE_CONTINUED
-        return broken
+            self.count += code not in _CONTINUED
+            self._part = size - _WORD + (self._part if code in _CONTINUED else 0)
+            if not self._open:
+                self.shortest, self.longest = min(self.shortest, self._part), max(self.longest, self._part)
+            at += size
+        return at, broken
+
+    def _stopped(self, at: int, problem: str, *, cut: bool) -> tuple[int, str]:
+        self._open, self.cut = self.spanned, cut  # what the rest of the block has is not known
+        return at, problem
+
+    def fits(self, *, whole: bool) -> bool:
+        """Whether the words lead to the end of the data."""
+        return not self.problem and not (self.left and not self.cut) and (not whole or not (self.left or self._open))
 
 
-def _words(data: bytes, at: int, end: int) -> Iterator[tuple[int, int | str]]:
-    """The number and the segment code of each record descriptor word in a block; at the end, what is wrong, if any."""
-    number = 0
-    while at < end:
-        number += 1
-        word = data[at : min(at + _WORD, end)]
-        if len(word) < _WORD:
-            yield number, f"it ends in record descriptor word {number}"
-            return
-        size = int.from_bytes(word[:2], "big")
-        if size < _WORD or word[2] > _SEGMENT_CODES or word[3]:
-            yield number, f"X'{word.hex().upper()}' is no record descriptor word (its number {number})"
-            return
-        if at + size > end:
-            yield number, f"its record descriptor word {number} says {size}, and {end - at} bytes are left"
-            return
-        yield number, word[2]
-        at += size
+_BLOCKED = tuple(
+    DescriptorWords(RecordFormat.VB, big, own, 0 if big else 2, block_big, block_own)
+    for block_big, block_own, big, own in sorted(product((True, False), repeat=4), key=lambda each: each.count(False))
+)
+"""Those of real data sets first."""
+_HEADED = tuple(
+    DescriptorWords(RecordFormat.RDW, big, own, position)
+    for big, own in product((True, False), repeat=2)
+    for position in ((0, 2) if big else (2, 0))
+)
 
 
-def _described(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
-    """Formats with descriptor words."""
-    damage = damaged_blocks(data, whole=whole)
+def _worded(data: bytes, *, whole: bool) -> Iterator[FoundFormat]:
+    """Formats with descriptor words for each record: those in blocks first, and those with most records first.
+
+    Every chain of blocks can also be read as a chain of (longer) records, but records do not chain as blocks by chance.
+    """
+    damage = damaged_blocks((data,), most=0 if whole else len(data))
     if damage is not None:
-        return Detection(Dcb(damage.recfm), certain=False, reasons=(str(damage),), ebcdic=ebcdic)
-    chain = _chained(data, whole=whole)
-    if chain is None:
-        return None
-    lengths, dcb = chain
-    kind = "block and record" if dcb.recfm and dcb.recfm.variable else "record"
-    extent = "the file" if whole else f"the first {len(data)} bytes"
-    reasons = (f"{kind} descriptor words chain without a gap through {extent}: {len(lengths)} records",)
-    # One word that equals the file's size may be chance.
-    return Detection(dcb, len(lengths) > 1, reasons, ebcdic)
+        words = DescriptorWords(damage.recfm)
+        yield FoundFormat(damage.recfm, "likely", damage.text(), words, damaged_at=max(damage.offset, 1))
+        return
+    for forms in (_BLOCKED, _HEADED):
+        fitting = list[FoundFormat]()
+        for words in forms:
+            walked = FollowedWords(words)
+            if forms is _BLOCKED:
+                walked.blocks((data,))
+            else:
+                walked.used, _ = walked.records(data, 0, len(data))
+                walked.left = len(data) - walked.used
+            if walked.longest and walked.fits(whole=whole):
+                form = replace(words, recfm=walked.recfm)
+                part = "the file" if whole else f"the first {walked.used} bytes"
+                reason = f"descriptor words lead through {part} without a gap: {walked.count} records"
+                same = walked.longest if walked.shortest == walked.longest else 0
+                found = FoundFormat(form.recfm, _sure(walked.count), reason, form, same, count=walked.count)
+                fitting.append(found)
+        yield from sorted(fitting, key=lambda found: -found.count)
 
 
-def _chained(data: bytes, *, whole: bool) -> tuple[list[int], Dcb] | None:
-    """Return the lengths of the records and their format: a blocked one if any fits, else the one with most records."""
-    candidates = [(_chain(data, candidate, whole=whole), candidate) for candidate in _CANDIDATES]
-    fitting = [(lengths, dcb) for lengths, dcb in candidates if lengths]
-    if not fitting:
-        return None
-    # Blocks come first: every chain of blocks can also be read as a chain of (longer) records, but records do not
-    # chain as blocks by chance.
-    return next(
-        ((lengths, dcb) for lengths, dcb in fitting if dcb.recfm and dcb.recfm.variable),
-        max(fitting, key=lambda each: len(each[0])),
-    )
+def _sure(count: int) -> Confidence:
+    return "certain" if count >= _CERTAIN else "likely" if count > 1 else "possible"
 
 
-@cache
-def _complete(dcb: Dcb) -> Dcb:
-    return dcb.checked("sample")
-
-
-def _chain(data: bytes, dcb: Dcb, *, whole: bool) -> list[int]:
-    """Return the lengths of the records; an empty list if the descriptor words do not chain."""
-    deblocker = deblocker_for(_complete(dcb))
-    records, count, place, damage = deblocker.split(data, 0, final=whole)
-    lengths = list(map(len, records))
-    if damage is not None or not count or not any(lengths) or (whole and place != len(data)):
-        return []
-    return lengths
-
-
-def _lines(data: bytes, *, whole: bool, ebcdic: bool | None) -> Detection | None:
-    for recfm, reason in lines_in(data, whole=whole, ebcdic=ebcdic):
-        return Detection(Dcb(recfm), recfm is not RecordFormat.NL, (reason,), ebcdic)
-    return None
-
-
-def lines_in(data: bytes, *, whole: bool, ebcdic: bool | None) -> Iterator[tuple[RecordFormat, str]]:
-    """The formats of text whose line ends are in the data, the likeliest first, with the evidence.
+def fixed_blocks_in(data: bytes, *, whole: bool, length: int = 0) -> Iterator[FoundFormat]:
+    """The formats of fixed records in blocks with descriptor words that fit the first bytes of a file.
 
     Args:
         data: the beginning of a file, or all of it.
         whole: the data is the whole file.
-        ebcdic: whether text in it looks like EBCDIC; None if that is unclear.
+        length: the length of a record; 0 if it is unknown.
     """
+    for big, own in product((True, False), repeat=2):
+        words = DescriptorWords(RecordFormat.FB, block_big=big, block_own=own)
+        walked = FollowedWords(words)
+        walked.blocks((data,))
+        if not walked.fits(whole=whole) or not walked.common or (length and walked.common % length):
+            continue
+        reason = (
+            f"{walked.number} block descriptor words lead through the data; all blocks are multiples of "
+            f"{walked.common} bytes"
+        )
+        yield FoundFormat(RecordFormat.FB, _sure(walked.number), reason, words, length or walked.common)
+
+
+def _behind_headers(data: bytes, whole: bool) -> Iterator[FoundFormat]:
+    """Records with descriptor words between a header and, if the whole file is here, a trailer without such words."""
+    for big, own in product((True, False), repeat=2):
+        words = DescriptorWords(RecordFormat.RDW, big, own, 0 if big else 2)
+        for start in range(1, min(_LONGEST_HEADER, len(data) - _WORD + 1)):
+            walked = FollowedWords(words)
+            end, _ = walked.records(data, start, len(data))
+            rest = len(data) - end
+            if walked.count >= _CERTAIN and (rest <= _LONGEST_HEADER or not whole) and (end - start) * 2 > len(data):
+                reason = f"descriptor words lead from offset {start} to {end}: {walked.count} records"
+                trailer = rest if whole else 0
+                yield FoundFormat(words.recfm, "likely", reason, words, 0, start, trailer, walked.count)
+                break
+
+
+# lines and records of one length --------------------------------------------------------------------------------------
+
+
+def _lines(data: bytes, whole: bool, ebcdic: bool | None) -> Iterator[FoundFormat]:
+    """The formats of text whose line ends are in the data, the likeliest first."""
     for recfm in (RecordFormat.CRLF, RecordFormat.LF, RecordFormat.NL):
         separator = recfm.separator
         pieces = data.split(separator)
@@ -319,10 +467,36 @@ def lines_in(data: bytes, *, whole: bool, ebcdic: bool | None) -> Iterator[tuple
             recfm is RecordFormat.LF and len(lines) == data.count(b"\r\n")
         ):
             ends = f"X'{separator.hex().upper()}'"
-            yield recfm, f"{len(lines)} lines that end with {ends}; the longest has {longest} bytes"
+            sure: Confidence = "likely" if recfm is RecordFormat.NL else "certain"
+            reason = f"{len(lines)} lines that end with {ends}; the longest has {longest} bytes"
+            yield FoundFormat(recfm, sure, reason)
 
 
-def likely_lengths(data: bytes, size: int) -> list[tuple[int, float]]:
+def _fixed(data: bytes, size: int, length: int) -> Iterator[FoundFormat]:
+    """Records of one length: that which is known, then those at which the positions of fields repeat best."""
+    recfm, rest = RecordFormat.FB, size % length if length else 0
+    if length:
+        left = (
+            f"{rest} bytes of the file are left over" if rest else f"the file has {size // length} times as many bytes"
+        )
+        sure: Confidence = "possible" if rest else "likely"
+        yield FoundFormat(recfm, sure, f"the length of the copybook's record; {left}", length=length)
+    for start in range(1, rest + 1) if rest <= _LONGEST_HEADER else (rest,):
+        yield FoundFormat(
+            recfm, "possible", f"{rest} bytes of the file are no record", None, length, start, rest - start
+        )
+    shown = {length} - {0}
+    for number, (each, share) in enumerate(_likely_lengths(data, size)[:_FIXED_LENGTHS]):
+        if not any(each % shorter == 0 for shorter in shown):
+            shown.add(each)
+            reason = (
+                f"no descriptor words and no lines; the size {size} is {size // each} times {each}, and {share:.0%} of "
+                f"the places where a field seems to begin come again {each} bytes on"
+            )
+            yield FoundFormat(recfm, "possible" if number or (length and not rest) else "likely", reason, length=each)
+
+
+def _likely_lengths(data: bytes, size: int) -> list[tuple[int, float]]:
     """The possible lengths of the fixed records of a file, and how well the positions of fields repeat; the best first.
 
     Args:
@@ -337,24 +511,6 @@ def likely_lengths(data: bytes, size: int) -> list[tuple[int, float]]:
     top = max(scores.values())
     best = min(length for length, score in scores.items() if score >= top * _CLEAR)
     return sorted(scores.items(), key=lambda each: (each[0] != best, -each[1]))
-
-
-def _fixed(path: Path, data: bytes, size: int, ebcdic: bool | None) -> Detection:
-    """Choose the record length at which the positions of fields repeat best."""
-    scores = likely_lengths(data, size)
-    if not scores:
-        raise DcbError(
-            path,
-            f"no format fits its {size} bytes: neither descriptor words nor lines, and no record length from "
-            f"{_SHORTEST_FIXED} to half of it divides its size; say which with RECFM and LRECL",
-        )
-    (length, score), *others = scores[:4]
-    reasons = (
-        f"no descriptor words and no lines; the size {size} is {size // length} times {length}",
-        f"{score:.0%} of the places where a field seems to begin come again {length} bytes on",
-        f"lengths that come next: {', '.join(str(other) for other, _ in others) or 'none'}",
-    )
-    return Detection(Dcb(RecordFormat.FB, lrecl=length), certain=False, reasons=reasons, ebcdic=ebcdic)
 
 
 def _divisors(size: int) -> list[int]:

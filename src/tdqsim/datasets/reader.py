@@ -466,9 +466,9 @@ def _refuse_words(path: Path, file: RawFile, dcb: Dcb) -> None:
     except OSError:
         return  # the first GET fails in the same way, and is handled according to EROPT
     words = format_by_words(head, whole=len(head) >= os.fstat(file.fileno()).st_size, lrecl=dcb.lrecl)
-    if words is not None:
+    if words is not None and words.dcb is not None:
         raise DcbError(
             path,
-            f"RECFM={dcb.recfm.value}, but descriptor words chain through the file as in {words.text}: give that, or,"
-            " if the records only look so, detect: NO for a DD card (check_words=False in Python)",
+            f"RECFM={dcb.recfm.value}, but descriptor words chain through the file as in {words.dcb.text}: give that, "
+            "or, if the records only look so, detect: NO for a DD card (check_words=False in Python)",
         )

@@ -7,22 +7,21 @@ size.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from tdqsim.datasets import Dcb, RecordFormat, damaged_blocks, format_by_words
+from tdqsim.datasets import FoundFormat, RecordFormat, damaged_blocks, fixed_blocks_in, format_by_words
 from tdqsim.errors import DatasetError
 from tdqsim.pipeline.decoder import RecordDecoder
-from tdqsim.pipeline.descriptor_words import DESCRIPTOR, FramingError
+from tdqsim.pipeline.descriptor_words import FramingError
 from tdqsim.pipeline.frames import walk_for
+from tdqsim.pipeline.framings import ANY_COPYBOOK, framing_of
 from tdqsim.pipeline.options import QsamOptions, read_options
 
 HEAD = 1 << 17
 """How many bytes at the beginning of a file are checked."""
-MOST_FOR_DAMAGE = 1 << 26
-"""How many bytes are examined, at most, to locate the damage that an error has met."""
-BLOCKS_LOOKED_AT = 16
 _TRIED = 200
 _LINE_ENDS = {0x0A: "LF", 0x0D: "CR", 0x15: "NL", 0x25: "LF of EBCDIC"}
 _NAMED_ENDS = 3
@@ -50,8 +49,8 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
         return
     _refuse_lines(data, offset, options)
     shown = format_by_words(data, whole=whole, lrecl=options.length)
-    if shown is None or not shown.recfm or not shown.recfm.variable:
-        _refuse_fixed_blocks(data, offset, options)
+    if shown is None or not shown.recfm.variable:
+        _refuse_fixed_blocks(data, offset, options, whole=whole)
     if shown is not None and _reads_as_well(data, shown, options):
         raise FramingError(
             f"these are no fixed records of {options.length} bytes: {_shown(shown, options)}; if they only look so,"
@@ -60,28 +59,32 @@ def refuse_other_format(data: bytes, offset: int, options: QsamOptions, *, whole
         )
 
 
-def words_hint(data: bytes, options: QsamOptions, *, whole: bool) -> str:
-    """For an error about descriptor words: the format that they show and how to read it.
+def words_hint(head: bytes, pieces: Iterable[bytes], options: QsamOptions, *, whole: bool, most: int) -> str:
+    """For an error about descriptor words: the damage, or the format that they show and how to read it.
 
     Empty if they show no format, or the one that the options read.
+
+    Args:
+        head: the beginning of the records, at most HEAD bytes.
+        pieces: the records from their beginning on, in pieces.
+        options: the options of the read.
+        whole: whether ``head`` is everything to read.
+        most: how many bytes the pieces have together, at most; 0 for everything to read.
     """
-    damage = damaged_blocks(data, whole=whole)
+    damage = damaged_blocks(pieces, most=most)
     if damage is not None:
-        moved = replace(damage, offset=damage.offset + options.file_start_offset)
-        return f"; {moved}"
-    data, whole = data[:HEAD], whole and len(data) <= HEAD
-    shown = format_by_words(data, whole=whole)
-    if shown is None or _words_of(read_options(_given(shown, cobol=False))) == _words_of(options):
+        return f"; {damage.text(options.file_start_offset)}"
+    shown = format_by_words(head, whole=whole)
+    if shown is None or ((given := framing_of(shown).qsam) and _words_of(read_options(given)) == _words_of(options)):
         return ""
-    return f"; {_shown(shown, options)}" if _reads_as_well(data, shown, options) else ""
+    return f"; {_shown(shown, options)}" if _reads_as_well(head, shown, options) else ""
 
 
-def _reads_as_well(data: bytes, shown: Dcb, options: QsamOptions) -> bool:
+def _reads_as_well(data: bytes, shown: FoundFormat, options: QsamOptions) -> bool:
     """Whether a format decodes some records, and at least as many as that of the options; True without a copybook."""
     if options.layout is None:
         return True
-    advised = read_options({**_given(shown, cobol=True), "copybook_contents": "01 R. 05 A PIC X."}, cobrix=True)
-    misfits = _misfits(data, advised, options)
+    misfits = _misfits(data, read_options({**framing_of(shown).cobol, **ANY_COPYBOOK}, cobrix=True), options)
     return misfits < 1 and misfits <= _misfits(data, options, options)
 
 
@@ -110,41 +113,21 @@ def _words_of(options: QsamOptions) -> tuple[RecordFormat, bool, int, int]:
     return recfm, options.rdw_big_endian, options.rdw_adjustment, blocks
 
 
-def _shown(framing: Dcb, options: QsamOptions) -> str:
+def _shown(found: FoundFormat, options: QsamOptions) -> str:
     """The format that was detected, and the options that read it."""
-    blocks, big, _ = _kind(framing)
-    cobol = options.cobrix or (not blocks and (framing.rdw_position or 0) != (0 if big else 2))
+    framing, blocks = framing_of(found), found.recfm.variable
+    cobol = options.cobrix or framing.qsam is None
     where = "" if cobol is options.cobrix else "with format cobol "
-    other = f" (or with format qsam {_listed(framing, cobol=False)})" if options.cobrix and blocks else ""
+    other = f" (or with format qsam {_listed(framing.qsam or {})})" if options.cobrix and blocks else ""
     what = "block and record" if blocks else "record"
     return (
-        f"{what} descriptor words chain through the data as in {framing.text}: {where}set "
-        f"{_listed(framing, cobol=cobol)}{other}"
+        f"{what} descriptor words chain through the data as in {framing.dcb}: {where}set "
+        f"{_listed(framing.cobol if cobol else framing.qsam or {})}{other}"
     )
 
 
-def _kind(framing: Dcb) -> tuple[bool, bool, bool]:
-    """Whether there are blocks, and whether the words of records are big-endian and count themselves."""
-    blocks = framing.recfm is not None and framing.recfm.variable
-    return blocks, framing.recfm is not RecordFormat.RDWLE, framing.rdw_inclusive is not False
-
-
-def _listed(framing: Dcb, *, cobol: bool) -> str:
-    return ", ".join(f"{name}={value}" for name, value in _given(framing, cobol=cobol).items())
-
-
-def _given(framing: Dcb, *, cobol: bool) -> dict[str, str]:
-    """The options that read a format, except those whose default does.
-
-    By default ``qsam`` expects the descriptor words of real data sets; those of ``cobol`` are little-endian and do not
-    count themselves.
-    """
-    blocks, *words = _kind(framing)
-    given = {"record_format": framing.recfm.value if blocks and framing.recfm else "V"}
-    if blocks and cobol:
-        given |= {"is_bdw_big_endian": "true", "bdw_adjustment": str(-DESCRIPTOR)}
-    names = ("is_rdw_big_endian", "is_rdw_part_of_record_length")
-    return given | {name: str(is_so).lower() for name, is_so in zip(names, words, strict=True) if is_so is cobol}
+def _listed(given: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
 def _refuse_no_lines(data: bytes, offset: int, options: QsamOptions) -> None:
@@ -200,11 +183,11 @@ def _refuse_lines(data: bytes, offset: int, options: QsamOptions) -> None:
 
 def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
     """Refuse blocks where records without blocks are to be read: the records in each block fill it exactly."""
-    damage = damaged_blocks(data, whole=whole)
+    damage = damaged_blocks((data,), most=0 if whole else len(data))
     if damage is not None:
-        raise FramingError(f"these are blocks: {replace(damage, offset=damage.offset + offset)}", offset)
+        raise FramingError(f"these are blocks: {damage.text(offset)}", offset)
     shown = format_by_words(data, whole=whole)
-    if shown is not None and shown.recfm is not None and shown.recfm.variable:
+    if shown is not None and shown.recfm.variable:
         raise FramingError(
             "every record begins with a descriptor word of its own, so these are blocks: read them with record_format"
             " VB (V stands for records without blocks; RDW does too, and takes these as they are)",
@@ -212,26 +195,11 @@ def _refuse_blocks(data: bytes, offset: int, *, whole: bool) -> None:
         )
 
 
-def _refuse_fixed_blocks(data: bytes, offset: int, options: QsamOptions) -> None:
+def _refuse_fixed_blocks(data: bytes, offset: int, options: QsamOptions, *, whole: bool) -> None:
     """Refuse blocks of fixed records where no blocks are to be read; their descriptor words show the blocks."""
-    if any(_are_blocks(data, options.length, big, own) for big in (True, False) for own in (True, False)):
+    found = fixed_blocks_in(data, whole=whole, length=options.length)
+    if any(whole or each.confidence != "possible" for each in found):
         reads = "without block_length" if options.cobrix else "where is_bdw_big_endian or bdw_adjustment is given"
         raise FramingError(
             f"a block descriptor word stands before the records; record_format FB reads blocks {reads}", offset
         )
-
-
-def _are_blocks(data: bytes, length: int, big: bool, own: bool) -> bool:
-    """Whether data begins with blocks of whole records of a length, each after a word with the length of the block."""
-    position = blocks = 0
-    while position + DESCRIPTOR <= len(data) and blocks < BLOCKS_LOOKED_AT:
-        word = data[position : position + DESCRIPTOR][:: 1 if big else -1]
-        size = int.from_bytes(word[:2], "big") + (0 if own else DESCRIPTOR)
-        if size <= DESCRIPTOR or any(word[2:]):
-            return False
-        if position + size > len(data):
-            break
-        if (size - DESCRIPTOR) % length:
-            return False
-        position, blocks = position + size, blocks + 1
-    return blocks > 1 or (position == len(data) and blocks > 0)

@@ -1,6 +1,6 @@
 """Determine the format of a file: record format, code page, segments, header, trailer, and whether a copybook fits.
 
-Every framing that fits the first megabyte (:mod:`tdqsim.pipeline.framings`) is a candidate. With a copybook each
+Every format that :mod:`tdqsim.datasets` detects in the first megabyte is a candidate. With a copybook each
 candidate is decoded, and those with fewer corrupt fields come first. The code page is the one under which the letters
 in the text belong to one language. Reads use nothing of this module: they never guess.
 """
@@ -16,14 +16,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from tdqsim.datasets import looks_ebcdic
+from tdqsim.datasets import Confidence, formats_in, looks_ebcdic
 from tdqsim.errors import ConversionError, DatasetError
 from tdqsim.hosting import codepage
 from tdqsim.layouts import BadValue, Field, FieldType, Layout, decode_value
 from tdqsim.pipeline._numbers import Bytes, Mask
 from tdqsim.pipeline.decoder import RecordDecoder
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, Frames
-from tdqsim.pipeline.framings import Confidence, Framing, framings_of, walked
+from tdqsim.pipeline.framings import Framing, framing_of, walked
 from tdqsim.pipeline.opening import compression, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions, read_options
 from tdqsim.pipeline.splits import UTF8_MARK
@@ -175,7 +175,8 @@ class _Sample:
 
     def candidates(self) -> Iterator[Candidate]:
         """Every way to read the file that fits its first bytes."""
-        for framing in framings_of(self.data, self.size, ebcdic=self.ebcdic, length=self.length):
+        for found in formats_in(self.data.tobytes(), self.size, ebcdic=self.ebcdic, length=self.length):
+            framing = framing_of(found)
             given, cobrix = framing.options
             start, end = (int(given.get(f"file_{name}_offset", 0)) for name in ("start", "end"))
             data = self.data[start : len(self.data) - end if self.whole else None]

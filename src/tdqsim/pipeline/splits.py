@@ -32,7 +32,7 @@ from tdqsim.pipeline._numbers import Ints
 from tdqsim.pipeline.boundaries import boundary, is_searchable, record_steps
 from tdqsim.pipeline.descriptor_words import DESCRIPTOR, NO_STOP, CutShort, Frames, FramingError, blocks_in
 from tdqsim.pipeline.extractors import extracted, extractor_of
-from tdqsim.pipeline.format_check import HEAD, MOST_FOR_DAMAGE, refuse_other_format, words_hint
+from tdqsim.pipeline.format_check import HEAD, refuse_other_format, words_hint
 from tdqsim.pipeline.frames import walk_for
 from tdqsim.pipeline.opening import CHUNK, Opened, Unpacked, list_files, open_file
 from tdqsim.pipeline.options import QsamOptions
@@ -306,9 +306,11 @@ def _hint(opened: Opened, options: QsamOptions, offset: int) -> str:
     if options.self_sized or options.extracted or not (options.recfm.variable or options.recfm is RecordFormat.RDW):
         return ""
     start = options.file_start_offset
-    most = min(max(offset - start, 0) + HEAD, MOST_FOR_DAMAGE)
-    head = opened.read_at(most + 1, start)
-    return words_hint(head[:most], options, whole=len(head) <= most)
+    most = max(offset - start, 0) + HEAD
+    head = opened.read_at(HEAD, start)
+    pieces = (opened.read_at(min(CHUNK, most - at), start + at) for at in range(0, most, CHUNK))
+    over, more = (opened.read_at(1, start + size) for size in (HEAD, most))
+    return words_hint(head, pieces, options, whole=not over, most=most if more else 0)
 
 
 def records_before(opened: Opened, end: int, options: QsamOptions) -> int:
