@@ -90,7 +90,9 @@ def test_fixed_records_are_guessed_by_their_fields(tmp_path, length):
     found = detect(path)
     assert (found.dcb.lrecl, found.certain) == (length, False)
     assert any(f"120 times {length}" in reason for reason in found.reasons)
-    assert found.reasons[1] == "lengths that come next: none"  # where one record fits, so do several: these are left out
+    assert (
+        found.reasons[1] == "lengths that come next: none"
+    )  # where one record fits, so do several: these are left out
 
 
 def test_what_cannot_be_detected(tmp_path):
